@@ -119,8 +119,7 @@ func BenchmarkReceive(b *testing.B) {
 // floorUpdates is an event of the same size in a transaction each.
 func floorUpdates(b *testing.B, connections, n int) time.Duration {
 	b.Helper()
-	db, err := bolt.Open(filepath.Join(b.TempDir(), "floor.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType})
-	noErr(b, err)
+	db := must(bolt.Open(filepath.Join(b.TempDir(), "floor.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType}))
 	defer db.Close()
 	return costOf(func() {
 		spread(connections, n, func(i int) {
@@ -204,8 +203,7 @@ type promised struct {
 
 func newPromised(b *testing.B, service *benchService) *promised {
 	b.Helper()
-	s, err := store.Open(filepath.Join(b.TempDir(), "floor.db"), store.Options{})
-	noErr(b, err)
+	s := must(store.Open(filepath.Join(b.TempDir(), "floor.db"), store.Options{}))
 	b.Cleanup(func() { s.Close() })
 	return &promised{b: b, service: service, store: s, dir: b.TempDir(), network: semaphore.NewWeighted(4)}
 }

@@ -73,16 +73,14 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	noErr(t, err)
+	b := must(os.ReadFile(path))
 	return b
 }
 
 // inFile changes a data file that is not open.
 func inFile(t *testing.T, file string, change func(tx *bolt.Tx) error) {
 	t.Helper()
-	db, err := bolt.Open(file, 0o600, nil)
-	noErr(t, err)
+	db := must(bolt.Open(file, 0o600, nil))
 	noErr(t, errors.Join(db.Update(change), db.Close()))
 }
 
@@ -91,8 +89,7 @@ func TestWhoseSealsAreBelievedOutlivesALostState(t *testing.T) {
 	p := a.p
 	noErr(t, a.TrustSeals(&x509.Certificate{Raw: []byte("a certificate")}))
 	noErr(t, errors.Join(a.Close(), os.Remove(locations.State(p.DataDir))))
-	b, err := Open(t.Context(), p)
-	noErr(t, err)
+	b := must(Open(t.Context(), p))
 	if kept, _, err := data.Doc[[][]byte](b.Data, proof.DocTrusted); err != nil || len(kept) != 1 || string(kept[0]) != "a certificate" {
 		t.Errorf("believed are those of %q, %v", kept, err)
 	}
@@ -118,8 +115,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 				}
 				return err
 			})
-			b, err := Open(t.Context(), p)
-			noErr(t, err)
+			b := must(Open(t.Context(), p))
 			if s := must(b.Status()); b.Settings().SaveTo != before.SaveTo || b.Settings().ClientID != before.ClientID || !s.SignedIn || s.Account != account {
 				t.Errorf("settings %+v, status %+v", b.Settings(), s)
 			}

@@ -92,10 +92,8 @@ func TestWhatWasDroppedStaysWhileADraftThatMayNeedItCannotBeRead(t *testing.T) {
 	for name, unreadable := range map[string]bool{"every draft can be read": false, "one cannot": true} {
 		t.Run(name, func(t *testing.T) {
 			p := Params{DataDir: t.TempDir(), Keeper: secret.Memory()}
-			a, err := Open(t.Context(), p)
-			noErr(t, err)
-			path, err := a.NewDelivery().Take(t.Context(), "Lease.pdf", 1, strings.NewReader("x"))
-			noErr(t, err)
+			a := must(Open(t.Context(), p))
+			path := must(a.NewDelivery().Take(t.Context(), "Lease.pdf", 1, strings.NewReader("x")))
 			noErr(t, a.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(office.Draft{ID: "d1", State: office.DraftFailed}) }))
 			noErr(t, a.Close())
 			old := time.Now().Add(-31 * 24 * time.Hour)
@@ -107,8 +105,7 @@ func TestWhatWasDroppedStaysWhileADraftThatMayNeedItCannotBeRead(t *testing.T) {
 					return drafts.Put(bytes.Clone(row), draft[:len(draft)/2])
 				})
 			}
-			b, err := Open(t.Context(), p)
-			noErr(t, err)
+			b := must(Open(t.Context(), p))
 			noErr(t, b.forget(t.Context()))
 			if _, err := os.Stat(path); (err == nil) != unreadable {
 				t.Errorf("it is there: %v", err)

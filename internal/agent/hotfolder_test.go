@@ -17,8 +17,7 @@ func sending(t *testing.T) (o *testOffice, x *opened, f office.HotFolder) {
 		readDocuments(p)
 		p.Pace.Still, p.Pace.Look = 50*time.Millisecond, 100*time.Millisecond
 	})
-	f, err := o.PutHotFolder(office.HotFolder{Path: filepath.Join(t.TempDir(), "Scans"), Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}})
-	noErr(t, err)
+	f = must(o.PutHotFolder(office.HotFolder{Path: filepath.Join(t.TempDir(), "Scans"), Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}}))
 	return o, x, f
 }
 

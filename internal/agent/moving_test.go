@@ -39,8 +39,7 @@ func (o *testOffice) newComputer() *testOffice {
 func (o *testOffice) queue() (draftID string, heal func()) {
 	o.t.Helper()
 	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
-	id, err := o.Hold(o.draft())
-	noErr(o.t, err)
+	id := must(o.Hold(o.draft()))
 	noErr(o.t, o.Resolve(id, true))
 	return id, func() { o.service.Heal(fault) }
 }
@@ -52,8 +51,7 @@ func movable(t *testing.T) (o *testOffice, open, queued string, heal func()) {
 	o.sendSigned()
 	open = o.send()
 	o.toldOf(1)
-	_, err := o.Hold(o.draft())
-	noErr(t, err)
+	must(o.Hold(o.draft()))
 	queued, heal = o.queue()
 	return o, open, queued, heal
 }
@@ -103,16 +101,14 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 		noErr(t, old.KeepFormPreset(office.FormPreset{Name: name, Form: office.Form{Message: "For " + name, Recipients: []office.Recipient{{Email: "x@example.com", Blind: true}}}}))
 	}
 	revoked := calls(old.service, "POST /connect/revoke")
-	record, err := old.RecordState()
-	noErr(t, err)
+	record := must(old.RecordState())
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	old.quiet()
 	if n := calls(old.service, "POST /connect/revoke") - revoked; n == 0 {
 		t.Error("the sign-in of the old computer is not revoked")
 	}
-	f, err := os.Open(file)
-	noErr(t, err)
+	f := must(os.Open(file))
 	if err := errors.Join(private.OpenToOthers(f), f.Close()); err != nil {
 		t.Errorf("the file: %v", err)
 	}
@@ -363,10 +359,8 @@ func TestAFileThatCannotBeBroughtOverChangesNothing(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "LocalAppData"} {
 		t.Setenv(name, usual)
 	}
-	data, err := locations.Default()
-	noErr(t, err)
-	x, err := now.ReadMove(t.Context(), file, password)
-	noErr(t, err)
+	data := must(locations.Default())
+	x := must(now.ReadMove(t.Context(), file, password))
 	bring := func(digest, saveTo string) error { return now.MoveIn(t.Context(), file, password, digest, saveTo) }
 	var config *ConfigError
 	if err := bring(x.Digest, filepath.Join(data, "Signed")); !errors.As(err, &config) || config.Fields[0].Text != message.FolderHoldsData() {
@@ -392,8 +386,7 @@ func TestAFileThatCannotBeKeptIsNotBroughtOver(t *testing.T) {
 	now := (&testOffice{t: t}).newComputer()
 	for name, p := range map[string]office.Package{"odd.move": {ID: "../../status"},
 		"late.move": {ID: "late", Created: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -12*60*60))}} {
-		f, err := os.Create(filepath.Join(t.TempDir(), name))
-		noErr(t, err)
+		f := must(os.Create(filepath.Join(t.TempDir(), name)))
 		o := transfer.Office{Header: transfer.Header{Made: time.Now()}, Settings: now.Settings(), Packages: []office.Package{p}}
 		noErr(t, errors.Join(transfer.WriteMove(f, safe.Password(password), o, nil), f.Close()))
 		if m, ok := message.Of(now.arrive(f.Name())); !ok || m != message.SealedDamaged(name) {

@@ -18,8 +18,7 @@ func TestAFileOfAMoveThatHasItsNameIsNotTakenAway(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, "way")
 	noErr(t, errors.Join(os.MkdirAll(filepath.Join(home, "a", "temp"), 0o755), os.Symlink("a/temp/..", folder)))
-	temp, err := os.Open(filepath.Join(folder, "temp"))
-	noErr(t, err)
+	temp := must(os.Open(filepath.Join(folder, "temp")))
 	noErr(t, o.nameMove(temp, filepath.Join(folder, "Office")))
 	if _, err := os.Stat(filepath.Join(home, "a", "Office")); err != nil {
 		t.Error(err)

@@ -20,8 +20,7 @@ import (
 func openWith(t *testing.T, p Params) *Agent {
 	t.Helper()
 	p.DataDir, p.Keeper, p.Version = t.TempDir(), cmp.Or[secret.Keeper](p.Keeper, secret.Memory()), "test"
-	a, err := Open(t.Context(), p)
-	noErr(t, err)
+	a := must(Open(t.Context(), p))
 	t.Cleanup(func() { a.Close() })
 	return a
 }
@@ -69,8 +68,7 @@ func TestEveryStepOfTheConnectionIsTried(t *testing.T) {
 }
 
 func TestTheWayToNgrokIsTriedStepByStep(t *testing.T) {
-	edge, err := ngroktest.Start(ngroktest.Options{})
-	noErr(t, err)
+	edge := must(ngroktest.Start(ngroktest.Options{}))
 	defer edge.Close()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	noErr(t, os.WriteFile(ca, edge.Authority().PEM(), 0o600))

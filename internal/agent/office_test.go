@@ -148,8 +148,7 @@ func (o *testOffice) open() {
 	if o.adjust != nil {
 		o.adjust(&p)
 	}
-	a, err := Open(o.t.Context(), p)
-	noErr(o.t, err)
+	a := must(Open(o.t.Context(), p))
 	o.Agent = a
 	o.stop = func() { a.Close() }
 }
@@ -194,11 +193,9 @@ func waitFor(t *testing.T, a *Agent, what string, ok func() bool) {
 // sample writes a sample document and returns its path.
 func (o *testOffice) sample() string {
 	o.t.Helper()
-	src, err := assets.Samples().Open("Offer 2026-118.pdf")
-	noErr(o.t, err)
+	src := must(assets.Samples().Open("Offer 2026-118.pdf"))
 	defer src.Close()
-	b, err := io.ReadAll(src)
-	noErr(o.t, err)
+	b := must(io.ReadAll(src))
 	path := filepath.Join(o.t.TempDir(), "Offer 2026-118.pdf")
 	noErr(o.t, os.WriteFile(path, b, 0o600))
 	return path
@@ -272,8 +269,7 @@ func (o *testOffice) issue(id string) *Issue {
 // files are the names in the folder.
 func (o *testOffice) files() (names []string) {
 	o.t.Helper()
-	entries, err := os.ReadDir(o.folder)
-	noErr(o.t, err)
+	entries := must(os.ReadDir(o.folder))
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -325,8 +321,7 @@ func openSignedIn(t testing.TB, p Params, service string, also map[issuer.Sealed
 	if p.Keeper == nil {
 		p.DataDir, p.Keeper = t.TempDir(), secret.Memory()
 	}
-	a, err := Open(t.Context(), p)
-	noErr(t, err)
+	a := must(Open(t.Context(), p))
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = service, service, "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", t.TempDir()

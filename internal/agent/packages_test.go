@@ -33,8 +33,7 @@ func TestDataThatCannotBeOpenedIsLeftAloneAndSaidSo(t *testing.T) {
 
 // An empty list says that there is nothing, which would be a lie about somebody's contracts.
 func TestWhatCannotBeReadIsAnErrorForPeople(t *testing.T) {
-	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
-	noErr(t, err)
+	a := must(Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"}))
 	noErr(t, a.Close()) // nothing can be read from here on
 	for name, read := range map[string]func() error{
 		"the status":        func() error { _, err := a.Status(); return err },

@@ -29,8 +29,7 @@ func backedUpOffice(t *testing.T) (o *testOffice, open, held string) {
 	o = newOfficeWith(t, quick, sandbox.Options{})
 	o.sendSigned()
 	open = o.send()
-	held, err := o.Hold(o.draft())
-	noErr(t, err)
+	held = must(o.Hold(o.draft()))
 	o.toldOf(1)
 	noErr(t, o.backups.Make())
 	return o, open, held
@@ -78,8 +77,7 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 	o.signAll(o.send()) // of which the backup knows nothing
 	o.toldOf(3)
 	files, told, sent := o.files(), len(o.notifications()), o.service.Packages()
-	record, err := o.RecordState()
-	noErr(t, err)
+	record := must(o.RecordState())
 	o.loseData()
 
 	o.open()
@@ -258,11 +256,9 @@ func TestABackupOfAnotherKeyIsLeftAloneAndSaid(t *testing.T) {
 
 func TestTheNewestBackupThatCanBeReadIsRestored(t *testing.T) {
 	o, _, held := backedUpOffice(t)
-	_, err := o.Cancel(held)
-	noErr(t, err)
+	must(o.Cancel(held))
 	noErr(t, o.backups.Make())
-	files, err := transfer.List(locations.Backups(o.data))
-	noErr(t, err)
+	files := must(transfer.List(locations.Backups(o.data)))
 	noErr(t, os.Truncate(files[0].Path, 3000))
 	o.loseData()
 	o.open()
@@ -295,14 +291,11 @@ func TestABackupOfTheTimeBeforeAnOfficeWasBroughtOverTakesNothingFromIt(t *testi
 
 func TestABackupThatWasChosenInVainIsNotChosenLater(t *testing.T) {
 	o, _, held := backedUpOffice(t)
-	_, err := o.Cancel(held)
-	noErr(t, err)
+	must(o.Cancel(held))
 	noErr(t, o.backups.Make())
 	o.stop()
-	files, err := transfer.List(locations.Backups(o.data))
-	noErr(t, err)
-	aside, err := PrepareRestore(t.Context(), o.keeper, o.data, files[1].Path)
-	noErr(t, err)
+	files := must(transfer.List(locations.Backups(o.data)))
+	aside := must(PrepareRestore(t.Context(), o.keeper, o.data, files[1].Path))
 	noErr(t, os.Rename(aside, locations.State(o.data))) // it was killed before
 	o.open()
 	o.loseData()
@@ -314,8 +307,7 @@ func TestABackupThatWasChosenInVainIsNotChosenLater(t *testing.T) {
 func TestWhoAskedForABackupIsNotToldThatTheDataWasMissing(t *testing.T) {
 	o, _, _ := backedUpOffice(t)
 	o.stop()
-	_, err := PrepareRestore(t.Context(), o.keeper, o.data, "")
-	noErr(t, err)
+	must(PrepareRestore(t.Context(), o.keeper, o.data, ""))
 	o.open()
 	for _, i := range o.Status().Health {
 		if i.ID == IssueRestored && strings.HasPrefix(i.Text(), "The data file was put aside. The backup of ") {
@@ -348,8 +340,7 @@ func TestABackupThatCannotBeRestoredChangesNothingAndIsNamed(t *testing.T) {
 	o, _, _ := backedUpOffice(t)
 	noErr(t, o.backups.Make())
 	o.stop()
-	files, err := transfer.List(locations.Backups(o.data))
-	noErr(t, err)
+	files := must(transfer.List(locations.Backups(o.data)))
 	copied := filepath.Join(t.TempDir(), filepath.Base(files[1].Path))
 	noErr(t, os.WriteFile(copied, mustRead(t, files[1].Path), 0o600))
 	noErr(t, os.Truncate(files[0].Path, 900))

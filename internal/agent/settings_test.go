@@ -72,8 +72,7 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData", "LocalAppData"} {
 		t.Setenv(name, home)
 	}
-	usual, err := locations.Default()
-	noErr(t, err)
+	usual := must(locations.Default())
 	a, dir := openWith(t, Params{}), t.TempDir()
 	s := settingstest.Case{}.Settings(filepath.Join(dir, "a", "b"))
 	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))

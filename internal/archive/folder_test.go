@@ -22,7 +22,7 @@ import (
 func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	noErr(t, os.WriteFile(file, nil, 0o600))
 	below := ErrNotFolder
 	says := `“below” is not a folder`
 	if runtime.GOOS == "windows" { // which does not tell a file on the way from nothing at all
@@ -45,11 +45,10 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	at, err := disk.OpenDir(dir)
-	must(t, err)
-	f, err := In(at)
-	must(t, err)
+	noErr(t, err)
+	f := must(In(at))
 	_, err = f.Save(t.Context(), request("a.pdf", pdf(2000)))
-	must(t, errors.Join(err, f.Close(), at.Close()))
+	noErr(t, errors.Join(err, f.Close(), at.Close()))
 	if _, err := In(at); err == nil {
 		t.Error("documents are saved in a folder that was closed")
 	}
@@ -57,7 +56,7 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 
 func TestFolderThatVanishesIsMissing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "Signed")
-	must(t, os.Mkdir(dir, 0o755))
+	noErr(t, os.Mkdir(dir, 0o755))
 	f := open(t, dir)
 	if err := os.Remove(dir); err != nil {
 		t.Skip("this system keeps open folders: ", err)
@@ -96,7 +95,7 @@ func TestNoLinkLeadsOut(t *testing.T) {
 func TestAFileInTheWayOfASubfolderIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	must(t, os.WriteFile(filepath.Join(dir, "Lease"), nil, 0o600))
+	noErr(t, os.WriteFile(filepath.Join(dir, "Lease"), nil, 0o600))
 	for _, target := range []string{"Lease/a.pdf", "Lease/b/a.pdf"} {
 		_, err := f.Save(t.Context(), request(target, pdf(2000)))
 		if !errors.Is(err, ErrNotFolder) || !strings.Contains(Message(err).String(), "subfolder") {
@@ -115,9 +114,7 @@ func TestExistsKnowsTwins(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
 	for _, target := range []string{"Lease/Café.pdf", "lease/other.pdf", "Straße.pdf"} {
-		if _, err := f.Save(t.Context(), request(target, pdf(2000))); err != nil {
-			t.Fatal(err)
-		}
+		must(f.Save(t.Context(), request(target, pdf(2000))))
 	}
 	for target, want := range map[string]bool{
 		"Lease/Café.pdf":       true,
@@ -143,8 +140,7 @@ func TestExistsKnowsTwins(t *testing.T) {
 func TestASavedDocumentIsReadAgain(t *testing.T) {
 	dir, body := t.TempDir(), pdf(2000)
 	f := open(t, dir)
-	saved, err := f.Save(t.Context(), request("Lease/a.pdf", body))
-	must(t, err)
+	saved := must(f.Save(t.Context(), request("Lease/a.pdf", body)))
 	for name, c := range map[string]struct {
 		rel, digest, want string
 		size              int64
@@ -160,8 +156,7 @@ func TestASavedDocumentIsReadAgain(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	file, err := OpenSaved(dir, "Lease/a.pdf")
-	must(t, err)
+	file := must(OpenSaved(dir, "Lease/a.pdf"))
 	defer file.Close()
 	for digest, want := range map[string]bool{saved.Digest: true, digest(nil): false} {
 		for _, size := range []int64{saved.Size, saved.Size - 1} {
@@ -197,20 +192,19 @@ func TestNothingIsLookedForUnderANameThatLeadsOut(t *testing.T) {
 
 func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "Lease.pdf"), nil, 0o600))
+	noErr(t, os.WriteFile(filepath.Join(dir, "Lease.pdf"), nil, 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		exists := func(looks *DirCache, name string) bool {
 			f := open(t, dir)
 			f.Cache = looks
-			there, err := f.Exists(name)
-			must(t, err)
+			there := must(f.Exists(name))
 			return there
 		}
 		var looks DirCache
 		if !exists(&looks, "LEASE.pdf") || exists(&looks, "OFFER.pdf") {
 			t.Error("the first look")
 		}
-		must(t, os.WriteFile(filepath.Join(dir, "Offer.pdf"), nil, 0o600))
+		noErr(t, os.WriteFile(filepath.Join(dir, "Offer.pdf"), nil, 0o600))
 		_, err := os.Lstat(filepath.Join(dir, "OFFER.pdf"))
 		if err != nil && exists(&looks, "OFFER.pdf") { // else the file system takes the two for one
 			t.Error("the names were read again at once")
@@ -234,8 +228,8 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 func TestANameThatIsFreeAgainIsFreeAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "Lease", "Offer.pdf")
-	must(t, os.Mkdir(filepath.Dir(file), 0o700))
-	must(t, os.WriteFile(file, nil, 0o600))
+	noErr(t, os.Mkdir(filepath.Dir(file), 0o700))
+	noErr(t, os.WriteFile(file, nil, 0o600))
 	f := open(t, dir)
 	f.Cache = &DirCache{}
 	for _, name := range []string{"Lease/Offer.pdf", "lease/OFFER.pdf"} {
@@ -243,7 +237,7 @@ func TestANameThatIsFreeAgainIsFreeAtOnce(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, there, err)
 		}
 	}
-	must(t, os.Remove(file))
+	noErr(t, os.Remove(file))
 	for _, name := range []string{"Lease/Offer.pdf", "lease/OFFER.pdf"} {
 		if there, err := f.Exists(name); there || err != nil {
 			t.Errorf("%s, which was removed: %v, %v", name, there, err)
@@ -278,13 +272,13 @@ func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 
 func TestASeriesOfNamesGoesOnAfterAGap(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, "2026"), 0o700))
+	noErr(t, os.Mkdir(filepath.Join(dir, "2026"), 0o700))
 	long := filename.Numbered(strings.Repeat("Lease ", 60)+".pdf", 9) // as long as a name may be
 	for _, name := range []string{
 		"Lease (3).pdf", "lease (12).PDF", "Lease (x).pdf", "Lease (2).docx", "Lease (07).pdf", "Offer.pdf", "2026/Lease.pdf", "2026/Lease (4).pdf",
 		filename.Numbered(long, 5),
 	} {
-		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		noErr(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	f := open(t, dir)
 	for _, looks := range []*DirCache{nil, {}} {
@@ -315,8 +309,8 @@ func TestSweepRemovesOnlyOurLeftovers(t *testing.T) {
 		"a/Contract.pdf",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, nil, 0o600))
+		noErr(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		noErr(t, os.WriteFile(path, nil, 0o600))
 	}
 	before := len(files(t, dir))
 	n, err := f.Sweep(t.Context(), func(token string) bool { return token != mine })

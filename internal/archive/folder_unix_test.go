@@ -18,7 +18,7 @@ func TestDocumentsHaveTheModeOfDocuments(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
 	usual := filepath.Join(dir, "usual")
-	must(t, os.WriteFile(usual, nil, 0o644))
+	noErr(t, os.WriteFile(usual, nil, 0o644))
 	f.Steps = func(s Step, _ string) {
 		if s != StepWritten {
 			return
@@ -29,9 +29,7 @@ func TestDocumentsHaveTheModeOfDocuments(t *testing.T) {
 			}
 		}
 	}
-	if _, err := f.Save(t.Context(), request("a.pdf", pdf(2000))); err != nil {
-		t.Fatal(err)
-	}
+	must(f.Save(t.Context(), request("a.pdf", pdf(2000))))
 	want, _ := os.Stat(usual)
 	got, err := os.Stat(filepath.Join(dir, "a.pdf"))
 	if err != nil || got.Mode() != want.Mode() {
@@ -41,7 +39,7 @@ func TestDocumentsHaveTheModeOfDocuments(t *testing.T) {
 
 func TestReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.Chmod(dir, 0o555))
+	noErr(t, os.Chmod(dir, 0o555))
 	if unix.Access(dir, unix.W_OK) == nil {
 		t.Skip("nothing is read-only for root; TestFullAndReadOnlyDisk covers it")
 	}

@@ -22,8 +22,7 @@ func indexLine(n int) []string {
 // addLines lists files from..to that the index does not have, as the callers do, and returns where it ends.
 func addLines(t *testing.T, f *Folder, last Mark, from, to int) Mark {
 	t.Helper()
-	x, err := f.OpenIndex(indexTitles, ';', last)
-	must(t, err)
+	x := must(f.OpenIndex(indexTitles, ';', last))
 	defer x.Close()
 	var lines [][]string
 	for n := from; n <= to; n++ {
@@ -31,16 +30,14 @@ func addLines(t *testing.T, f *Folder, last Mark, from, to int) Mark {
 			lines = append(lines, line)
 		}
 	}
-	mark, err := x.Append(lines)
-	must(t, err)
+	mark := must(x.Append(lines))
 	return mark
 }
 
 // wantLines checks that the index lists the files 1..n, each once, in lines that Excel reads.
 func wantLines(t *testing.T, dir, name string, n int) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	must(t, err)
+	b := must(os.ReadFile(filepath.Join(dir, name)))
 	want := byteOrder + "\"Saved\";\"File\";\"SHA-256\"\r\n"
 	for i := 1; i <= n; i++ {
 		want += fmt.Sprintf("\"2026-11-22\";\"ä \"\"%d\"\".pdf\";\"%s\"\r\n", i, sumFor(i))
@@ -59,20 +56,18 @@ func TestAnIndexGrowsByWholeLines(t *testing.T) {
 	addLines(t, f, Mark{}, 1, 4) // nobody knows where it ended
 	addLines(t, f, mark, 4, 4)   // killed after it was written: the mark is the one before
 	wantLines(t, dir, IndexName, 4)
-	x, err := f.OpenIndex(indexTitles, ';', mark)
-	must(t, err)
+	x := must(f.OpenIndex(indexTitles, ';', mark))
 	defer x.Close()
 	has := func(n int) bool { line := indexLine(n); return x.Has(line[1], line[2]) }
 	if x.Whole() || has(3) || !has(4) {
 		t.Error("all of it was read")
 	}
-	must(t, x.ReadAll())
+	noErr(t, x.ReadAll())
 	if !has(1) || !has(3) || x.Has("File", lastTitle) {
 		t.Error("what is before the mark was not read, or the titles were")
 	}
 	for n := 5; n <= 6; n++ { // one after the other
-		_, err := x.Append([][]string{indexLine(n)})
-		must(t, err)
+		must(x.Append([][]string{indexLine(n)}))
 		if !has(n) {
 			t.Errorf("it does not know line %d", n)
 		}
@@ -92,8 +87,7 @@ func TestAnIndexThatIsNotAsTheMarkSaysIsReadWhole(t *testing.T) {
 		"shorter by now":    {Name: mark.Name, Size: mark.Size + 1, Sum: mark.Sum},
 		"before the titles": {Name: mark.Name, Size: 4, Sum: mark.Sum}, "other lines": {Name: mark.Name, Size: mark.Size, Sum: sumFor(1)},
 	} {
-		x, err := f.OpenIndex(indexTitles, ';', m)
-		must(t, err)
+		x := must(f.OpenIndex(indexTitles, ';', m))
 		if !x.Whole() || !x.Has(indexLine(1)[1], sumFor(1)) {
 			t.Errorf("%s: it is taken for known", name)
 		}
@@ -112,9 +106,8 @@ func TestATornLastLineIsRepaired(t *testing.T) {
 		f := open(t, dir)
 		mark := addLines(t, f, Mark{}, 1, 1)
 		path := filepath.Join(dir, IndexName)
-		b, err := os.ReadFile(path)
-		must(t, err)
-		must(t, os.WriteFile(path, append(b, tail...), 0o600))
+		b := must(os.ReadFile(path))
+		noErr(t, os.WriteFile(path, append(b, tail...), 0o600))
 		addLines(t, f, mark, 2, 3)
 		wantLines(t, dir, IndexName, 3)
 	}
@@ -129,16 +122,15 @@ func TestAnIndexThatPeopleChangedIsReadWhole(t *testing.T) {
 		dir := t.TempDir()
 		f := open(t, dir)
 		mark := addLines(t, f, Mark{}, 1, 2)
-		must(t, os.WriteFile(filepath.Join(dir, IndexName), []byte(text), 0o600))
+		noErr(t, os.WriteFile(filepath.Join(dir, IndexName), []byte(text), 0o600))
 		x, err := f.OpenIndex(indexTitles, ';', mark)
-		must(t, err)
+		noErr(t, err)
 		if !x.Whole() || !x.Has("ä 1.pdf", sumFor(1)) || !x.Has("ä 2.pdf", sumFor(2)) || x.Has("ä 3.pdf", sumFor(3)) {
 			t.Errorf("%s: it is not known what it has", name)
 		}
 		_, err = x.Append([][]string{indexLine(3)})
-		must(t, errors.Join(err, x.Close()))
-		b, err := os.ReadFile(filepath.Join(dir, IndexName))
-		must(t, err)
+		noErr(t, errors.Join(err, x.Close()))
+		b := must(os.ReadFile(filepath.Join(dir, IndexName)))
 		if rest, ok := strings.CutPrefix(string(b), text); !ok || strings.Count(rest, sumFor(3)) != 1 || strings.Count(string(b), "ä 1.pdf") != 1 {
 			t.Errorf("%s: it is\n%s", name, b)
 		}
@@ -154,7 +146,7 @@ func TestATableOfSomebodyElseIsLeftAlone(t *testing.T) {
 		"nothing":                    "",
 	} {
 		dir := t.TempDir()
-		must(t, os.WriteFile(filepath.Join(dir, IndexName), []byte(text), 0o600))
+		noErr(t, os.WriteFile(filepath.Join(dir, IndexName), []byte(text), 0o600))
 		addLines(t, open(t, dir), Mark{}, 1, 2)
 		if b, err := os.ReadFile(filepath.Join(dir, IndexName)); err != nil || string(b) != text {
 			t.Errorf("%s: it is %q, %v", name, b, err)
@@ -163,7 +155,7 @@ func TestATableOfSomebodyElseIsLeftAlone(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for n := 1; n <= mostIndexes; n++ {
-		must(t, os.WriteFile(filepath.Join(dir, filename.Numbered(IndexName, n)), nil, 0o600))
+		noErr(t, os.WriteFile(filepath.Join(dir, filename.Numbered(IndexName, n)), nil, 0o600))
 	}
 	if _, err := open(t, dir).OpenIndex(indexTitles, ';', Mark{}); !errors.Is(err, ErrExists) {
 		t.Errorf("among %d tables: %v", mostIndexes, err)
@@ -173,12 +165,11 @@ func TestATableOfSomebodyElseIsLeftAlone(t *testing.T) {
 func TestWhoeverHasTheIndexOpenIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	x, err := f.OpenIndex(indexTitles, ';', Mark{})
-	must(t, err)
+	x := must(f.OpenIndex(indexTitles, ';', Mark{}))
 	if _, err := f.OpenIndex(indexTitles, ';', Mark{}); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v", err)
 	}
-	must(t, x.Close())
+	noErr(t, x.Close())
 	addLines(t, f, Mark{}, 1, 1)
 	wantLines(t, dir, IndexName, 1)
 }

@@ -59,6 +59,6 @@ func TestWhatIsLeftOfATryIsSwept(t *testing.T) {
 		if n, err := f.Sweep(t.Context(), func(string) bool { return true }); n != len(found.Files) || err != nil {
 			t.Errorf("of %d files %d were removed, %v", len(found.Files), n, err)
 		}
-		must(t, f.Close())
+		noErr(t, f.Close())
 	}}.Run(t)
 }

@@ -42,8 +42,7 @@ func sha256Of(b []byte) string {
 
 func open(t *testing.T, dir string) *Folder {
 	t.Helper()
-	f, err := OpenFolder(dir)
-	must(t, err)
+	f := must(OpenFolder(dir))
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -120,7 +119,7 @@ func files(t *testing.T, dir string) []string {
 		list = append(list, filepath.ToSlash(rel))
 		return err
 	})
-	must(t, err)
+	noErr(t, err)
 	return list
 }
 
@@ -135,8 +134,7 @@ func TestSaveWritesTheWholeDocument(t *testing.T) {
 	for _, size := range []int{16, sniffed - 1, sniffed, sniffed + 1, bufferSize, bufferSize + 1, 20*bufferSize + 7} {
 		dir := t.TempDir()
 		body := pdf(size)
-		saved, err := open(t, dir).Save(t.Context(), request("2026/Lease/a.pdf", body))
-		must(t, err)
+		saved := must(open(t, dir).Save(t.Context(), request("2026/Lease/a.pdf", body)))
 		if saved != (Saved{int64(size), digest(body)}) {
 			t.Errorf("%d bytes: got %+v", size, saved)
 		}
@@ -160,11 +158,8 @@ func TestSaveTakesAnyReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			f := open(t, dir)
-			if _, err := f.Save(t.Context(), Request{Target: "a.pdf", Declared: -1, Body: r}); err != nil {
-				t.Fatal(err)
-			}
-			b, err := os.ReadFile(filepath.Join(dir, "a.pdf"))
-			must(t, err)
+			must(f.Save(t.Context(), Request{Target: "a.pdf", Declared: -1, Body: r}))
+			b := must(os.ReadFile(filepath.Join(dir, "a.pdf")))
 			if _, err := f.Save(t.Context(), request("b.pdf", b)); err != nil { // its length announced
 				t.Fatal(err)
 			}
@@ -231,9 +226,7 @@ func TestSaveNeverReplaces(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
 	old := pdf(2000)
-	if _, err := f.Save(t.Context(), request("a.pdf", old)); err != nil {
-		t.Fatal(err)
-	}
+	must(f.Save(t.Context(), request("a.pdf", old)))
 	other := pdf(3000)
 	saved, err := f.Save(t.Context(), request("a.pdf", other))
 	if !errors.Is(err, ErrExists) || saved.Digest != digest(other) {
@@ -291,9 +284,7 @@ func TestWhatAFileWillBeIsRecordedWhileTheDiskIsBusyAndItsNameComesAfterBoth(t *
 		<-f.Syncs.turns // would wait for ever if the commit came after the flush
 		return nil
 	}
-	if _, err := f.Save(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	must(f.Save(t.Context(), r))
 	wantFiles(t, dir, "a.pdf")
 }
 
@@ -304,12 +295,11 @@ func TestADocumentIsRecordedAsItCameWhateverItsFileBecomes(t *testing.T) {
 	f.Steps = func(s Step, _ string) {
 		if s == StepWritten {
 			temps, _ := filepath.Glob(filepath.Join(dir, ".countersign-*.part"))
-			must(t, os.WriteFile(temps[0]+"x", other, 0o600))
-			must(t, os.Rename(temps[0]+"x", temps[0]))
+			noErr(t, os.WriteFile(temps[0]+"x", other, 0o600))
+			noErr(t, os.Rename(temps[0]+"x", temps[0]))
 		}
 	}
-	saved, err := f.Save(t.Context(), Request{Target: "a.pdf", Body: bytes.NewReader(came), Declared: 4096, Key: "k"})
-	must(t, err)
+	saved := must(f.Save(t.Context(), Request{Target: "a.pdf", Body: bytes.NewReader(came), Declared: 4096, Key: "k"}))
 	if saved.Digest != digest(came) {
 		t.Error("another file is recorded as what was downloaded")
 	}
@@ -379,7 +369,7 @@ func TestFlushesTakeTurns(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	<-f.Syncs.turns
-	must(t, <-done)
+	noErr(t, <-done)
 	if len(f.Syncs.turns) != 0 {
 		t.Error("a turn was not given back")
 	}

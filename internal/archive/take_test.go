@@ -21,9 +21,8 @@ import (
 func source(t *testing.T, content []byte) *os.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "Offer.docx")
-	must(t, os.WriteFile(path, content, 0o644))
-	file, err := os.Open(path)
-	must(t, err)
+	noErr(t, os.WriteFile(path, content, 0o644))
+	file := must(os.Open(path))
 	t.Cleanup(func() { file.Close() })
 	return file
 }
@@ -74,8 +73,7 @@ func TestAFileThatChangesWhileItIsTakenIsNotTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			f, from := open(t, dir), source(t, content)
-			was, err := from.Stat()
-			must(t, err)
+			was := must(from.Stat())
 			f.Steps = func(s Step, _ string) {
 				if err := change(from.Name(), was); s != StepWritten || err != nil {
 					t.Errorf("%s: %v", s, err)
@@ -111,7 +109,7 @@ func TestACopyThatCannotBeMadeLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			must(t, os.WriteFile(filepath.Join(dir, "taken"), []byte("here"), 0o600))
+			noErr(t, os.WriteFile(filepath.Join(dir, "taken"), []byte("here"), 0o600))
 			if _, err := open(t, dir).Take(c.ctx, c.take); !errors.Is(err, c.want) {
 				t.Errorf("%v", err)
 			}
@@ -125,8 +123,7 @@ func TestACopyThatCannotBeMadeLeavesNothing(t *testing.T) {
 
 func folder(t *testing.T) *os.File {
 	t.Helper()
-	file, err := os.Open(t.TempDir())
-	must(t, err)
+	file := must(os.Open(t.TempDir()))
 	t.Cleanup(func() { file.Close() })
 	return file
 }
@@ -201,9 +198,7 @@ func TestADocumentThatEndsAsAPDFDoesIsWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			r := Request{Target: "a.pdf", Declared: -1, Body: iotest.OneByteReader(bytes.NewReader(body))}
-			if _, err := open(t, dir).Save(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			must(open(t, dir).Save(t.Context(), r))
 			wantFiles(t, dir, "a.pdf")
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/trytest"
 
 	"go.uber.org/goleak"
 )
@@ -66,7 +67,7 @@ func (s shell) status() (status agent.Status) {
 	if code != 0 {
 		s.t.Fatalf("status: %d %s", code, stderr)
 	}
-	must(s.t, json.Unmarshal([]byte(stdout), &status))
+	noErr(s.t, json.Unmarshal([]byte(stdout), &status))
 	return status
 }
 
@@ -112,8 +113,7 @@ func TestSetupChangesOnlyWhatIsGiven(t *testing.T) {
 	var r run
 	r.ctx = t.Context()
 	r.global = commands{globals: globals{Data: s.data, KeyFile: s.data + ".key"}}
-	l, err := r.start(idle)
-	must(t, err)
+	l := must(r.start(idle))
 	defer l.Close()
 	got := l.agent.Settings()
 	if got.SaveCAC || !got.SaveMaster || got.ClientID != "office" || strings.Join(got.Scopes, " ") != "profile organization" {
@@ -129,7 +129,7 @@ func TestStatusHasEveryFieldEvenWhenNothingIsKnown(t *testing.T) {
 	_, stdout, _ := s.run("status", "--json")
 	var got map[string]map[string]any
 	var rest map[string]any
-	must(t, json.Unmarshal([]byte(stdout), &rest))
+	noErr(t, json.Unmarshal([]byte(stdout), &rest))
 	json.Unmarshal([]byte(stdout), &got) // the objects; the others stay empty
 	for object, fields := range map[string]string{
 		"account": "email organization_id member_id", "tunnel": "kind state url since", "endpoint": "id url registered_at",
@@ -166,8 +166,7 @@ func TestASecondInstanceIsFoundAndWaitedFor(t *testing.T) {
 	s := newShell(t)
 	s.setUp()
 	r := run{ctx: t.Context(), global: commands{globals: globals{Data: s.data, KeyFile: s.data + ".key"}}}
-	brief, err := r.start(idle)
-	must(t, err)
+	brief := must(r.start(idle))
 	// A command that only looks does not wait; one that works waits for its turn.
 	s.status()
 	done := make(chan int)
@@ -180,7 +179,7 @@ func TestASecondInstanceIsFoundAndWaitedFor(t *testing.T) {
 		t.Fatal("two commands worked on the same data at once")
 	case <-time.After(3 * turnPause):
 	}
-	must(t, brief.Close())
+	noErr(t, brief.Close())
 	if code := <-done; code != 0 {
 		t.Errorf("logout: %d", code)
 	}
@@ -245,10 +244,6 @@ func TestSetupNamesTheHostThatDocumentsGoToWhereItIsNotTheSignIns(t *testing.T) 
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

@@ -16,7 +16,7 @@ import (
 func (s shell) complete(words ...string) string {
 	s.t.Helper()
 	var out bytes.Buffer
-	must(s.t, (&completeCmd{Words: words}).Run(s.here(s.t.Context(), &out, io.Discard)))
+	noErr(s.t, (&completeCmd{Words: words}).Run(s.here(s.t.Context(), &out, io.Discard)))
 	var offered []string
 	for line := range strings.Lines(out.String()) {
 		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -78,17 +78,16 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 func countersign(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	self, err := os.Executable()
-	must(t, err)
-	must(t, os.Symlink(self, filepath.Join(folder, "countersign")))
+	self := must(os.Executable())
+	noErr(t, os.Symlink(self, filepath.Join(folder, "countersign")))
 	return folder
 }
 
 // Each shell is asked what it would offer, by its own means.
 func TestTheShellsOfferWhatTheProgramSays(t *testing.T) {
 	folder := countersign(t)
-	must(t, os.Mkdir(filepath.Join(folder, "Old leases"), 0o700))
-	must(t, os.WriteFile(filepath.Join(folder, "Lease 1.pdf"), nil, 0o600))
+	noErr(t, os.Mkdir(filepath.Join(folder, "Old leases"), 0o700))
+	noErr(t, os.WriteFile(filepath.Join(folder, "Lease 1.pdf"), nil, 0o600))
 	ask := map[string]func(script string, words ...string) *exec.Cmd{
 		"bash": func(script string, words ...string) *exec.Cmd {
 			do := fmt.Sprintf("source '%s'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _countersign; printf '%%s\\n' \"${COMPREPLY[@]}\"", script)
@@ -108,9 +107,8 @@ func TestTheShellsOfferWhatTheProgramSays(t *testing.T) {
 				t.Skip("there is no " + name)
 			}
 			script := filepath.Join(t.TempDir(), "countersign."+name)
-			text, err := Completion(name)
-			must(t, err)
-			must(t, os.WriteFile(script, text, 0o600))
+			text := must(Completion(name))
+			noErr(t, os.WriteFile(script, text, 0o600))
 			for typed, want := range map[string][]string{
 				"countersign lo":                  {"login", "logout"},
 				"countersign list --state d":      {"done", "declined"},

@@ -26,11 +26,11 @@ func (s shell) here(ctx context.Context, stdout, stderr io.Writer) *run {
 func (l *local) report(t *testing.T, e office.Event) {
 	t.Helper()
 	e.Outcome = office.EventPending
-	must(t, l.agent.Data.Update(func(tx *store.Tx) error {
+	noErr(t, l.agent.Data.Update(func(tx *store.Tx) error {
 		_, err := tx.AddEvent(e)
 		return err
 	}))
-	must(t, l.agent.RetryEvent(e.ID)) // which wakes whoever handles it
+	noErr(t, l.agent.RetryEvent(e.ID)) // which wakes whoever handles it
 }
 
 // heard is what somebody wrote so far. Safe for concurrent use.
@@ -66,14 +66,13 @@ func TestCommandsThatLookReadTheSameBesideARunningCountersign(t *testing.T) {
 		if parts != nil {
 			start = func() (*local, error) { return r.start(idle) }
 		}
-		l, err := start()
-		must(t, err)
+		l := must(start())
 		for i, args := range all {
 			if _, stdout, stderr := s.run(args...); stdout+stderr != alone[i] {
 				t.Errorf("%q beside %v:\n%s\nalone:\n%s", args, parts, stdout+stderr, alone[i])
 			}
 		}
-		must(t, l.Close())
+		noErr(t, l.Close())
 	}
 }
 
@@ -97,7 +96,7 @@ func TestEventsAreFollowedFromOneCountersignToTheNext(t *testing.T) {
 			t.Fatalf("no event %s", id)
 		}
 		var e listedEvent
-		must(t, json.Unmarshal(lines.Bytes(), &e))
+		noErr(t, json.Unmarshal(lines.Bytes(), &e))
 		if e.ID != id || e.Outcome != outcome {
 			t.Fatalf("%s, want %s %s", lines.Text(), id, outcome)
 		}
@@ -105,15 +104,13 @@ func TestEventsAreFollowedFromOneCountersignToTheNext(t *testing.T) {
 	for !strings.Contains(said.String(), "not running") {
 		time.Sleep(time.Millisecond)
 	}
-	office1, err := s.here(t.Context(), io.Discard, io.Discard).start()
-	must(t, err)
+	office1 := must(s.here(t.Context(), io.Discard, io.Discard).start())
 	office1.report(t, anEvent("one", time.Now()))
 	next("one", outcomeHandled)
-	must(t, office1.Close())
+	noErr(t, office1.Close())
 
 	s.keep(nil, anEvent("missed", time.Now()))
-	office2, err := s.here(t.Context(), io.Discard, io.Discard).start()
-	must(t, err)
+	office2 := must(s.here(t.Context(), io.Discard, io.Discard).start())
 	next("missed", outcomeHandled)
 	odd := anEvent("odd", time.Now())
 	odd.Body = []byte(`{"action":"document_signed"}`)
@@ -129,7 +126,7 @@ func TestEventsAreFollowedFromOneCountersignToTheNext(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	must(t, office2.Close())
+	noErr(t, office2.Close())
 	if n := strings.Count(said.String(), "\n"); n != 1 {
 		t.Errorf("it said %d lines: %s", n, &said)
 	}
@@ -139,8 +136,7 @@ func TestEventsAreFollowedFromOneCountersignToTheNext(t *testing.T) {
 func TestASlowReaderOfEventsHoldsUpNobody(t *testing.T) {
 	s := newShell(t)
 	s.keep(offices())
-	l, err := s.here(t.Context(), io.Discard, io.Discard).start()
-	must(t, err)
+	l := must(s.here(t.Context(), io.Discard, io.Discard).start())
 	ctx, cancel := context.WithCancel(t.Context())
 	in, out := io.Pipe() // which nobody reads
 	done := make(chan error, 1)
@@ -150,7 +146,7 @@ func TestASlowReaderOfEventsHoldsUpNobody(t *testing.T) {
 	for i := range 50 {
 		l.report(t, anEvent(strings.Repeat("e", i+1), time.Now()))
 	}
-	must(t, l.Close())
+	noErr(t, l.Close())
 	cancel()
 	in.Close()
 	<-done

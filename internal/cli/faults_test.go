@@ -21,8 +21,7 @@ import (
 // has nothing to print to, it is closed.
 func unread(t *testing.T) *os.File {
 	t.Helper()
-	f, err := os.Create(filepath.Join(t.TempDir(), "printed"))
-	must(t, err)
+	f := must(os.Create(filepath.Join(t.TempDir(), "printed")))
 	t.Cleanup(func() { f.Close() })
 	if runtime.GOOS == "windows" {
 		f.Close()
@@ -46,8 +45,7 @@ func TestAFaultOfTheProgramsOwnIsToldAndKeptInTheLog(t *testing.T) {
 	if code != exitFailed || len(boxes) != 1 || boxes[0] != message.StartCrashed(locations.Log(data)) {
 		t.Errorf("it ended with %d and said %v", code, boxes)
 	}
-	log, err := os.ReadFile(locations.Log(data))
-	must(t, err)
+	log := must(os.ReadFile(locations.Log(data)))
 	if !strings.Contains(string(log), "a sad accident") || !strings.Contains(string(log), "faults_test.go") {
 		t.Errorf("the log has %q", log)
 	}
@@ -75,7 +73,7 @@ func TestAFaultThatEndedTheProgramIsToldOnceByTheNextStart(t *testing.T) {
 	if _, err := os.Stat(locations.Trace(s.data)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a trace is left though nothing happened: %v", err)
 	}
-	must(t, os.WriteFile(locations.Trace(s.data), []byte("panic: index out of range\n\ngoroutine 7 [running]:\n"), 0o600))
+	noErr(t, os.WriteFile(locations.Trace(s.data), []byte("panic: index out of range\n\ngoroutine 7 [running]:\n"), 0o600))
 	s.status()
 	s.status()
 	if _, err := os.Stat(locations.Trace(s.data)); !errors.Is(err, fs.ErrNotExist) {
@@ -85,12 +83,10 @@ func TestAFaultThatEndedTheProgramIsToldOnceByTheNextStart(t *testing.T) {
 	if err != nil || strings.Count(string(log), "goroutine 7") != 1 {
 		t.Errorf("the log: %s, %v", log, err)
 	}
-	a, err := agent.Open(t.Context(), agent.Params{DataDir: s.data, Keeper: secret.File(s.data + ".key")})
-	must(t, err)
+	a := must(agent.Open(t.Context(), agent.Params{DataDir: s.data, Keeper: secret.File(s.data + ".key")}))
 	defer a.Close()
 	var told int
-	lines, err := a.Activity(100)
-	must(t, err)
+	lines := must(a.Activity(100))
 	for _, line := range lines {
 		if line.Text == message.EndedByFault(locations.Log(s.data)) {
 			told++
@@ -103,10 +99,10 @@ func TestAFaultThatEndedTheProgramIsToldOnceByTheNextStart(t *testing.T) {
 
 func TestTheTraceOfAFaultStaysWhenTheProgramHappensToEndAtTheSameTime(t *testing.T) {
 	data := t.TempDir()
-	must(t, os.MkdirAll(filepath.Dir(locations.Trace(data)), 0o700))
+	noErr(t, os.MkdirAll(filepath.Dir(locations.Trace(data)), 0o700))
 	kept, _ := keepTrace(data, slog.New(slog.DiscardHandler))
-	must(t, os.WriteFile(locations.Trace(data), []byte("panic: "), 0o600))
-	must(t, kept.Close())
+	noErr(t, os.WriteFile(locations.Trace(data), []byte("panic: "), 0o600))
+	noErr(t, kept.Close())
 	if said, err := os.ReadFile(locations.Trace(data)); string(said) != "panic: " {
 		t.Errorf("it is %q, %v", said, err)
 	}

@@ -18,7 +18,7 @@ func TestFoldersThatSendAreAddedChangedAndRemoved(t *testing.T) {
 			t.Fatalf("%v: %d %s", args, code, stderr)
 		}
 		var printed folderList
-		must(t, json.Unmarshal([]byte(stdout), &printed))
+		noErr(t, json.Unmarshal([]byte(stdout), &printed))
 		return printed.Folders
 	}
 	if rows := list("folders"); len(rows) != 0 {

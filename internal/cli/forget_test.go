@@ -26,16 +26,14 @@ func TestForgetLeavesTheDocumentsAndNothingElse(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
-	data, err := locations.Default()
-	must(t, err)
-	cache, err := os.UserCacheDir()
-	must(t, err)
+	data := must(locations.Default())
+	cache := must(os.UserCacheDir())
 	signed := filepath.Join(home, "Signed", "Lease.pdf")
 	gone := []string{data, filepath.Join(cache, "countersign")}
 	for _, file := range []string{locations.State(data), filepath.Join(data, "backups", "today"),
 		filepath.Join(cache, "countersign", "preview", "y"), signed} {
-		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		must(t, os.WriteFile(file, []byte("x"), 0o600))
+		noErr(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		noErr(t, os.WriteFile(file, []byte("x"), 0o600))
 	}
 	asked := 0
 	forget := func(args ...string) (int, string) {
@@ -50,13 +48,12 @@ func TestForgetLeavesTheDocumentsAndNothingElse(t *testing.T) {
 	if code, said := forget("--everything", "--data", data); code != exitUsage {
 		t.Errorf("of another folder: %d, %s", code, said)
 	}
-	holder, err := single.Acquire(data)
-	must(t, err)
+	holder := must(single.Acquire(data))
 	go holder.Serve(nil)
 	if code, said := forget("--everything"); code != exitFailed || !strings.Contains(said, message.Running().String()) || asked > 0 {
 		t.Errorf("while it runs: %d, %s", code, said)
 	}
-	must(t, holder.Close())
+	noErr(t, holder.Close())
 	for range 2 { // the second time there is nothing
 		if code, said := forget("--everything"); code != exitDone {
 			t.Errorf("%d, %s", code, said)
@@ -74,11 +71,10 @@ func TestForgetLeavesTheDocumentsAndNothingElse(t *testing.T) {
 
 func TestAKeyThatTheKeyringKeepsIsForgottenTheNextTime(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "countersign")
-	must(t, os.Mkdir(data, 0o700))
-	name, err := locations.Entry(data) // of a new office: its own, which is noted there alone
-	must(t, err)
-	must(t, os.WriteFile(locations.State(data), []byte("x"), 0o600))
-	must(t, os.WriteFile(locations.Backup(data), []byte("x"), 0o600))
+	noErr(t, os.Mkdir(data, 0o700))
+	name := must(locations.Entry(data)) // of a new office: its own, which is noted there alone
+	noErr(t, os.WriteFile(locations.State(data), []byte("x"), 0o600))
+	noErr(t, os.WriteFile(locations.Backup(data), []byte("x"), 0o600))
 	locked := errors.New("the keyring is locked")
 	var asked []string
 	if err := forgetData(data, func(key string) error { asked = append(asked, key); return locked }); !errors.Is(err, locked) || errors.Is(err, errStays) {
@@ -88,7 +84,7 @@ func TestAKeyThatTheKeyringKeepsIsForgottenTheNextTime(t *testing.T) {
 		t.Fatalf("the data stays, or its key is not meant: %q", asked)
 	}
 	asked = nil
-	must(t, forgetData(data, func(key string) error { asked = append(asked, key); return nil }))
+	noErr(t, forgetData(data, func(key string) error { asked = append(asked, key); return nil }))
 	if !slices.Contains(asked, name) {
 		t.Errorf("the key stays for ever: only %q were forgotten", asked)
 	}
@@ -104,15 +100,14 @@ func TestTheCacheIsRemovedUnlessItIsTheDataFolderAsOnWindows(t *testing.T) {
 	base := t.TempDir()
 	t.Setenv("HOME", base)
 	t.Setenv("XDG_CACHE_HOME", base)
-	cache, err := os.UserCacheDir()
-	must(t, err)
+	cache := must(os.UserCacheDir())
 	folder := filepath.Join(cache, "countersign")
-	must(t, os.MkdirAll(folder, 0o700))
-	must(t, forgetCache(folder))
+	noErr(t, os.MkdirAll(folder, 0o700))
+	noErr(t, forgetCache(folder))
 	if _, err := os.Stat(folder); err != nil {
 		t.Errorf("the data folder is gone, and with it the name of its key: %v", err)
 	}
-	must(t, forgetCache(t.TempDir()))
+	noErr(t, forgetCache(t.TempDir()))
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cache stays: %v", err)
 	}

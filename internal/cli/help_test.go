@@ -17,7 +17,7 @@ import (
 
 func TestWhatIsNeitherACommandNorAFileOpensNothing(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "Lease.pdf")
-	must(t, os.WriteFile(document, []byte("%PDF-1.7"), 0o600))
+	noErr(t, os.WriteFile(document, []byte("%PDF-1.7"), 0o600))
 	for args, says := range map[string]string{
 		"widthdraw 6761b":                 `did you mean "withdraw"?`,
 		"folders ad Scans":                `did you mean "add"?`,
@@ -46,7 +46,7 @@ func TestWhatIsNeitherACommandNorAFileOpensNothing(t *testing.T) {
 func TestDocumentsOpenTheWindow(t *testing.T) {
 	folder := t.TempDir()
 	document := filepath.Join(folder, "send") // which is a command, too
-	must(t, os.WriteFile(document, []byte("%PDF-1.7"), 0o600))
+	noErr(t, os.WriteFile(document, []byte("%PDF-1.7"), 0o600))
 	t.Chdir(folder)
 	var got []string
 	p := Program{Version: "1", Stdin: strings.NewReader(""), Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer),
@@ -63,7 +63,7 @@ func TestDocumentsOpenTheWindow(t *testing.T) {
 // command, is told already.
 func TestOnlyWhoCannotHearOtherwiseIsToldOfWrongUsageInABox(t *testing.T) {
 	read, pipe, err := os.Pipe()
-	must(t, err)
+	noErr(t, err)
 	defer read.Close()
 	defer pipe.Close()
 	for _, c := range []struct {
@@ -113,8 +113,7 @@ func commandsForPeople() (list []*kong.Node) {
 // The manual, --help and the manual page say the same of each command. The manual page is made from the grammar (package
 // release, which tests it); the others are compared here.
 func TestTheManualAndHelpTellOfTheSameCommands(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md"))
-	must(t, err)
+	readme := must(os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md")))
 	_, table, found := strings.Cut(string(readme), "| command | what it does |\n|---|---|\n")
 	if !found {
 		t.Fatal("admin.md has no table of commands")
@@ -143,8 +142,7 @@ func TestTheManualAndHelpTellOfTheSameCommands(t *testing.T) {
 
 // Whoever knows one command knows the others.
 func TestCommandsReadAlike(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md"))
-	must(t, err)
+	readme := must(os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md")))
 	for _, c := range Grammar().Leaves(true) {
 		called := strings.TrimPrefix(c.FullPath(), Grammar().Name+" ")
 		family, _, _ := strings.Cut(called, " ") // which prints the same whatever it does

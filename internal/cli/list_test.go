@@ -29,11 +29,10 @@ const hostile = "Lease\x1b[31m\u202egnp.exe\u202c\x07\n\tNext\u009b2J\u2028line"
 // keep puts packages and events into the data folder, as if the service had told of them.
 func (s shell) keep(packages []office.Package, events ...office.Event) {
 	s.t.Helper()
-	must(s.t, os.MkdirAll(s.data, 0o700))
-	st, err := store.Open(locations.State(s.data), store.Options{Now: time.Now})
-	must(s.t, err)
-	defer func() { must(s.t, st.Close()) }()
-	must(s.t, st.Update(func(tx *store.Tx) error {
+	noErr(s.t, os.MkdirAll(s.data, 0o700))
+	st := must(store.Open(locations.State(s.data), store.Options{Now: time.Now}))
+	defer func() { noErr(s.t, st.Close()) }()
+	noErr(s.t, st.Update(func(tx *store.Tx) error {
 		for _, p := range packages {
 			if err := tx.PutPackage(p); err != nil {
 				return err
@@ -73,7 +72,7 @@ func (s shell) list(args ...string) (list packageList) {
 	if code != exitDone {
 		s.t.Fatalf("list %q: %d %s", args, code, stderr)
 	}
-	must(s.t, json.Unmarshal([]byte(stdout), &list))
+	noErr(s.t, json.Unmarshal([]byte(stdout), &list))
 	return list
 }
 
@@ -145,7 +144,7 @@ func TestATimeByWhichSomethingHadHappenedIsPrintedAsSuch(t *testing.T) {
 		t.Errorf("for programs: %+v", shown)
 	}
 	var out bytes.Buffer
-	must(t, printPackage(terminal.Sized(&out, 80, false), shown))
+	noErr(t, printPackage(terminal.Sized(&out, 80, false), shown))
 	day := march(2).Local().Format(time.DateTime)
 	for _, want := range []string{"Jan: signed by " + day, "Ana: declined by " + day, "by " + day + "  Jan signed", "by " + march(1).Local().Format(time.DateTime)} {
 		if !strings.Contains(out.String(), want) {
@@ -177,7 +176,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	for _, colour := range []bool{false, true} {
 		for width := 40; width <= 200; width += 7 {
 			var out bytes.Buffer
-			must(t, printPackages(terminal.Sized(&out, width, colour), packages))
+			noErr(t, printPackages(terminal.Sized(&out, width, colour), packages))
 			text := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(out.String(), "")
 			if coloured := text != out.String(); coloured != colour {
 				t.Errorf("colours: %v, want %v", coloured, colour)
@@ -197,7 +196,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	must(t, printPackages(terminal.Sized(&out, 100, false), packages))
+	noErr(t, printPackages(terminal.Sized(&out, 100, false), packages))
 	_, column, _ := strings.Cut(strings.Split(out.String(), "\n")[0], "SIGNED")
 	if !strings.Contains(column, "WAITS FOR") || !strings.Contains(column, "DUE") {
 		t.Errorf("a hundred columns leave something out:\n%s", &out)
@@ -241,7 +240,7 @@ func TestEventsTellWhatArrivedAndNothingSecret(t *testing.T) {
 		t.Fatalf("%d %s", code, stderr)
 	}
 	var got eventList
-	must(t, json.Unmarshal([]byte(stdout), &got))
+	noErr(t, json.Unmarshal([]byte(stdout), &got))
 	if len(got.Events) != 2 || got.Events[0].ID != "e2" || got.Events[1].ID != "e3" {
 		t.Fatalf("the last two, oldest first: %+v", got.Events)
 	}
@@ -288,7 +287,7 @@ func TestNamesFromOutsideAreNeverPrintedRaw(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	must(t, printPackages(terminal.Sized(&out, 80, false), s.list().Packages))
+	noErr(t, printPackages(terminal.Sized(&out, 80, false), s.list().Packages))
 	if strings.ContainsFunc(out.String(), func(r rune) bool { return r != '\n' && unicode.Is(unicode.C, r) }) || strings.Count(out.String(), "\n") != 3 {
 		t.Errorf("the table is\n%q", &out)
 	}
@@ -309,11 +308,11 @@ func TestEveryFieldIsThereEvenWhenNothingIsKnown(t *testing.T) {
 			}
 		}
 		var any map[string]json.RawMessage
-		must(t, json.Unmarshal([]byte(stdout), &any))
+		noErr(t, json.Unmarshal([]byte(stdout), &any))
 	}
 	for _, none := range []*terminal.Writer{terminal.New(io.Discard), terminal.Sized(io.Discard, 80, false)} {
-		must(t, printPackages(none, nil))
-		must(t, printEvents(none, nil))
+		noErr(t, printPackages(none, nil))
+		noErr(t, printEvents(none, nil))
 	}
 }
 
@@ -321,7 +320,7 @@ func TestAPackageThatNobodyKnowsIsNamedAsItWasTyped(t *testing.T) {
 	s := newShell(t)
 	s.keep(offices())
 	o, err := s.here(t.Context(), io.Discard, io.Discard).start(idle)
-	must(t, err)
+	noErr(t, err)
 	defer o.Close()
 	_, err = o.withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"Lease", "widthdrawn"}})
 	if got := said(err); got != `There is no package "widthdrawn". Look for it with countersign list.` {

@@ -66,11 +66,9 @@ func zeros(mebibytes int) []byte {
 }
 
 func TestAnOrdinaryDocumentIsRead(t *testing.T) {
-	f, err := assets.Samples().Open("Offer 2026-118.pdf")
-	must(t, err)
+	f := must(assets.Samples().Open("Offer 2026-118.pdf"))
 	defer f.Close()
-	sample, err := io.ReadAll(f)
-	must(t, err)
+	sample := must(io.ReadAll(f))
 	if answer, _, err := pressAlone(t, sample); err != nil || len(answer) != 2 || answer[0] != 0 || answer[1] == 0 {
 		t.Errorf("%v, %v", answer, err)
 	}

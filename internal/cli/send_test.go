@@ -32,7 +32,7 @@ func TestPeopleGetTheRolesThatAreTheirs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			send := sendCmd{Template: c.template.Name, To: c.to}
 			d, err := send.draft()
-			must(t, err)
+			noErr(t, err)
 			err = send.fromTemplate(&d, []office.Template{c.template})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
@@ -40,7 +40,7 @@ func TestPeopleGetTheRolesThatAreTheirs(t *testing.T) {
 				}
 				return
 			}
-			must(t, err)
+			noErr(t, err)
 			var got []string
 			for _, s := range d.Signers {
 				got = append(got, s.RoleID+" "+s.Email)
@@ -62,9 +62,8 @@ func TestFieldsAndDocumentsOfATemplateAreNamed(t *testing.T) {
 		t.Errorf("nobody was asked about an empty field: %v", err)
 	}
 	send := sendCmd{Template: "1", To: []string{"a@x.org"}, Field: []string{"monthly rent=1=2"}, Replace: []string{"house rules=rules.pdf"}}
-	d, err := send.draft()
-	must(t, err)
-	must(t, send.fromTemplate(&d, list))
+	d := must(send.draft())
+	noErr(t, send.fromTemplate(&d, list))
 	if own := d.Template.Documents; own[0].Data["rent"] != "1=2" || !strings.HasSuffix(own[1].File, "rules.pdf") || !d.Sequential || d.Message != "Sign." {
 		t.Errorf("%+v", d.Template)
 	}

@@ -36,8 +36,7 @@ func TestTheDesktopOfSomebodyWhoNeverUsedItStartsNothing(t *testing.T) {
 }
 
 func TestNotificationsSpeakTheLanguageOfTheWindowAndEnglishWithoutOne(t *testing.T) {
-	german, err := message.NewPrinter("de")
-	must(t, err)
+	german := must(message.NewPrinter("de"))
 	for _, c := range []struct {
 		name     string
 		words    func() *message.Printer
@@ -119,12 +118,12 @@ func TestDataOfANewerVersionIsRefusedWithASentence(t *testing.T) {
 	s := newShell(t)
 	s.setUp()
 	db, err := bolt.Open(filepath.Join(s.data, "state.db"), 0o600, nil)
-	must(t, err)
+	noErr(t, err)
 	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("99")) })
 	if err == nil {
 		err = db.Close()
 	}
-	must(t, err)
+	noErr(t, err)
 	for _, command := range []string{"status", "serve", "logout"} {
 		code, _, stderr := s.run(command)
 		if code != exitFailed || !strings.Contains(stderr, "newer version") || strings.Count(stderr, "\n") != 1 {
@@ -157,7 +156,7 @@ func TestWhatLiesInTheDataFolderIsClosedToOthers(t *testing.T) {
 	files := append(locations.All(s.data), s.data)
 	for _, path := range files {
 		if info, err := os.Lstat(path); err == nil && info.Mode().Type()&^fs.ModeDir == 0 {
-			must(t, os.Chmod(path, info.Mode().Perm()|0o055))
+			noErr(t, os.Chmod(path, info.Mode().Perm()|0o055))
 		}
 	}
 	if code, _, stderr := s.run("status"); code != exitDone {
@@ -168,7 +167,7 @@ func TestWhatLiesInTheDataFolderIsClosedToOthers(t *testing.T) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		must(t, err)
+		noErr(t, err)
 		if err := errors.Join(private.OpenToOthers(f), f.Close()); err != nil && !strings.HasSuffix(path, ".sock") {
 			t.Errorf("%s: %v", path, err)
 		}

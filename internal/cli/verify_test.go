@@ -19,12 +19,11 @@ func TestACertificateIsTrustedAndNoMore(t *testing.T) {
 	s := newShell(t)
 	s.setUp()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
-	must(t, err)
+	noErr(t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Signing service"}, NotAfter: time.Now().AddDate(1, 0, 0)}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, public, private)
-	must(t, err)
+	der := must(x509.CreateCertificate(rand.Reader, c, c, public, private))
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	noErr(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	if code, _, stderr := s.run("trust", file, "--yes"); code != 0 {
 		t.Fatalf("trust: %d %s", code, stderr)
 	}

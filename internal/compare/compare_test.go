@@ -17,14 +17,10 @@ import (
 
 	"countersign/internal/preview"
 	"countersign/internal/sandbox/press"
+	"countersign/internal/trytest"
 )
 
-func noErr(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
 
 func start(t testing.TB) pdfium.Pdfium {
 	engine, stop, err := preview.Start(t.Context())

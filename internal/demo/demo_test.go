@@ -13,10 +13,15 @@ import (
 
 	"countersign/internal/office"
 	"countersign/internal/seal"
+	"countersign/internal/trytest"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 	"go.uber.org/goleak"
 )
+
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // The demo is the whole job: packages go out, get signed, come back as PDFs, and people are told once of each fact.
 func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
@@ -84,19 +89,10 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 
 func sealOf(t *testing.T, path string, root *x509.Certificate) office.Seal {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.Open(path))
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := seal.Examine(file, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(file.Stat())
+	found := must(seal.Examine(file, info.Size()))
 	return seal.Judge(found, seal.Trust{Roots: x509.NewCertPool(), Pinned: []*x509.Certificate{root}, Now: time.Now()})
 }
 

@@ -15,21 +15,14 @@ func TestTheDemoHasAFolderThatSendsAndLeavesWhatPeoplePutThere(t *testing.T) {
 	for _, used := range []bool{false, true} {
 		t.Setenv("TMPDIR", t.TempDir())
 		t.Setenv("TMP", os.Getenv("TMPDIR")) // Windows
-		d, err := Start(t.Context(), Options{Folder: t.TempDir(), Version: "test", ByHand: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.SignIn(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		d := must(Start(t.Context(), Options{Folder: t.TempDir(), Version: "test", ByHand: true}))
+		noErr(t, d.SignIn(t.Context()))
 		folders, err := d.Agent.HotFolders()
 		if err != nil || len(folders) != 1 || folders[0].Called() != sendFolder {
 			t.Fatalf("%+v, %v", folders, err)
 		}
 		if used {
-			if err := os.CopyFS(folders[0].Path, assets.Samples()); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.CopyFS(folders[0].Path, assets.Samples()))
 			err := d.waitFor(t.Context(), func() (bool, error) {
 				lines, err := d.Agent.Lines()
 				return len(lines) == 3, err

@@ -15,8 +15,7 @@ import (
 
 func open(t *testing.T, path string) *Dir {
 	t.Helper()
-	d, err := OpenDir(path)
-	noErr(t, err)
+	d := must(OpenDir(path))
 	t.Cleanup(func() { d.Close() })
 	return d
 }
@@ -24,13 +23,6 @@ func open(t *testing.T, path string) *Dir {
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	noErr(t, os.WriteFile(path, []byte(text), 0o600))
-}
-
-func noErr(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestASubfolderIsMadeAndTheFolderAroundItNever(t *testing.T) {
@@ -41,8 +33,7 @@ func TestASubfolderIsMadeAndTheFolderAroundItNever(t *testing.T) {
 	noErr(t, os.Mkdir(folder, 0o755))
 	d := open(t, folder)
 	for range 2 {
-		sub, err := d.Make("Waiting/one", 0o755)
-		noErr(t, err)
+		sub := must(d.Make("Waiting/one", 0o755))
 		sub.Close()
 	}
 	if info, err := os.Stat(filepath.Join(folder, "Waiting", "one")); err != nil || !info.IsDir() {
@@ -115,10 +106,8 @@ func TestWhatTookThePlaceOfAFileIsNotOpened(t *testing.T) {
 			d := open(t, t.TempDir())
 			path := filepath.Join(d.Path(), "x")
 			write(t, path, "x")
-			seen, err := d.Lstat("x")
-			noErr(t, err)
-			file, err := d.Open("x", seen, 0)
-			noErr(t, err)
+			seen := must(d.Lstat("x"))
+			file := must(d.Open("x", seen, 0))
 			defer file.Close()
 			noErr(t, swap(path))
 			if other, err := d.Open("x", seen, 0); err == nil {
@@ -144,8 +133,7 @@ func TestAFolderThatIsSwappedForALinkAllTheTimeIsNeverLeft(t *testing.T) {
 			_ = os.Rename(sent+".aside", sent)
 		}
 	})
-	foreign, err := there.File().Stat()
-	noErr(t, err)
+	foreign := must(there.File().Stat())
 	opened := 0
 	for range 2000 {
 		sub, err := d.Sub("Sent")
@@ -175,8 +163,7 @@ func TestAFileIsTakenByOneWhereNamesCannotBeGivenExclusively(t *testing.T) {
 		begin := make(chan struct{})
 		for _, own := range []string{"one", "two", "three", "four", "five", "six"} {
 			d := open(t, share)
-			to, err := d.Make("Waiting/"+own, 0o755)
-			noErr(t, err)
+			to := must(d.Make("Waiting/"+own, 0o755))
 			defer to.Close()
 			computers.Go(func() {
 				<-begin
@@ -198,8 +185,7 @@ func TestAFileIsTakenByOneWhereNamesCannotBeGivenExclusively(t *testing.T) {
 
 func TestAMoveReplacesNothing(t *testing.T) {
 	d := open(t, t.TempDir())
-	to, err := d.Make("Sent", 0o755)
-	noErr(t, err)
+	to := must(d.Make("Sent", 0o755))
 	defer to.Close()
 	write(t, filepath.Join(d.Path(), "x"), "x")
 	write(t, filepath.Join(to.Path(), "x"), "there")

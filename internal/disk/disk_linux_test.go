@@ -107,9 +107,7 @@ func TestARenamedFolderIsInOnePlace(t *testing.T) {
 
 func TestATakenNameIsNotGivenAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	if err := put(path, "first", Create); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, put(path, "first", Create))
 	if err := put(path, "second", Create); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("the second is told %v", err)
 	}

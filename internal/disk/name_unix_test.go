@@ -18,9 +18,7 @@ func TestFileSystemsWithoutExclusiveRename(t *testing.T) {
 			for _, file := range []string{"one", "two"} {
 				write(t, filepath.Join(d.Path(), file), file)
 			}
-			if err := rename(d, "one", d, "a.pdf"); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, rename(d, "one", d, "a.pdf"))
 			if err := rename(d, "two", d, "a.pdf"); !errors.Is(err, fs.ErrExist) {
 				t.Errorf("got %v", err)
 			}
@@ -40,9 +38,7 @@ func looped(t *testing.T) (folder string) {
 	t.Helper()
 	home := t.TempDir()
 	folder = filepath.Join(home, "way")
-	if err := errors.Join(os.MkdirAll(filepath.Join(home, "a", "old"), 0o755), os.Symlink("a/old/..", folder)); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(os.MkdirAll(filepath.Join(home, "a", "old"), 0o755), os.Symlink("a/old/..", folder)))
 	return folder
 }
 

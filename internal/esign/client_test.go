@@ -105,8 +105,7 @@ func TestStatusReadsBothShapes(t *testing.T) {
 	})
 	t.Run("as published", func(t *testing.T) {
 		c, _ := api(t, answering(200, "\xef\xbb\xbf"+fullStatus))
-		s, err := c.Status(context.Background(), "p-1")
-		must(t, err)
+		s := must(c.Status(context.Background(), "p-1"))
 		if s.State != "open" || s.Name != "Lease" || s.Type != "Sequential" || string(s.ExternalData) != `{"k":[1,2]}` || s.TimeSignBy.Nanosecond() != 5e8 {
 			t.Errorf("%+v", s)
 		}
@@ -173,9 +172,7 @@ func TestARejectedTokenIsRenewedOnce(t *testing.T) {
 		}
 		io.WriteString(w, `{"items":[]}`)
 	}))
-	if _, err := client.List(context.Background(), ListQuery{Take: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(client.List(context.Background(), ListQuery{Take: 1}))
 	want := `{"allMembers":true,"take":1}`
 	if len(got) != 2 || got[0] != "Bearer at-secret-0 "+want || got[1] != "Bearer at-secret-1 "+want || src.invalid[0] != "at-secret-0" {
 		t.Errorf("%q", got)
@@ -215,6 +212,7 @@ func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
 		{"500", `{"error":"package_exception_x"}`, 500, nil, Server, true, 0, ""},
 		{"503", `<html>maintenance`, 503, []string{"Retry-After", "1"}, Server, true, time.Second, ""},
 		{"302", ``, 302, []string{"Location", "https://evil.example.com/"}, BadAnswer, true, 0, ""},
+		{"an odd code", `{"error":"evil<x>"}`, 400, nil, Refused, false, 0, ""},
 		{"an echo", `{"error":"x","message":"bad token at-secret-0 here"}`, 400, nil, Refused, false, 0, "bad token … here"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -283,7 +281,7 @@ func TestImplausibleIDsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 
 func TestNetworkTroubleNeverShowsTheAddressOrTheToken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	noErr(t, err)
 	defer l.Close()
 	go func() {
 		for {

@@ -25,6 +25,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"go.uber.org/goleak"
+
+	"countersign/internal/trytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,8 +74,7 @@ func newProvider(t *testing.T, change func(p *provider)) *provider {
 }
 
 func makeProvider(t *testing.T, change func(p *provider)) *provider {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	p := &provider{t: t, secret: "s3cr%t+&=/ é:", discovery: true, key: key, expiresIn: 1800, alg: jose.ES256,
 		idToken: map[string]any{}, refresh: map[string]bool{}}
 	if change != nil {
@@ -145,8 +146,7 @@ func (p *provider) keys(w http.ResponseWriter, r *http.Request) {
 
 // authorize plays the browser and the person: it returns the redirect's query.
 func (p *provider) authorize(address string) url.Values {
-	u, err := url.Parse(address)
-	must(p.t, err)
+	u := must(url.Parse(address))
 	q := u.Query()
 	if q.Get("response_type") != "code" || q.Get("client_id") != "office&1" || q.Get("code_challenge_method") != "S256" {
 		p.t.Errorf("authorize was asked %v", q)
@@ -216,11 +216,9 @@ func (p *provider) sign() string {
 	if p.alg == jose.HS256 {
 		key = []byte(strings.Repeat(p.secret, 3))
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: p.alg, Key: key}, nil)
-	must(p.t, err)
+	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: p.alg, Key: key}, nil))
 	payload, _ := json.Marshal(claims)
-	jws, err := signer.Sign(payload)
-	must(p.t, err)
+	jws := must(signer.Sign(payload))
 	s, _ := jws.CompactSerialize()
 	return s
 }
@@ -278,13 +276,9 @@ func harmless(t *testing.T, err error, secrets ...string) {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // bubble runs f in a synctest bubble with a provider behind in-memory connections, so that time is a fake and
 // waiting costs nothing.
@@ -338,8 +332,7 @@ func started(p *provider, cfg Config) (*Session, *vault) {
 
 func access(t *testing.T, s *Session) string {
 	t.Helper()
-	a, err := s.Access(context.Background())
-	must(t, err)
+	a := must(s.Access(context.Background()))
 	return a
 }
 

@@ -49,9 +49,7 @@ func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
 		for range 10 {
 			go io.ReadFull(far, make([]byte, 1))
 			time.Sleep(idleTimeout - time.Second)
-			if _, err := c.Write([]byte{1}); err != nil {
-				t.Fatal(err)
-			}
+			must(c.Write([]byte{1}))
 		}
 		io.WriteString(far, "ok")
 		if err := <-answer; err != nil {
@@ -206,10 +204,7 @@ func behind(t *testing.T, service *httptest.Server, trusted *x509.CertPool, o pr
 		t.Setenv(name, "")
 	}
 	o.Hosts = map[string]string{"example.com:443": service.Listener.Addr().String()}
-	p, err := proxytest.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(proxytest.Start(o))
 	t.Cleanup(p.Close)
 	at := p.URL()
 	at.User = nil

@@ -28,8 +28,7 @@ func TestSigningInWithAndWithoutDiscovery(t *testing.T) {
 		for name2, plain := range map[string]bool{"": false, ", JSON not called JSON": true} {
 			t.Run(name+name2, func(t *testing.T) {
 				p := newProvider(t, func(p *provider) { p.discovery, p.plain = discovery, plain })
-				g, err := signIn(t, p)
-				must(t, err)
+				g := must(signIn(t, p))
 				want := Account{"u-1", "ana@example.com", "org-1", "mem-1"}
 				if g.Account != want || g.Tokens.Access != "at-1" || g.Tokens.Refresh != "rt-1" || !slices.Contains(g.Scopes, "organization") {
 					t.Errorf("%+v %+v", g.Account, g.Scopes)
@@ -48,8 +47,7 @@ func TestSigningInWithAndWithoutDiscovery(t *testing.T) {
 func TestTheAuthorizeAddress(t *testing.T) {
 	p := newProvider(t, nil)
 	address := func(prompt string) url.Values {
-		l, err := StartLogin(context.Background(), p.config(), redirect, prompt)
-		must(t, err)
+		l := must(StartLogin(context.Background(), p.config(), redirect, prompt))
 		u, _ := url.Parse(l.AuthorizeURL())
 		if u.Query().Get("state") != l.State() || len(l.State()) < 43 {
 			t.Errorf("state %q", l.State())
@@ -141,8 +139,7 @@ func TestTheProfileCompletesTheAccount(t *testing.T) {
 
 func TestAStrayRedirectDoesNotEndTheSignIn(t *testing.T) {
 	p := newProvider(t, nil)
-	l, err := StartLogin(context.Background(), p.config(), redirect, "")
-	must(t, err)
+	l := must(StartLogin(context.Background(), p.config(), redirect, ""))
 	good := p.authorize(l.AuthorizeURL())
 	for _, q := range []url.Values{
 		{"code": {"x"}}, {"code": {"x"}, "state": {"wrong"}}, {"error": {"access_denied"}, "state": {""}},
@@ -156,9 +153,7 @@ func TestAStrayRedirectDoesNotEndTheSignIn(t *testing.T) {
 	if n := len(p.asked()); n != 0 {
 		t.Fatalf("the token endpoint was asked %d times", n)
 	}
-	if _, err := l.Finish(context.Background(), good); err != nil {
-		t.Fatal(err)
-	}
+	must(l.Finish(context.Background(), good))
 	if _, err := l.Finish(context.Background(), good); kindOf(err) != Invalid {
 		t.Errorf("a second time: %v", err)
 	}
@@ -361,8 +356,7 @@ func TestKeysThatAreAMomentAwayDoNotCostTheSignIn(t *testing.T) {
 
 func signInWith(t *testing.T, p *provider, cfg Config, changes ...func(url.Values)) (Grant, error) {
 	t.Helper()
-	l, err := StartLogin(context.Background(), cfg, redirect, "")
-	must(t, err)
+	l := must(StartLogin(context.Background(), cfg, redirect, ""))
 	q := p.authorize(l.AuthorizeURL())
 	for _, change := range changes {
 		change(q)
@@ -544,8 +538,7 @@ func TestTheNewRefreshTokenIsKeptBeforeTheRestIsJudged(t *testing.T) {
 				return form.Get("grant_type") == "authorization_code"
 			}
 		})
-		g, err := signIn(t, p)
-		must(t, err)
+		g := must(signIn(t, p))
 		v := &vault{}
 		s := NewSession(p.config(), v)
 		if err := s.Adopt(context.Background(), g.Tokens, nil); err != nil || v.now() != "rt-9" {

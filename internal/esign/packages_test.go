@@ -261,8 +261,7 @@ func TestAFileThatComesPackedIsUnpacked(t *testing.T) {
 		"other content": {"gzip", packed[:len(packed)-8] + "abcdefgh", false},
 	} {
 		client, _ := api(t, answering(200, c.sent, "Content-Encoding", c.said))
-		d, err := client.Download(context.Background(), office.FileSigned, "p-1", "d-1")
-		must(t, err)
+		d := must(client.Download(context.Background(), office.FileSigned, "p-1", "d-1"))
 		b, err := io.ReadAll(d.Body)
 		d.Body.Close()
 		_, ours := errors.AsType[*Error](err)
@@ -310,8 +309,7 @@ func TestATruncatedDownloadIsANetworkError(t *testing.T) {
 		w.Header().Set("Content-Length", "100000")
 		io.WriteString(w, "%PDF-"+strings.Repeat("x", 50000))
 	}))
-	d, err := client.Download(context.Background(), office.FileMaster, "p-1", "")
-	must(t, err)
+	d := must(client.Download(context.Background(), office.FileMaster, "p-1", ""))
 	defer d.Body.Close()
 	n, err := io.Copy(io.Discard, d.Body)
 	var e *Error
@@ -412,9 +410,7 @@ func TestAPackageFromATemplateNamesRolesDocumentsAndValues(t *testing.T) {
 	p.TemplateID = "t-1"
 	p.Signers = []NewSigner{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com", TemplateRole: "Tenant", TemplateSignerID: "s-2"}}
 	p.Documents = []NewDocument{{TemplateDocumentID: "d-1", TemplateData: map[string]string{"rent": "1200"}}, {FileID: "f-1", FileName: "r.pdf", TemplateDocumentID: "d-2"}}
-	if _, err := client.AddPackage(context.Background(), p); err != nil {
-		t.Fatal(err)
-	}
+	must(client.AddPackage(context.Background(), p))
 	for _, want := range []string{`"templateId":"t-1"`, `"templateRole":"Tenant","templateSignerId":"s-2"`,
 		`"documents":[{"templateDocumentId":"d-1","templateData":{"rent":"1200"}},{"fileId":"f-1","fileName":"r.pdf","templateDocumentId":"d-2"}]`} {
 		if !strings.Contains(sent(), want) {

@@ -208,12 +208,8 @@ func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
 		}
 		io.WriteString(w, `{"fileId":"f-1","packageId":"p-1"}`)
 	}))
-	if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.AddPackage(context.Background(), offer()); err != nil {
-		t.Fatal(err)
-	}
+	must(client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")))
+	must(client.AddPackage(context.Background(), offer()))
 	if got := strings.Join(asked, " "); got != "/api/v1/files/upload /files/upload /packages/add" {
 		t.Errorf("asked %s", got)
 	}
@@ -252,9 +248,7 @@ func TestNetHTTPDoesNotSendAPackageAgain(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	base := "http://" + l.Addr().String()
 	client := NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: &http.Client{Transport: transport}}, &tokens{})
-	if _, err := client.List(context.Background(), ListQuery{}); err != nil {
-		t.Fatal(err)
-	}
+	must(client.List(context.Background(), ListQuery{}))
 	if _, err := client.AddPackage(context.Background(), offer()); !errors.Is(err, ErrOutcomeUnknown) || n.Load() != 1 {
 		t.Errorf("%v after %d", err, n.Load())
 	}
@@ -262,8 +256,7 @@ func TestNetHTTPDoesNotSendAPackageAgain(t *testing.T) {
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -348,6 +341,11 @@ func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
 	}
 	if got := strings.Join(seen, ","); got != "/file ,/back ,/open " {
 		t.Errorf("credentials were seen: %q", got)
+	}
+
+	to = service.URL + "/api/v1/again"
+	if _, err := client.Download(context.Background(), office.FileSigned, "p", "d"); kindOf(err) != BadAnswer {
+		t.Errorf("sent round and round: %v", err)
 	}
 
 	to, seen = storage.URL+"/expired", nil

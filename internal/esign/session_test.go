@@ -211,7 +211,7 @@ func TestWithoutARefreshTokenTheAccessTokenLivesOut(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		v := &vault{token: "rt-of-before"}
 		s := NewSession(cfg, v)
-		must(t, s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Minute)}, nil))
+		noErr(t, s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Minute)}, nil))
 		if v.now() != "" {
 			t.Error("the token of the sign-in before is still there")
 		}
@@ -256,7 +256,7 @@ func TestAdoptIsNextAfterARenewalThatManyWaitFor(t *testing.T) {
 		}
 		synctest.Wait()
 		asked := 0
-		must(t, s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, func(string) error {
+		noErr(t, s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, func(string) error {
 			asked = len(p.asked())
 			return nil
 		}))
@@ -294,7 +294,7 @@ func TestAnAdoptThatIsGivenUpLeavesTheSignInToTheOneUnderWay(t *testing.T) {
 		default:
 		}
 		close(hold)
-		must(t, <-adopted)
+		noErr(t, <-adopted)
 		if a := access(t, s); a != "a" {
 			t.Errorf("got %q", a)
 		}
@@ -356,7 +356,7 @@ func TestASignInHasOneOwnerAtEveryPointOfARenewal(t *testing.T) {
 					t.Error("kept while the renewal has the vault")
 				}
 				close(release)
-				must(t, <-adopted)
+				noErr(t, <-adopted)
 				<-renewed
 				if v.now() != "r" || access(t, s) != "a" {
 					t.Errorf("the vault holds %q, and %q is handed out", v.now(), access(t, s))
@@ -391,12 +391,37 @@ func TestASignInThatCannotBeKeptChangesNothing(t *testing.T) {
 	})
 }
 
+// unread is a Vault that cannot be read.
+type unread struct{ *vault }
+
+func (unread) Refresh(context.Context) (string, error) { return "", errors.New("locked") }
+
+func TestNobodyLeavesBehindATokenThatCannotBeRead(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		s := NewSession(cfg, unread{&vault{token: "rt-0"}})
+		err := s.Leave(t.Context(), func(Tokens) error { t.Error("it is forgotten"); return nil })
+		if err == nil || s.Ended() {
+			t.Errorf("%v, ended: %v", err, s.Ended())
+		}
+	})
+}
+
+func TestAClientIsKnownByWhatIsSaidToATokenOfNobody(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		wrong := cfg
+		wrong.ClientSecret = "wrong"
+		if right, no := kindOf(cfg.Known(t.Context())), kindOf(wrong.Known(t.Context())); right != SignedOut || no != BadClient {
+			t.Errorf("the right secret: %s, a wrong one: %s", right, no)
+		}
+	})
+}
+
 func TestLeavingHandsOverTheTokensAndEndsTheSession(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		s, _ := started(p, cfg)
 		access(t, s)
 		var left Tokens
-		must(t, s.Leave(context.Background(), func(t Tokens) error { left = t; return nil }))
+		noErr(t, s.Leave(context.Background(), func(t Tokens) error { left = t; return nil }))
 		if left.Access != "at-1" || left.Refresh != "rt-1" || !s.Ended() {
 			t.Errorf("%q %q, ended: %v", left.Access, left.Refresh, s.Ended())
 		}
@@ -449,7 +474,7 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 				if v.now() != "rt-0" {
 					t.Error("the vault was changed")
 				}
-				must(t, s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil))
+				noErr(t, s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil))
 				if access(t, s) != "a" || v.now() != "r" {
 					t.Error("signing in again did not help")
 				}
@@ -462,7 +487,7 @@ func TestRevokeTellsTheServiceAndThenForgets(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		s, v := started(p, cfg)
 		access(t, s)
-		must(t, s.Revoke(context.Background()))
+		noErr(t, s.Revoke(context.Background()))
 		if len(p.revoked) != 2 || p.revoked[0].Get("token") != "rt-1" || p.revoked[0].Get("token_type_hint") != "refresh_token" ||
 			p.revoked[1].Get("token") != "at-1" || p.revoked[0].Get("client_secret") != p.secret {
 			t.Errorf("%v", p.revoked)
@@ -545,14 +570,12 @@ func TestAStateHasOneFormWhateverAnswerItCameIn(t *testing.T) {
 	shapes := map[string]func(t *testing.T, fields string) Status{
 		"status": func(t *testing.T, fields string) Status {
 			c, _ := api(t, answering(200, `{"packageId":"p-1",`+fields+`}`))
-			s, err := c.Status(context.Background(), "p-1")
-			must(t, err)
+			s := must(c.Status(context.Background(), "p-1"))
 			return s
 		},
 		"the full record": func(t *testing.T, fields string) Status {
 			c, _ := api(t, answering(200, `{"package":{"packageId":"p-1",`+fields+`}}`))
-			s, err := c.Status(context.Background(), "p-1")
-			must(t, err)
+			s := must(c.Status(context.Background(), "p-1"))
 			return s
 		},
 		"list": func(t *testing.T, fields string) Status {

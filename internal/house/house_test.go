@@ -2,6 +2,7 @@ package house
 
 import (
 	"bytes"
+	"countersign/internal/trytest"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -17,6 +18,10 @@ import (
 	"strings"
 	"testing"
 )
+
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 const (
 	root   = "../.."
@@ -120,10 +125,7 @@ func TestTheTopLevelIsTheAgreedOne(t *testing.T) {
 }
 
 func TestMainIsUnderSixtyLines(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(root, "main.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(filepath.Join(root, "main.go")))
 	if n := bytes.Count(b, []byte("\n")); n >= 60 {
 		t.Errorf("main.go has %d lines", n)
 	}
@@ -157,26 +159,17 @@ func TestTheServersProgramLinksNoC(t *testing.T) {
 
 // Fyne's driver is C code that takes minutes to compile. What the race detector builds would have it compiled a second time.
 func TestWhatLinksTheDriverIsTestedWithoutTheRaceDetector(t *testing.T) {
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := must(os.ReadFile(filepath.Join(root, "Makefile")))
 	plain := regexp.MustCompile(`(?m)^PLAIN := (.*)$`).FindSubmatch(makefile)
 	if plain == nil {
 		t.Fatal("the Makefile names no PLAIN packages")
 	}
 	list := exec.Command("go", append([]string{"list"}, strings.Fields(string(plain[1]))...)...)
 	list.Dir = root
-	spared, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	spared := must(list.Output())
 	cmd := exec.Command("go", "list", "-test", "-f", `{{if not .ForTest}}{{.ImportPath}}{{range .Deps}} {{.}}{{end}}{{end}}`, "./...")
 	cmd.Dir = root
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(cmd.Output())
 	for line := range strings.Lines(string(out)) {
 		names := strings.Fields(line)
 		if len(names) == 0 || !slices.ContainsFunc(names[1:], func(d string) bool { return strings.HasPrefix(d, "github.com/go-gl/") }) {
@@ -259,6 +252,7 @@ var allowed = map[string][]string{
 	"internal/house":               {},
 	"internal/house/mutate":        {},
 	"internal/fasttest":            {},
+	"internal/trytest":             {},
 	"internal/e2e":                 {},
 	"internal/sim":                 {},
 	"internal/e2e/harness":         {"internal/tunnel/ngroktest", "internal/e2e/portaltest", "internal/fasttest", "internal/sessionbus/bustest"},
@@ -325,14 +319,8 @@ func TestEveryPackageAndFileKeepsItsShape(t *testing.T) {
 		documented := false
 		for _, name := range p.GoFiles {
 			path := filepath.Join(p.Dir, name)
-			src, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := must(os.ReadFile(path))
+			f := must(parser.ParseFile(token.NewFileSet(), path, src, parser.ParseComments))
 			documented = documented || documents(f)
 			if m := leftToDo.Find(src); m != nil && !strings.HasSuffix(p.ImportPath, "/house") {
 				t.Errorf("%s leaves something to do: %s", path, m)

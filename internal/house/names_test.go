@@ -69,10 +69,7 @@ func namesGiven(t *testing.T, file string) (calls []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, src, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must(parser.ParseFile(token.NewFileSet(), file, src, parser.SkipObjectResolution))
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			n = call.Fun

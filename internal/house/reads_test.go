@@ -61,10 +61,7 @@ func readers(t *testing.T, files *token.FileSet) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"data.Read": true, "data.Doc": true}
 	for _, f := range []string{"packages/screen", "compose/screen", "activity/screen", "settings/screen", "setup/screen", "about/screen", "outbox/outbox", "window/window"} {
-		file, err := parser.ParseFile(files, filepath.Join(root, "ui", f+".go"), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(parser.ParseFile(files, filepath.Join(root, "ui", f+".go"), nil, 0))
 		ast.Inspect(file, func(n ast.Node) bool { return addReaders(names, n) })
 	}
 	if len(names) < 30 {

@@ -92,16 +92,11 @@ func callGraph(t *testing.T) (calls map[string][]string, transactions map[string
 	for _, p := range own {
 		var parsed []*ast.File
 		for _, name := range p.GoFiles {
-			f, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must(parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution))
 			parsed = append(parsed, f)
 		}
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
-		if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, files, parsed, info); err != nil {
-			t.Fatal(err)
-		}
+		must((&types.Config{Importer: imports}).Check(p.ImportPath, files, parsed, info))
 		note := func(name string, given *ast.FieldList, body *ast.BlockStmt) {
 			calls[name] = append(calls[name], mentioned(body, info)...)
 			for _, field := range given.List {
@@ -158,9 +153,7 @@ func withExports(t *testing.T) (list []exported) {
 	}
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p exported
-		if err := d.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, d.Decode(&p))
 		list = append(list, p)
 	}
 	return list

@@ -20,7 +20,11 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"countersign/internal/trytest"
 )
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func TestForgedRequestsAreRefusedAndNeverStored(t *testing.T) {
 	good := sign(hookURL, hookSecret, eventBody)
@@ -63,16 +67,10 @@ func TestForgedRequestsAreRefusedAndNeverStored(t *testing.T) {
 func TestABodyOf32MBIsRefusedUnread(t *testing.T) {
 	var s shelf
 	in, address := serve(t, Options{Keys: oneKey, Store: s.store})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(net.Dial("tcp", strings.TrimPrefix(address, "http://")))
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nX-Service-Signature: %s\r\n\r\n", 32<<20, sign(hookURL, hookSecret, eventBody))
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.ReadResponse(bufio.NewReader(conn), nil))
 	if res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
 		t.Errorf("status %d, close %v", res.StatusCode, res.Close)
 	}
@@ -464,10 +462,7 @@ func serve(t testing.TB, opt Options) (*Inbox, string) {
 
 func request(t testing.TB, address, body string, headers ...string) *http.Request {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequest(http.MethodPost, address, strings.NewReader(body)))
 	for i := 0; i < len(headers); i += 2 {
 		r.Header[http.CanonicalHeaderKey(headers[i])] = append(r.Header[http.CanonicalHeaderKey(headers[i])], headers[i+1])
 	}
@@ -478,10 +473,7 @@ func request(t testing.TB, address, body string, headers ...string) *http.Reques
 func send(t testing.TB, r *http.Request) (*http.Response, string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	res, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(client.Do(r))
 	defer res.Body.Close()
 	b, _ := io.ReadAll(res.Body)
 	return res, string(b)

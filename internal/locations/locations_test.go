@@ -6,16 +6,13 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"countersign/internal/trytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
 
 func named(t *testing.T, path string) string {
 	t.Helper()
@@ -28,18 +25,18 @@ func named(t *testing.T, path string) string {
 
 func TestTheKeyOfAFolderIsFoundWhereverSomebodyMovesIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
-	must(t, os.Mkdir(path, 0o700))
+	noErr(t, os.Mkdir(path, 0o700))
 	before := named(t, path)
-	must(t, os.WriteFile(State(path), nil, 0o600))
+	noErr(t, os.WriteFile(State(path), nil, 0o600))
 	if again := named(t, path); again != before {
 		t.Errorf("%q became %q", before, again)
 	}
 	moved := filepath.Join(t.TempDir(), "elsewhere")
-	must(t, os.Rename(path, moved))
+	noErr(t, os.Rename(path, moved))
 	if after := named(t, moved); after != before {
 		t.Errorf("%q became %q where it was moved to", before, after)
 	}
-	must(t, os.Mkdir(path, 0o700))
+	noErr(t, os.Mkdir(path, 0o700))
 	if other := named(t, path); other == before {
 		t.Errorf("another office in its place has its key")
 	}
@@ -48,7 +45,7 @@ func TestTheKeyOfAFolderIsFoundWhereverSomebodyMovesIt(t *testing.T) {
 // A key that is looked for under another name is absent, and a fresh one would take its place.
 func TestAFolderWhoseNoteCannotBeReadHasNoKeyForNow(t *testing.T) {
 	path := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(path, entry), 0o700)) // a folder where the file should be
+	noErr(t, os.Mkdir(filepath.Join(path, entry), 0o700)) // a folder where the file should be
 	if name, err := Entry(path); name != "" || err == nil {
 		t.Errorf("%q, %v", name, err)
 	}

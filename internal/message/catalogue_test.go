@@ -43,8 +43,7 @@ var (
 // catalogue reads the generated functions.
 func catalogue(t *testing.T) (all []entry) {
 	t.Helper()
-	src, err := os.ReadFile("catalogue.go")
-	must(t, err)
+	src := must(os.ReadFile("catalogue.go"))
 	for _, f := range function.FindAllStringSubmatch(string(src), -1) {
 		e := entry{fn: f[1], id: f[2]}
 		for _, a := range argument.FindAllStringSubmatch(f[3], -1) {
@@ -61,10 +60,9 @@ func catalogue(t *testing.T) (all []entry) {
 // wordsOf are the words of a language by id and plural form; a message without forms has "other" alone.
 func wordsOf(t *testing.T, code string) map[string]map[string]string {
 	t.Helper()
-	data, err := assets.Messages.ReadFile("messages/" + code + ".json")
-	must(t, err)
+	data := must(assets.Messages.ReadFile("messages/" + code + ".json"))
 	raw := map[string]json.RawMessage{}
-	must(t, json.Unmarshal(data, &raw))
+	noErr(t, json.Unmarshal(data, &raw))
 	all := map[string]map[string]string{}
 	for id, r := range raw {
 		var one string
@@ -201,8 +199,7 @@ func ends(line string) bool { return strings.HasSuffix(line, ".") }
 
 func TestEveryMessageIsRenderedWithItsArguments(t *testing.T) {
 	for _, code := range languages(t) {
-		p, err := NewPrinter(code)
-		must(t, err)
+		p := must(NewPrinter(code))
 		for _, e := range catalogue(t) {
 			for _, n := range []int64{0, 1, 2, 5, 1_000_000} {
 				m := e.with(n)
@@ -251,7 +248,7 @@ func TestEveryMessageIsTold(t *testing.T) {
 		}
 		return err
 	})
-	must(t, err)
+	noErr(t, err)
 	for _, e := range catalogue(t) {
 		if !used[e.fn] && e.fn != "Unexpected" { // which For tells
 			t.Errorf("nobody tells %s", e.fn)

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"countersign/internal/trytest"
 )
 
 // german speaks German.
 func german(t *testing.T) *Printer {
 	t.Helper()
-	p, err := NewPrinter("de")
-	must(t, err)
+	p := must(NewPrinter("de"))
 	return p
 }
 
@@ -22,10 +23,9 @@ func TestAMessageIsTheSameAfterItWasStored(t *testing.T) {
 		{}, Stopped(), of("x", Name("File", "a \"b\" \n.pdf"), Text("Who", "")), of("x", Count("N", 0), Number("M", 3), Bytes("Size", 1)),
 		of("x", Names("All", []string{"a", "b"})), Then(Stopped(), Unexpected()),
 	} {
-		data, err := json.Marshal(struct {
+		data := must(json.Marshal(struct {
 			M Message `json:"m,omitzero"`
-		}{m})
-		must(t, err)
+		}{m}))
 		var back struct {
 			M Message `json:"m"`
 		}
@@ -49,7 +49,7 @@ func TestAStoredMessageHoldsNoWords(t *testing.T) {
 		t.Errorf("%s, %v", data, err)
 	}
 	var m Message
-	must(t, json.Unmarshal(data, &m))
+	noErr(t, json.Unmarshal(data, &m))
 	if en, de := m.String(), german(t).Text(m); en == "" || de == "" || en == de {
 		t.Errorf("%q, %q", en, de)
 	}
@@ -57,7 +57,7 @@ func TestAStoredMessageHoldsNoWords(t *testing.T) {
 
 func TestAMessageOfAnotherVersionIsShownAsSuch(t *testing.T) {
 	var m Message
-	must(t, json.Unmarshal([]byte(`{"id":"moon.full","args":{"N":{"count":2},"Colour":{"hue":"blue"}}}`), &m))
+	noErr(t, json.Unmarshal([]byte(`{"id":"moon.full","args":{"N":{"count":2},"Colour":{"hue":"blue"}}}`), &m))
 	if text := m.String(); !strings.Contains(text, "another version") || !strings.Contains(text, "moon.full") {
 		t.Error(text)
 	}
@@ -134,13 +134,9 @@ func TestAnErrorIsToldByTheOutermostMessageInIt(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // What people see as one character stays whole or goes: a letter with its marks, a flag, a family.
 func TestTextsAreCutBetweenCharacters(t *testing.T) {
@@ -156,8 +152,7 @@ func TestTextsAreCutBetweenCharacters(t *testing.T) {
 
 func TestADateIsInTheWordsOfTheLanguage(t *testing.T) {
 	for code, want := range map[string]string{"en": "22 March 2026", "de": "22. März 2026", "fr": "22 mars 2026", "es": "22 de marzo de 2026"} {
-		p, err := NewPrinter(code)
-		must(t, err)
+		p := must(NewPrinter(code))
 		for _, m := range []Message{FromBackup("2026-03-22"), afterStoring(t, FromBackup("2026-03-22"))} {
 			if got := p.Text(m); !strings.Contains(got, want) {
 				t.Errorf("%s: %q, want %q", code, got, want)
@@ -172,9 +167,8 @@ func TestADateIsInTheWordsOfTheLanguage(t *testing.T) {
 // afterStoring is m as it is read again.
 func afterStoring(t *testing.T, m Message) (again Message) {
 	t.Helper()
-	b, err := m.MarshalJSON()
-	must(t, err)
-	must(t, again.UnmarshalJSON(b))
+	b := must(m.MarshalJSON())
+	noErr(t, again.UnmarshalJSON(b))
 	return again
 }
 
@@ -190,10 +184,7 @@ func TestWhatIsBrieflySaidIsComplete(t *testing.T) {
 	for id := range briefs {
 		m := of(id, Text("Who", "Ana"), Name("Document", "Annex/Plan.pdf"), Count("N", 2), Package("Package", "Lease"))
 		for _, code := range Languages() {
-			p, err := NewPrinter(code)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(NewPrinter(code))
 			if got := p.Brief(m); got == p.Text(m) || strings.Contains(got, "Lease") || strings.Contains(got, "Annex") || strings.Contains(got, "<no value>") {
 				t.Errorf("%s: %s is %q", code, id, got)
 			}

@@ -18,6 +18,7 @@ import (
 	"countersign/internal/sessionbus/bustest"
 
 	"github.com/godbus/dbus/v5"
+
 	"go.uber.org/goleak"
 )
 
@@ -55,17 +56,16 @@ func (s *server) Notify(sender dbus.Sender, app string, _ uint32, _, title, body
 // say sends a signal of the service.
 func (s *server) say(t *testing.T, name string, args ...any) {
 	t.Helper()
-	must(t, s.conn.Emit(object, service+"."+name, args...))
+	noErr(t, s.conn.Emit(object, service+"."+name, args...))
 }
 
 func startServer(t *testing.T, s *server) {
 	t.Helper()
 	s.shown = make(chan shown, 100)
-	conn, err := dbus.ConnectSessionBus()
-	must(t, err)
+	conn := must(dbus.ConnectSessionBus())
 	s.conn = conn
 	t.Cleanup(func() { conn.Close() })
-	must(t, conn.Export(s, object, service))
+	noErr(t, conn.Export(s, object, service))
 	if reply, err := conn.RequestName(service, dbus.NameFlagDoNotQueue); err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
 		t.Fatal("own the name of the notification service: ", reply, err)
 	}
@@ -89,7 +89,7 @@ func TestDesktopShowsWhatWasMeant(t *testing.T) {
 				"long", strings.Repeat("契", 10000), strings.Repeat("契", maxBody-1) + "…",
 			})
 			for _, tt := range texts {
-				must(t, n.Notify(office.Notice{Title: tt.text, Body: tt.text}))
+				noErr(t, n.Notify(office.Notice{Title: tt.text, Body: tt.text}))
 				got := <-s.shown
 				// What a person sees of a body with markup is its text.
 				body := got.Body
@@ -115,10 +115,10 @@ func TestIconIsSent(t *testing.T) {
 	s := &server{}
 	startServer(t, s)
 	var icon bytes.Buffer
-	must(t, png.Encode(&icon, image.NewNRGBA(image.Rect(0, 0, 64, 32))))
-	must(t, newNotifier(t, Options{Icon: icon.Bytes()}).Notify(office.Notice{Title: "a", Body: "b"}))
+	noErr(t, png.Encode(&icon, image.NewNRGBA(image.Rect(0, 0, 64, 32))))
+	noErr(t, newNotifier(t, Options{Icon: icon.Bytes()}).Notify(office.Notice{Title: "a", Body: "b"}))
 	var got picture
-	must(t, dbus.Store([]any{(<-s.shown).Hints["image-data"].Value()}, &got))
+	noErr(t, dbus.Store([]any{(<-s.shown).Hints["image-data"].Value()}, &got))
 	if got.Width != 64 || got.Height != 32 || got.Stride != 256 || len(got.Data) != 64*32*4 || !got.Alpha {
 		t.Errorf("got %d x %d, %d bytes", got.Width, got.Height, len(got.Data))
 	}
@@ -131,11 +131,10 @@ func TestConnectionIsKeptAndOurOwn(t *testing.T) {
 	n := newNotifier(t, Options{})
 	var senders []dbus.Sender
 	for range 2 {
-		must(t, n.Notify(office.Notice{Title: "a", Body: "b"}))
+		noErr(t, n.Notify(office.Notice{Title: "a", Body: "b"}))
 		senders = append(senders, (<-s.shown).Sender)
 	}
-	shared, err := dbus.SessionBus()
-	must(t, err)
+	shared := must(dbus.SessionBus())
 	defer shared.Close()
 	if senders[0] != senders[1] || string(senders[0]) == shared.Names()[0] {
 		t.Errorf("senders are %v, the shared connection is %v", senders, shared.Names())
@@ -149,7 +148,7 @@ func TestBusThatRestartsIsFoundAgain(t *testing.T) {
 			bustest.OfSession(t, nil)
 			s := &server{}
 			startServer(t, s)
-			must(t, n.Notify(office.Notice{Title: "a", Body: "b"}))
+			noErr(t, n.Notify(office.Notice{Title: "a", Body: "b"}))
 			<-s.shown
 		})
 	}
@@ -174,7 +173,7 @@ func TestWithoutABusNothingIsStarted(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
 	ran := filepath.Join(t.TempDir(), "ran")
-	must(t, os.WriteFile(filepath.Join(bin, "dbus-launch"), []byte("#!/bin/sh\ntouch '"+ran+"'\n"), 0o755))
+	noErr(t, os.WriteFile(filepath.Join(bin, "dbus-launch"), []byte("#!/bin/sh\ntouch '"+ran+"'\n"), 0o755))
 	if err := newNotifier(t, Options{}).Notify(office.Notice{Title: "a", Body: "b"}); err == nil {
 		t.Error("no error")
 	}

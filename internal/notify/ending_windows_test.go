@@ -30,7 +30,7 @@ func TestEndingChild(t *testing.T) {
 }
 
 func TestAProgramThatHasNotifiedEnds(t *testing.T) {
-	t.Cleanup(func() { must(t, Forget("Countersign test")) })
+	t.Cleanup(func() { noErr(t, Forget("Countersign test")) })
 	for how, code := range map[string]int{"exit": 3, "fault": 2} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

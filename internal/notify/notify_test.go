@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"countersign/internal/office"
+	"countersign/internal/trytest"
 )
 
 func TestRaiseGetsHarmlessText(t *testing.T) {
 	var title, body string
 	n := New(Options{Raise: func(n office.Notice) error { title, body = n.Title, n.Body; return nil }})
 	defer n.Close()
-	must(t, n.Notify(office.Notice{Title: "$x\n", Body: strings.Repeat("a", 10000)}))
+	noErr(t, n.Notify(office.Notice{Title: "$x\n", Body: strings.Repeat("a", 10000)}))
 	if title != "＄x" || body != strings.Repeat("a", maxBody-1)+"…" {
 		t.Errorf("got %q, %q", title, body)
 	}
@@ -125,13 +126,9 @@ func TestCloseEndsWaiting(t *testing.T) {
 	})
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // What the desktop took is no failure, however soon it took it.
 func TestWhatIsShownAtOnceIsNoFailure(t *testing.T) {

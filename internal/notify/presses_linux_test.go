@@ -42,7 +42,7 @@ func wantPress(t *testing.T, pressed chan office.Click, want office.Click) {
 
 func TestAPressIsPassedOnWithWhatItIsAbout(t *testing.T) {
 	s, n, pressed := pressable(t)
-	must(t, n.Notify(lease))
+	noErr(t, n.Notify(lease))
 	got := <-s.shown
 	if want := []string{"default", "Show", "open", "Open ＄(x)", "folder", "Show in folder"}; !slices.Equal(got.Actions, want) {
 		t.Errorf("offered %q, want %q", got.Actions, want)
@@ -62,7 +62,7 @@ func TestADesktopWithoutButtonsIsGivenNone(t *testing.T) {
 	bustest.OfSession(t, nil)
 	s := &server{can: []string{"body"}}
 	startServer(t, s)
-	must(t, newNotifier(t, Options{}).Notify(lease))
+	noErr(t, newNotifier(t, Options{}).Notify(lease))
 	if got := <-s.shown; len(got.Actions) != 0 {
 		t.Errorf("offered %q", got.Actions)
 	}
@@ -70,32 +70,31 @@ func TestADesktopWithoutButtonsIsGivenNone(t *testing.T) {
 
 func TestWhatIsNotOursMeansNothing(t *testing.T) {
 	s, n, pressed := pressable(t)
-	must(t, n.Notify(lease))
+	noErr(t, n.Notify(lease))
 	ours := (<-s.shown).ID
-	stranger, err := dbus.ConnectSessionBus()
-	must(t, err)
+	stranger := must(dbus.ConnectSessionBus())
 	defer stranger.Close()
-	must(t, stranger.Emit(object, pressedSignal, ours, "open")) // somebody else than the desktop
-	s.say(t, "ActionInvoked", ours+1, "open")                   // another program's notification
-	s.say(t, "ActionInvoked", ours, "rm -rf /")                 // what was not offered
-	s.say(t, "ActionInvoked", "not a number", "open")           // nonsense
-	s.say(t, "ActionInvoked")                                   // less than that
-	s.say(t, "ActionInvoked", ours, "folder")                   // and a press at last
+	noErr(t, stranger.Emit(object, pressedSignal, ours, "open")) // somebody else than the desktop
+	s.say(t, "ActionInvoked", ours+1, "open")                    // another program's notification
+	s.say(t, "ActionInvoked", ours, "rm -rf /")                  // what was not offered
+	s.say(t, "ActionInvoked", "not a number", "open")            // nonsense
+	s.say(t, "ActionInvoked")                                    // less than that
+	s.say(t, "ActionInvoked", ours, "folder")                    // and a press at last
 	wantPress(t, pressed, office.Click{About: "package/p", Action: office.ActionFolder})
 }
 
 func TestANotificationServiceThatRestartsIsListenedTo(t *testing.T) {
 	s, n, pressed := pressable(t)
-	must(t, n.Notify(lease))
+	noErr(t, n.Notify(lease))
 	before := (<-s.shown).ID
-	must(t, s.conn.Close())
+	noErr(t, s.conn.Close())
 	again := &server{can: s.can}
 	startServer(t, again)
 	other := lease
 	other.About = office.PackageSubject("other")
 	// The new one counts from 1 again; a press on the old notification, which is gone, is somebody else's.
 	again.say(t, "ActionInvoked", before, "open")
-	must(t, n.Notify(other))
+	noErr(t, n.Notify(other))
 	after := (<-again.shown).ID
 	if before != after {
 		t.Fatalf("the numbers are %d and %d, and the test tells nothing", before, after)
@@ -116,10 +115,10 @@ func TestANotificationServiceThatRestartsBetweenTwoCallsShowsIt(t *testing.T) {
 	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*presses).show")); {
 		runtime.Gosched()
 	}
-	must(t, old.conn.Close())
+	noErr(t, old.conn.Close())
 	startServer(t, again)
 	d.presses.mu.Unlock()
-	must(t, <-raised)
+	noErr(t, <-raised)
 	if got := <-again.shown; got.Title != "Lease" || len(old.shown)+len(again.shown) > 0 {
 		t.Errorf("the new service shows %q, and %d more are shown", got.Title, len(old.shown)+len(again.shown))
 	}
@@ -127,9 +126,9 @@ func TestANotificationServiceThatRestartsBetweenTwoCallsShowsIt(t *testing.T) {
 
 func TestAfterCloseNobodyIsToldOfAPress(t *testing.T) {
 	s, n, pressed := pressable(t)
-	must(t, n.Notify(lease))
+	noErr(t, n.Notify(lease))
 	id := (<-s.shown).ID
-	must(t, n.Close())
+	noErr(t, n.Close())
 	s.say(t, "ActionInvoked", id, "open")
 	if len(pressed) > 0 {
 		t.Errorf("told of %+v", <-pressed)

@@ -31,19 +31,19 @@ func TestToastsNameNoIconThatHasGone(t *testing.T) {
 	})
 	key := appsKey + `\Countersign`
 	for _, icon := range []string{`C:\Users\Anna\before\icon.png`, `C:\Users\Anna Müller\now\icon.png`, ""} {
-		must(t, register("Countersign", icon))
+		noErr(t, register("Countersign", icon))
 		if is := noted(t, key, "IconUri"); is != icon {
 			t.Errorf("the icon is %q, want %q", is, icon)
 		}
 	}
 	program, err := os.Executable()
-	must(t, err)
+	noErr(t, err)
 	if starts := noted(t, activatorKey+`\LocalServer32`, ""); strings.Trim(starts, `"`) != program {
 		t.Errorf("a press starts %q", starts)
 	}
-	must(t, Forget("Countersign"))
+	noErr(t, Forget("Countersign"))
 	if noted(t, key, "DisplayName") != "" || noted(t, activatorKey+`\LocalServer32`, "") != "" {
 		t.Error("something is kept")
 	}
-	must(t, Forget("Countersign"))
+	noErr(t, Forget("Countersign"))
 }

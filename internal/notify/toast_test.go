@@ -21,7 +21,7 @@ func TestAToastSaysWhatWasMeantAndNothingElse(t *testing.T) {
 			if err == io.EOF {
 				break
 			}
-			must(t, err)
+			noErr(t, err)
 			start, ok := token.(xml.StartElement)
 			if !ok {
 				continue
@@ -38,7 +38,7 @@ func TestAToastSaysWhatWasMeantAndNothingElse(t *testing.T) {
 			}
 			if start.Name.Local == "text" {
 				var s string
-				must(t, d.DecodeElement(&s, &start))
+				noErr(t, d.DecodeElement(&s, &start))
 				texts = append(texts, s)
 			}
 		}

@@ -11,26 +11,18 @@ import (
 	"testing"
 
 	"countersign/internal/message"
+	"countersign/internal/trytest"
 )
 
 func written(t *testing.T, text string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "policy.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, []byte(text), 0o600))
+	noErr(t, os.Chmod(path, mode))
 	return path
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
 
 func TestThePolicyOfTheComputerIsRead(t *testing.T) {
 	t.Setenv("HOME", "/home/clerk")
@@ -47,12 +39,12 @@ func TestThePolicyOfTheComputerIsRead(t *testing.T) {
 func TestWhatIsNoPolicyIsNotUsedAndSaid(t *testing.T) {
 	const dark = `{"fixed": {"theme": "dark"}}`
 	open := filepath.Dir(written(t, dark, 0o644))
-	must(t, os.Chmod(open, 0o777))
+	noErr(t, os.Chmod(open, 0o777))
 	pipe := filepath.Join(t.TempDir(), "policy.json")
-	must(t, syscall.Mkfifo(pipe, 0o600))
+	noErr(t, syscall.Mkfifo(pipe, 0o600))
 	anothers := written(t, dark, 0o644)
 	if os.Chown(anothers, 4711, -1) != nil { // only root can
-		must(t, os.Chmod(anothers, 0o666))
+		noErr(t, os.Chmod(anothers, 0o666))
 	}
 	for name, path := range map[string]string{
 		"no JSON":             written(t, "{", 0o644),
@@ -100,18 +92,18 @@ func TestAFileThatIsHalfWrittenTakesNothingBack(t *testing.T) {
 	before := r.Read()
 	for text, wrong := range map[string]message.Message{`{"fixed": {`: message.PolicyNoJSON(place),
 		`{"fixed": {"theme": "dark"}, "defaults": [`: message.PolicyNoJSON(place), `{"fixed": {"theme": "dark"}, "defaults": []}`: message.Then(message.PolicyValueNotRead("defaults", place))} {
-		must(t, os.WriteFile(place, []byte(text), 0o644))
+		noErr(t, os.WriteFile(place, []byte(text), 0o644))
 		for range 2 {
 			if p := r.Read(); !reflect.DeepEqual(p.Fixed, before.Fixed) || !reflect.DeepEqual(p.Defaults, before.Defaults) || p.Wrong != wrong {
 				t.Errorf("%s: %+v", text, p)
 			}
 		}
 	}
-	must(t, os.WriteFile(place, []byte(`{"x": 1}`), 0o644))
+	noErr(t, os.WriteFile(place, []byte(`{"x": 1}`), 0o644))
 	if p := r.Read(); len(p.Fixed)+len(p.Defaults) > 0 || p.From != place {
 		t.Errorf("nothing is decided any more: %+v", p)
 	}
-	must(t, os.Remove(place))
+	noErr(t, os.Remove(place))
 	if p := r.Read(); !reflect.DeepEqual(p, Policy{}) {
 		t.Errorf("gone: %+v", p)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"countersign/internal/trytest"
 )
 
 // TestMain is the program of a Reader as well: the real one and some that do not keep to what is agreed.
@@ -96,10 +98,6 @@ func confined(then func()) func(int) error {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

@@ -30,14 +30,13 @@ func reader(program string) *Reader { return NewReader(os.Args[0], program) }
 func put(t *testing.T, body []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "Offer.pdf")
-	must(t, os.WriteFile(path, body, 0o600))
+	noErr(t, os.WriteFile(path, body, 0o600))
 	return path
 }
 
 func sample(t *testing.T, name string) string {
 	t.Helper()
-	b, err := fs.ReadFile(assets.Samples(), name)
-	must(t, err)
+	b := must(fs.ReadFile(assets.Samples(), name))
 	return put(t, b)
 }
 
@@ -49,8 +48,7 @@ func TestPagesAreCountedAndTheFirstOneDrawn(t *testing.T) {
 	if n, err := reader("read").Pages(t.Context(), sample(t, "Lease Sonnenweg 4.pdf")); n != 2 || err != nil {
 		t.Errorf("the lease: %d pages, %v", n, err)
 	}
-	img, err := reader("read").FirstPage(t.Context(), path, 200)
-	must(t, err)
+	img := must(reader("read").FirstPage(t.Context(), path, 200))
 	if size := img.Bounds().Size(); size != image.Pt(200, 283) {
 		t.Errorf("a picture of %v", size)
 	}
@@ -65,13 +63,10 @@ func TestALargeDocumentIsStillRead(t *testing.T) {
 	body := onePage(a4, "", stream("", []byte("0 0 300 300 re f")))
 	at := bytes.LastIndex(body, []byte("xref\n0 "))
 	path := put(t, body[:at])
-	must(t, os.Truncate(path, maxFile-1000))
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	must(t, err)
+	noErr(t, os.Truncate(path, maxFile-1000))
+	f := must(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0))
 	defer f.Close()
-	if _, err := f.WriteString(strings.Replace(string(body[at:]), strconv.Itoa(at), strconv.Itoa(maxFile-1000), 1)); err != nil {
-		t.Fatal(err)
-	}
+	must(f.WriteString(strings.Replace(string(body[at:]), strconv.Itoa(at), strconv.Itoa(maxFile-1000), 1)))
 	img, err := reader("read").FirstPage(t.Context(), path, 90)
 	if err != nil || !inked(img) {
 		t.Error(err)
@@ -93,7 +88,7 @@ func inked(img image.Image) bool {
 
 func TestWhatCannotBeReadIsSaid(t *testing.T) {
 	long := put(t, []byte("%PDF-1.7\n"))
-	must(t, os.Truncate(long, maxFile+1))
+	noErr(t, os.Truncate(long, maxFile+1))
 	for _, tt := range []struct {
 		name, path string
 		want       error

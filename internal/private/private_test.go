@@ -6,13 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"countersign/internal/trytest"
 )
 
 // others reports whether others have rights to a file or folder.
 func others(t *testing.T, path string) bool {
 	t.Helper()
 	f, err := os.Open(path)
-	must(t, err)
+	noErr(t, err)
 	defer f.Close()
 	err = OpenToOthers(f)
 	if err != nil && !errors.Is(err, ErrOpen) {
@@ -26,13 +28,12 @@ func TestWhatIsMadeIsPrivate(t *testing.T) {
 	openUp(t, top)
 	folder := filepath.Join(top, "a", "b")
 	for range 2 { // made, and there
-		must(t, Folder(folder))
+		noErr(t, Folder(folder))
 		if others(t, folder) {
 			t.Error("the folder is open to others")
 		}
 	}
-	temp, err := CreateTemp(top, "key-*")
-	must(t, err)
+	temp := must(CreateTemp(top, "key-*"))
 	defer temp.Close()
 	if _, err := temp.WriteString("key"); err != nil {
 		t.Error(err)
@@ -50,14 +51,14 @@ func TestWhatIsMadeIsPrivate(t *testing.T) {
 func TestWhatIsOpenIsClosed(t *testing.T) {
 	top := t.TempDir()
 	folder, file := filepath.Join(top, "folder"), filepath.Join(top, "file")
-	must(t, os.Mkdir(folder, 0o755))
-	must(t, os.WriteFile(file, []byte("x"), 0o644))
+	noErr(t, os.Mkdir(folder, 0o755))
+	noErr(t, os.WriteFile(file, []byte("x"), 0o644))
 	openUp(t, folder)
 	openUp(t, file)
 	if !others(t, folder) || !others(t, file) {
 		t.Fatal("the test opens nothing")
 	}
-	must(t, errors.Join(Folder(folder), Files(file, filepath.Join(top, "missing"))))
+	noErr(t, errors.Join(Folder(folder), Files(file, filepath.Join(top, "missing"))))
 	if others(t, folder) || others(t, file) {
 		t.Error("still open to others")
 	}
@@ -71,26 +72,22 @@ func TestWhatIsOpenIsClosed(t *testing.T) {
 
 func TestWhatIsPrivateIsNotWrittenTo(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "folder")
-	must(t, Folder(folder))
+	noErr(t, Folder(folder))
 	before := changed(t, folder)
-	must(t, Folder(folder))
+	noErr(t, Folder(folder))
 	if after := changed(t, folder); after != before {
 		t.Errorf("written: %s, then %s", before, after)
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func TestANewFolderIsNobodyElses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "update")
-	must(t, NewFolder(path))
-	must(t, os.WriteFile(filepath.Join(path, "file"), nil, 0o600))
+	noErr(t, NewFolder(path))
+	noErr(t, os.WriteFile(filepath.Join(path, "file"), nil, 0o600))
 	if err := NewFolder(path); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("one that is there is taken for new: %v", err)
 	}
@@ -104,12 +101,11 @@ func TestWhatAKilledProgramLeftIsRemoved(t *testing.T) {
 	folder := t.TempDir()
 	names := []string{".countersign-123" + Temporary, ".countersign-123.part", "letter" + Temporary, ".other" + Temporary}
 	for _, name := range names {
-		must(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
+		noErr(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}
-	must(t, os.Mkdir(filepath.Join(folder, ".countersign-folder"+Temporary), 0o700))
+	noErr(t, os.Mkdir(filepath.Join(folder, ".countersign-folder"+Temporary), 0o700))
 	Sweep(folder)
-	left, err := os.ReadDir(folder)
-	must(t, err)
+	left := must(os.ReadDir(folder))
 	if _, err := os.Lstat(filepath.Join(folder, names[0])); !errors.Is(err, fs.ErrNotExist) || len(left) != len(names) {
 		t.Errorf("left are %v", left)
 	}

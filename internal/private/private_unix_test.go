@@ -14,14 +14,14 @@ import (
 
 func openUp(t *testing.T, path string) {
 	t.Helper()
-	must(t, os.Chmod(path, 0o755))
+	noErr(t, os.Chmod(path, 0o755))
 }
 
 // changed is when the rights were last written.
 func changed(t *testing.T, path string) string {
 	t.Helper()
 	var info unix.Stat_t // whose fields have the same names everywhere
-	must(t, unix.Stat(path, &info))
+	noErr(t, unix.Stat(path, &info))
 	return fmt.Sprintf("%o %+v", info.Mode, info.Ctim)
 }
 
@@ -29,9 +29,8 @@ func TestModesAreAsTheyShouldBeWhateverTheUmask(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
 	folder := filepath.Join(t.TempDir(), "a", "b")
-	must(t, Folder(folder))
-	temp, err := CreateTemp(folder, "x")
-	must(t, err)
+	noErr(t, Folder(folder))
+	temp := must(CreateTemp(folder, "x"))
 	temp.Close()
 	for path, want := range map[string]os.FileMode{filepath.Dir(folder): 0o700, folder: 0o700, temp.Name(): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
@@ -42,9 +41,9 @@ func TestModesAreAsTheyShouldBeWhateverTheUmask(t *testing.T) {
 
 func TestAFolderForEverybodyKeepsItsRights(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "tmp")
-	must(t, os.Mkdir(folder, 0o700))
-	must(t, os.Chmod(folder, 0o777|os.ModeSticky))
-	must(t, Folder(folder))
+	noErr(t, os.Mkdir(folder, 0o700))
+	noErr(t, os.Chmod(folder, 0o777|os.ModeSticky))
+	noErr(t, Folder(folder))
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o777 {
 		t.Errorf("it has %v, %v", info.Mode(), err)
 	}
@@ -53,9 +52,9 @@ func TestAFolderForEverybodyKeepsItsRights(t *testing.T) {
 func TestALinkLeadsNowhere(t *testing.T) {
 	dir := t.TempDir()
 	theirs, link := filepath.Join(dir, "theirs"), filepath.Join(dir, "link")
-	must(t, os.WriteFile(theirs, nil, 0o644))
-	must(t, os.Symlink(theirs, link))
-	must(t, Files(link))
+	noErr(t, os.WriteFile(theirs, nil, 0o644))
+	noErr(t, os.Symlink(theirs, link))
+	noErr(t, Files(link))
 	if !others(t, theirs) {
 		t.Error("what a link leads to was changed")
 	}

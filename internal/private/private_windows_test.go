@@ -13,14 +13,14 @@ import (
 func setList(t *testing.T, path, sddl string) {
 	t.Helper()
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
-	must(t, err)
+	noErr(t, err)
 	sd, err := windows.SecurityDescriptorFromString(strings.ReplaceAll(sddl, "ME", user.User.Sid.String()))
-	must(t, err)
+	noErr(t, err)
 	list, _, err := sd.DACL()
-	must(t, err)
+	noErr(t, err)
 	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
 		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
-	must(t, err)
+	noErr(t, err)
 }
 
 // openUp lets everybody in.
@@ -33,7 +33,7 @@ func openUp(t *testing.T, path string) {
 func changed(t *testing.T, path string) string {
 	t.Helper()
 	sd, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
-	must(t, err)
+	noErr(t, err)
 	return sd.String()
 }
 
@@ -57,7 +57,7 @@ func TestListsAreJudgedByWhomTheyLetIn(t *testing.T) {
 		"O:MED:P(A;;FA;;;ME)(A;;FR;;;S-1-5-21-1-2-3-9)": {true, true},
 	} {
 		user, err := windows.GetCurrentProcessToken().GetTokenUser()
-		must(t, err)
+		noErr(t, err)
 		sd, err := windows.SecurityDescriptorFromString(strings.ReplaceAll(list, "ME", user.User.Sid.String()))
 		if err != nil {
 			t.Errorf("%s: %v", list, err)
@@ -74,9 +74,9 @@ func TestListsAreJudgedByWhomTheyLetIn(t *testing.T) {
 
 func TestTheListIsTheOwnersAlone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "folder")
-	must(t, os.Mkdir(folder, 0o700))
+	noErr(t, os.Mkdir(folder, 0o700))
 	openUp(t, folder)
-	must(t, Folder(folder))
+	noErr(t, Folder(folder))
 	list := changed(t, folder)
 	t.Log(list)
 	for _, who := range []string{";;;WD)", ";;;BU)", ";;;AU)", ";;;BA)"} {

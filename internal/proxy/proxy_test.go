@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/internal/proxy/proxytest"
+	"countersign/internal/trytest"
 
 	"go.uber.org/goleak"
 )
@@ -29,20 +30,16 @@ func noEnvironment(t *testing.T) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func parsed(t testing.TB, address string) *url.URL {
 	t.Helper()
 	if address == "" {
 		return nil
 	}
-	u, err := url.Parse(address)
-	must(t, err)
+	u := must(url.Parse(address))
 	return u
 }
 
@@ -82,8 +79,7 @@ func TestTheEnvironmentWinsOverTheSystem(t *testing.T) {
 			t.Setenv("ALL_PROXY", c.all)
 			t.Setenv("NO_PROXY", c.no)
 			f := &Finder{Ask: says(t, System, "http://system:8080")}
-			got, err := f.Find(context.Background(), c.host)
-			must(t, err)
+			got := must(f.Find(context.Background(), c.host))
 			if got.Name() != c.want || got.Source != c.source {
 				t.Errorf("the way is %q by %q, want %q by %q", got.Name(), got.Source, c.want, c.source)
 			}
@@ -169,8 +165,7 @@ func service(t *testing.T) (*httptest.Server, map[string]string) {
 
 func start(t *testing.T, o proxytest.Options) *proxytest.Proxy {
 	t.Helper()
-	p, err := proxytest.Start(o)
-	must(t, err)
+	p := must(proxytest.Start(o))
 	t.Cleanup(p.Close)
 	return p
 }
@@ -197,8 +192,8 @@ func TestTheNextProxyIsTriedWhenOneLeadsNowhere(t *testing.T) {
 	s, hosts := service(t)
 	p := start(t, proxytest.Options{Hosts: hosts})
 	f := &Finder{Ask: says(t, Script, "http://127.0.0.1:1", p.URL().String(), "")}
-	must(t, get(s, f))
-	must(t, get(s, f))
+	noErr(t, get(s, f))
+	noErr(t, get(s, f))
 	if got := p.Connected(); !slices.Equal(got, []string{"example.com:443", "example.com:443"}) {
 		t.Errorf("connected to %v", got)
 	}
@@ -211,24 +206,21 @@ func TestAProxyThatIsSilentHoldsNobodyUpWhereThereIsAnother(t *testing.T) {
 	noEnvironment(t)
 	s, hosts := service(t)
 	p := start(t, proxytest.Options{Hosts: hosts})
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // which accepts nobody
-	must(t, err)
+	listener := must(net.Listen("tcp", "127.0.0.1:0")) // which accepts nobody
 	defer listener.Close()
 	f := &Finder{Ask: says(t, Script, "http://"+listener.Addr().String(), p.URL().String()), patience: 10 * time.Millisecond}
-	conn, err := within(t, f)
-	must(t, err)
+	conn := must(within(t, f))
 	conn.Close()
 	if a, err := f.Find(context.Background(), "example.com:443"); err != nil || a.Name() != p.URL().Host {
 		t.Errorf("the next try begins with %q (%v), not with what led there", a.Name(), err)
 	}
-	must(t, get(s, f))
+	noErr(t, get(s, f))
 }
 
 func TestTwoThatFindTheSameWayAtOnceKeepIt(t *testing.T) {
 	noEnvironment(t)
 	f := &Finder{Ask: says(t, Script, "http://127.0.0.1:1", "http://127.0.0.1:2", "")}
-	a, err := f.Find(t.Context(), "example.com:443")
-	must(t, err)
+	a := must(f.Find(t.Context(), "example.com:443"))
 	for range 2 {
 		f.prefer("example.com:443", a.Ways[1])
 		if now, err := f.Find(t.Context(), "example.com:443"); err != nil || now.First() != a.Ways[1] || len(now.Ways) != 3 {
@@ -249,7 +241,7 @@ func TestThePasswordInTheEnvironmentSignsInToTheProxy(t *testing.T) {
 	s, hosts := service(t)
 	p := start(t, proxytest.Options{Hosts: hosts, User: "user", Password: "proxySECRET"})
 	t.Setenv("HTTPS_PROXY", p.URL().String())
-	must(t, get(s, &Finder{}))
+	noErr(t, get(s, &Finder{}))
 
 	wrong := p.URL()
 	wrong.User = url.UserPassword("user", "wrongSECRET")
@@ -319,7 +311,7 @@ func TestPeopleReadWhatTheProxySaid(t *testing.T) {
 func TestAProxyThatSaysNothingUsefulIsNamed(t *testing.T) {
 	noEnvironment(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	noErr(t, err)
 	defer listener.Close()
 	go func() {
 		for {
@@ -342,7 +334,7 @@ func TestAProxyThatSaysNothingUsefulIsNamed(t *testing.T) {
 func TestAWayThatIsGivenUpEndsAtOnce(t *testing.T) {
 	noEnvironment(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // which accepts nobody
-	must(t, err)
+	noErr(t, err)
 	defer listener.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(10*time.Millisecond, cancel)

@@ -24,15 +24,13 @@ func TestTheDesktopIsAskedForTheProxy(t *testing.T) {
 		t.Errorf("without a portal: %+v, %v", a, err)
 	}
 	f.Forget()
-	conn, err := dbus.ConnectSessionBus()
-	must(t, err)
+	conn := must(dbus.ConnectSessionBus())
 	defer conn.Close()
-	must(t, conn.Export(resolver{
+	noErr(t, conn.Export(resolver{
 		"https://sign.test/":      {"http://proxy.test:8080", "direct://"},
 		"https://sign.test:8443/": {"direct://"},
 	}, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.ProxyResolver"))
-	_, err = conn.RequestName("org.freedesktop.portal.Desktop", dbus.NameFlagDoNotQueue)
-	must(t, err)
+	must(conn.RequestName("org.freedesktop.portal.Desktop", dbus.NameFlagDoNotQueue))
 	for host, want := range map[string]Answer{
 		"sign.test:443":  {[]*url.URL{parsed(t, "http://proxy.test:8080"), nil}, System},
 		"sign.test:8443": {straight, Nothing},

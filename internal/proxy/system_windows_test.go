@@ -40,9 +40,9 @@ func set(t *testing.T, values map[string]string) {
 		blob = append(blob, values[name]...)
 	}
 	key, _, err := registry.CreateKey(registry.CURRENT_USER, `Software\Microsoft\Windows\CurrentVersion\Internet Settings\Connections`, registry.ALL_ACCESS)
-	must(t, err)
+	noErr(t, err)
 	defer key.Close()
-	must(t, key.SetBinaryValue("DefaultConnectionSettings", append(blob, make([]byte, 32)...)))
+	noErr(t, key.SetBinaryValue("DefaultConnectionSettings", append(blob, make([]byte, 32)...)))
 }
 
 func TestWindowsIsAskedForTheProxy(t *testing.T) {

@@ -19,11 +19,10 @@ import (
 func releaseKey(t *testing.T) (file, public string) {
 	t.Helper()
 	pub, private, err := minisign.GenerateKey(nil)
-	must(t, err)
-	text, err := private.MarshalText()
-	must(t, err)
+	noErr(t, err)
+	text := must(private.MarshalText())
 	file = filepath.Join(t.TempDir(), "release.key")
-	must(t, os.WriteFile(file, text, 0o600))
+	noErr(t, os.WriteFile(file, text, 0o600))
 	lines := strings.Fields(pub.String())
 	return file, lines[len(lines)-1]
 }
@@ -32,7 +31,7 @@ func releaseKey(t *testing.T) (file, public string) {
 func lockedKey(t *testing.T) (file, public string) {
 	t.Helper()
 	secret := filepath.Join(t.TempDir(), "password")
-	must(t, os.WriteFile(secret, []byte("for tests\n"), 0o600))
+	noErr(t, os.WriteFile(secret, []byte("for tests\n"), 0o600))
 	t.Setenv("RELEASE_KEY_PASSWORD_FILE", secret)
 	return "testdata/locked.key", "RWRwx4RWjcoOZMOM5bzxoI5zWzi9PFsUaMDIlwOC8bMGWwjKs0Cmbv1/"
 }
@@ -47,7 +46,7 @@ func published(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "release")
 	for _, f := range replaced {
-		must(t, write(filepath.Join(dir, f.Name), []byte("this is "+f.Name)))
+		noErr(t, write(filepath.Join(dir, f.Name), []byte("this is "+f.Name)))
 	}
 	return dir
 }
@@ -62,30 +61,26 @@ func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
 	t.Setenv("UPDATE_KEYS", older+" "+public)
 	t.Setenv("UPDATE_PAGE", "https://example.com/get")
 	t.Setenv("RELEASE_KEY", key)
-	a, err := announced()
-	must(t, err)
-	must(t, a.publish(dir, "1.2.0", slices.Clone(replaced)))
-	client, err := update.New(update.Source{Address: a.address, Keys: []string{public}}, server.Client())
-	must(t, err)
-	m, err := client.Latest(t.Context(), time.Now())
-	must(t, err)
+	a := must(announced())
+	noErr(t, a.publish(dir, "1.2.0", slices.Clone(replaced)))
+	client := must(update.New(update.Source{Address: a.address, Keys: []string{public}}, server.Client()))
+	m := must(client.Latest(t.Context(), time.Now()))
 	if m.Version != "1.2.0" || m.Page != "https://example.com/get" || len(m.Files) != len(replaced) {
 		t.Errorf("%+v", m)
 	}
 	for _, f := range m.Files {
-		_, err := client.Download(t.Context(), f, filepath.Join(t.TempDir(), "update"), nil)
-		must(t, err)
+		must(client.Download(t.Context(), f, filepath.Join(t.TempDir(), "update"), nil))
 	}
 	if flags := a.ldflags(); !strings.Contains(flags, "main.updateKeys="+older+","+public) {
 		t.Errorf("built with %s", flags)
 	}
 	// It is signed anew before it expires, and not when a file is another one meanwhile.
 	t.Setenv("UPDATE_DAYS", "700")
-	must(t, renew(dir))
+	noErr(t, renew(dir))
 	if m, err := client.Latest(t.Context(), time.Now().AddDate(0, 0, 600)); err != nil || len(m.Files) != len(replaced) {
 		t.Errorf("%+v, %v", m, err)
 	}
-	must(t, write(filepath.Join(dir, "a.deb"), []byte("else")))
+	noErr(t, write(filepath.Join(dir, "a.deb"), []byte("else")))
 	if err := renew(dir); err == nil {
 		t.Error("another file was signed")
 	}
@@ -125,9 +120,8 @@ func TestWithoutAKeyThereIsNoManifest(t *testing.T) {
 	t.Setenv("UPDATE_URL", "https://example.com/countersign.json")
 	t.Setenv("UPDATE_KEYS", public)
 	t.Setenv("RELEASE_KEY", "")
-	a, err := announced()
-	must(t, err)
-	must(t, a.publish(dir, "1.2.0", slices.Clone(replaced)))
+	a := must(announced())
+	noErr(t, a.publish(dir, "1.2.0", slices.Clone(replaced)))
 	if _, err := os.Lstat(filepath.Join(dir, "countersign.json")); !os.IsNotExist(err) {
 		t.Errorf("there is one: %v", err)
 	}

@@ -28,10 +28,10 @@ func TestTheDebianPackageInAFreshDebian(t *testing.T) {
 	host.must(t, "debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", root)
 	for _, name := range []string{"resolv.conf", "hosts"} {
 		if content, err := os.ReadFile("/etc/" + name); err == nil {
-			must(t, os.WriteFile(filepath.Join(root, "etc", name), content, 0o644))
+			noErr(t, os.WriteFile(filepath.Join(root, "etc", name), content, 0o644))
 		}
 	}
-	must(t, copyFile(shipped(t).deb, filepath.Join(root, "countersign.deb")))
+	noErr(t, copyFile(shipped(t).deb, filepath.Join(root, "countersign.deb")))
 	in := func(args ...string) string {
 		t.Helper()
 		return host.must(t, append([]string{"chroot", root, "env", "-i", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
@@ -61,11 +61,11 @@ func TestTheDebianPackageInAFreshDebian(t *testing.T) {
 	wantDocuments(t, filepath.Join(root, "root", "Signed"))
 	in("sh", "-c", "cd / && md5sum --quiet --check /var/lib/dpkg/info/countersign.md5sums")
 	files := in("dpkg", "--listfiles", "countersign")
-	must(t, os.MkdirAll(filepath.Join(root, "proc"), 0o755))
+	noErr(t, os.MkdirAll(filepath.Join(root, "proc"), 0o755))
 	host.must(t, "mount", "-t", "proc", "proc", filepath.Join(root, "proc"))
 	defer host.must(t, "umount", filepath.Join(root, "proc"))
 	runs := exec.CommandContext(t.Context(), "chroot", root, "/usr/bin/countersign", "serve", "--data", "/root/data", "--key-file", "/root/key")
-	must(t, runs.Start())
+	noErr(t, runs.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- runs.Wait() }()
 	for tries := 0; !isFile(filepath.Join(root, "root", "data", "state.db")) && tries < 300; tries++ {
@@ -112,7 +112,7 @@ func TestTheServersPackageIsAServiceThatIsOff(t *testing.T) {
 	c.must(t, "rpm", "--query", "--package", "--requires", filepath.Join(shipped(t).p.out, "countersign-server-9.8.7-1.x86_64.rpm"))
 	root := filepath.Join(dir, "debian")
 	c.must(t, "debootstrap", "--variant=minbase", "--include=ca-certificates,systemd", "bookworm", root)
-	must(t, copyFile(shipped(t).serverDeb, filepath.Join(root, "server.deb")))
+	noErr(t, copyFile(shipped(t).serverDeb, filepath.Join(root, "server.deb")))
 	in := func(args ...string) string { return c.must(t, append([]string{"chroot", root}, args...)...) }
 	in("dpkg", "--install", "/server.deb")
 	for path, want := range map[string]string{"/etc/countersign/key": "600 root", "/usr/bin/countersign-server": "755 root"} {
@@ -137,16 +137,15 @@ func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a Debian to install into")
 	}
-	key, err := openpgp.NewEntity("Countersign", "", "packages@countersign.example", nil)
-	must(t, err)
+	key := must(openpgp.NewEntity("Countersign", "", "packages@countersign.example", nil))
 	root, c := filepath.Join(t.TempDir(), "root"), command{env: []string{"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"}}
 	c.must(t, "debootstrap", "--variant=minbase", "--include=ca-certificates,systemd", "bookworm", root)
 	in := func(args ...string) string { return c.must(t, append([]string{"chroot", root}, args...)...) }
-	must(t, os.WriteFile(filepath.Join(root, "etc", "apt", "sources.list"), []byte("deb [signed-by=/srv/countersign.asc] file:/srv ./\n"), 0o644))
+	noErr(t, os.WriteFile(filepath.Join(root, "etc", "apt", "sources.list"), []byte("deb [signed-by=/srv/countersign.asc] file:/srv ./\n"), 0o644))
 	p := shipped(t).p
 	p.key, p.out = key, filepath.Join(root, "srv")
 	fedora, system := filepath.Join(t.TempDir(), "root"), t.TempDir() // whose own packages are one that stands for them
-	must(t, standIn(filepath.Join(system, "system.rpm"), "ca-certificates", "systemd", "/bin/sh"))
+	noErr(t, standIn(filepath.Join(system, "system.rpm"), "ca-certificates", "systemd", "/bin/sh"))
 	c.must(t, "createrepo_c", "--quiet", system)
 	dnf := []string{"dnf", "--quiet", "--assumeyes", "--installroot=" + fedora, "--releasever=1", "--disableplugin=*", "--setopt=reposdir=" + fedora,
 		"--setopt=cachedir=" + t.TempDir(), "--setopt=tsflags=noscripts", "--repofrompath=system,file://" + system, "--setopt=system.gpgcheck=0",
@@ -155,9 +154,8 @@ func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
 	take := "install"
 	for _, version := range []string{"1.2.0-rc.1", "1.2.0", "1.10.0"} {
 		p.version = version
-		_, err := p.pack(t.Context(), "countersign-server", shipped(t).server, "deb", "rpm")
-		must(t, err)
-		must(t, p.repository(t.Context()))
+		must(p.pack(t.Context(), "countersign-server", shipped(t).server, "deb", "rpm"))
+		noErr(t, p.repository(t.Context()))
 		in("apt-get", "update", "-qq")
 		in("apt-get", "install", "-qq", "countersign-server") // of one that is there, the next version
 		if got := in("dpkg-query", "--show", "--showformat=${Version}", "countersign-server"); got != p.packageVersion() {
@@ -170,9 +168,8 @@ func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
 		}
 	}
 	list := filepath.Join(p.out, "Packages")
-	text, err := os.ReadFile(list)
-	must(t, err)
-	must(t, os.WriteFile(list, bytes.Replace(text, []byte("1.10.0"), []byte("1.11.0"), 1), 0o644))
+	text := must(os.ReadFile(list))
+	noErr(t, os.WriteFile(list, bytes.Replace(text, []byte("1.10.0"), []byte("1.11.0"), 1), 0o644))
 	in("rm", "-rf", "/var/lib/apt/lists")
 	if out, code := c.run(t, "chroot", root, "apt-get", "update"); code == 0 && !strings.Contains(out, "Err:") && !strings.Contains(out, "Failed") {
 		t.Errorf("apt believes a list that was changed:\n%s", out)
@@ -208,15 +205,11 @@ func TestTheDebianPackageKeepsDebiansPolicy(t *testing.T) {
 // another way to draw, which Fyne does not take.
 func TestPackagesNeedWhatTheWindowOpensByItself(t *testing.T) {
 	other := strings.Fields("libGLESv1_CM.so.1 libGLESv2.so.2 libGLES_CM.so.1 libGLX.so.0 libOSMesa.so.6 libOSMesa.so.8 libOpenGL.so.0 libvulkan.so.1")
-	program, err := elf.Open(shipped(t).linux)
-	must(t, err)
+	program := must(elf.Open(shipped(t).linux))
 	defer program.Close()
-	linked, err := program.ImportedLibraries()
-	must(t, err)
-	constants, err := program.Section(".rodata").Data()
-	must(t, err)
-	form, err := os.ReadFile(shipped(t).p.packaging("linux", "countersign.yaml"))
-	must(t, err)
+	linked := must(program.ImportedLibraries())
+	constants := must(program.Section(".rodata").Data())
+	form := must(os.ReadFile(shipped(t).p.packaging("linux", "countersign.yaml")))
 	isLibrary := regexp.MustCompile(`^lib[A-Za-z0-9_+-]+\.so\.[0-9]+$`)
 	found := 0
 	for constant := range bytes.SplitSeq(constants, []byte{0}) {
@@ -243,9 +236,9 @@ func TestTheRPMInstallsTheSameFiles(t *testing.T) {
 	c.must(t, "dpkg-deb", "--extract", shipped(t).deb, "deb")
 	c.must(t, "rpm", "--root", dir+"/rpm", "--initdb")
 	c.must(t, "rpm", "--root", dir+"/rpm", "--install", "--nodeps", "--noscripts", "--ignorearch", shipped(t).rpm)
-	must(t, os.Rename(dir+"/deb/usr/share/zsh/vendor-completions", dir+"/deb/usr/share/zsh/site-functions")) // where each's zsh looks
+	noErr(t, os.Rename(dir+"/deb/usr/share/zsh/vendor-completions", dir+"/deb/usr/share/zsh/site-functions")) // where each's zsh looks
 	for _, own := range []string{"deb/usr/share/lintian", "deb/usr/share/doc/countersign/changelog.gz", "rpm/var", "rpm/root"} {
-		must(t, os.RemoveAll(filepath.Join(dir, own)))
+		noErr(t, os.RemoveAll(filepath.Join(dir, own)))
 	}
 	c.must(t, "diff", "--recursive", "deb", "rpm")
 	needs := c.must(t, "rpm", "--query", "--package", "--requires", shipped(t).rpm)
@@ -278,7 +271,7 @@ func TestMenuEntryAndDescriptionAreValid(t *testing.T) {
 func TestTheArchiveInstallsForOnePerson(t *testing.T) {
 	dir := t.TempDir()
 	home := filepath.Join(dir, "home of $ana")
-	must(t, os.Mkdir(home, 0o755))
+	noErr(t, os.Mkdir(home, 0o755))
 	c := command{dir: dir, env: []string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_DATA_HOME=", "PATH=/usr/bin:/bin"}}
 	c.must(t, "tar", "--extract", "--file", shipped(t).tarball)
 	install := filepath.Join(dir, "countersign-9.8.7", "install.sh")
@@ -315,10 +308,10 @@ func TestTheServersProgramRunsOnItsOwn(t *testing.T) {
 	}
 	empty := t.TempDir()
 	for _, dir := range []string{"tmp", "home", "etc"} {
-		must(t, os.Mkdir(filepath.Join(empty, dir), 0o755))
+		noErr(t, os.Mkdir(filepath.Join(empty, dir), 0o755))
 	}
-	must(t, os.WriteFile(filepath.Join(empty, "etc", "hosts"), []byte("127.0.0.1 localhost\n"), 0o644))
-	must(t, copyFile(shipped(t).server, filepath.Join(empty, "countersign")))
+	noErr(t, os.WriteFile(filepath.Join(empty, "etc", "hosts"), []byte("127.0.0.1 localhost\n"), 0o644))
+	noErr(t, copyFile(shipped(t).server, filepath.Join(empty, "countersign")))
 	alone := command{env: []string{"HOME=/home", "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent"}}
 	if out := alone.must(t, "chroot", empty, "/countersign", "version"); out != "countersign 9.8.7 ("+shipped(t).p.commit+")\n" {
 		t.Errorf("its version is %q", out)

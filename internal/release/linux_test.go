@@ -16,8 +16,8 @@ func TestPackagesNeedWhatTheProgramIsLinkedWith(t *testing.T) {
 	}
 	p := here(t)
 	p.arch = runtime.GOARCH
-	must(t, write(filepath.Join(p.out, "go.mod"), []byte("module tiny\n")))
-	must(t, write(filepath.Join(p.out, "main.go"), []byte("package main\n\n// #cgo LDFLAGS: -l:libwayland-client.so.0\n"+
+	noErr(t, write(filepath.Join(p.out, "go.mod"), []byte("module tiny\n")))
+	noErr(t, write(filepath.Join(p.out, "main.go"), []byte("package main\n\n// #cgo LDFLAGS: -l:libwayland-client.so.0\n"+
 		"// void *wl_display_connect(const char *);\nimport \"C\"\n\nfunc main() { C.wl_display_connect(nil) }\n")))
 	program := filepath.Join(p.out, "tiny")
 	cmd := exec.Command("go", "build", "-o", program, ".")

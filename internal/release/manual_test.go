@@ -14,8 +14,7 @@ import (
 // here is this source tree as version 1.2.3 of a commit of no importance.
 func here(t *testing.T) product {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	must(t, err)
+	root := must(filepath.Abs(filepath.Join("..", "..")))
 	return product{root: root, out: t.TempDir(), version: "1.2.3", commit: "0123456789ab", arch: "amd64", made: time.Unix(1_790_000_000, 0).UTC()}
 }
 
@@ -36,8 +35,7 @@ func help(t *testing.T, args ...string) string {
 }
 
 func TestTheManualPageAgreesWithTheProgram(t *testing.T) {
-	page, err := here(t).manual()
-	must(t, err)
+	page := must(here(t).manual())
 	plain := strings.NewReplacer(`\-`, "-", `\(dq`, `"`, `\&`, "", `\e`, `\`).Replace(string(page))
 	_, list, _ := strings.Cut(help(t), "Commands:")
 	named := commandIn.FindAllStringSubmatch(list, -1)

@@ -16,8 +16,7 @@ func packaged(t *testing.T, version string) string {
 	t.Helper()
 	p := shipped(t).p
 	p.version, p.out = version, t.TempDir()
-	msi, err := p.windowsPackage(t.Context(), filepath.Join(shipped(t).p.out, servers[2].file("9.8.7")), "Countersign.msi")
-	must(t, err)
+	msi := must(p.windowsPackage(t.Context(), filepath.Join(shipped(t).p.out, servers[2].file("9.8.7")), "Countersign.msi"))
 	return there(msi)
 }
 
@@ -41,12 +40,9 @@ func TestThePackageForEverybodyInstallsUpdatesAndGoes(t *testing.T) {
 	w.must(t, "wine", "msiexec", "/i", first, "/qn", "AUTOSTART=1")
 	serve := exec.Command("wine", program, "--key-file", `C:\key`, "serve")
 	serve.Env, serve.Dir = append(os.Environ(), w.env...), w.dir
-	said, err := serve.StderrPipe()
-	must(t, err)
-	must(t, serve.Start())
-	if _, err := said.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	said := must(serve.StderrPipe())
+	noErr(t, serve.Start())
+	must(said.Read(make([]byte, 1)))
 	w.must(t, "wine", "msiexec", "/i", candidate, "/qn")
 	if err := serve.Wait(); err != nil {
 		t.Errorf("what ran ended with %v", err)

@@ -24,7 +24,7 @@ func TestLicenceTextsAreFoundWhereverTheyAre(t *testing.T) {
 		"LICENSES/MIT.txt":         "in a folder of that name",
 		"empty/COPYING":            " \n",
 	} {
-		must(t, write(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)))
+		noErr(t, write(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)))
 	}
 	texts, err := licenceTexts(dir)
 	if got := strings.Join(texts, "|"); err != nil || got != "one\ntext|in a folder of that name|three|four|two" {
@@ -59,17 +59,13 @@ func TestWhatModulesBundleHasItsTexts(t *testing.T) {
 
 // Of this test program itself, which has a good part of the product's modules in it.
 func TestNoticesAndBillNameEveryModule(t *testing.T) {
-	self, err := os.Executable()
-	must(t, err)
+	self := must(os.Executable())
 	p := here(t)
-	found, err := p.components(t.Context(), self)
-	must(t, err)
-	notices, err := p.notices(t.Context(), self)
-	must(t, err)
-	bill, err := p.bill(t.Context(), self)
-	must(t, err)
+	found := must(p.components(t.Context(), self))
+	notices := must(p.notices(t.Context(), self))
+	bill := must(p.bill(t.Context(), self))
 	var read cdx.BOM
-	must(t, cdx.NewBOMDecoder(bytes.NewReader(bill), cdx.BOMFileFormatJSON).Decode(&read))
+	noErr(t, cdx.NewBOMDecoder(bytes.NewReader(bill), cdx.BOMFileFormatJSON).Decode(&read))
 	contains := map[string]int{}
 	for _, d := range *read.Dependencies {
 		contains[d.Ref] = len(*d.Dependencies)

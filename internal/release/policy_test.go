@@ -11,9 +11,8 @@ import (
 func TestTheTemplatesForGroupPolicyAreAmongTheFiles(t *testing.T) {
 	p := product{root: "../..", made: time.Date(2026, 11, 25, 20, 0, 0, 0, time.UTC)}
 	path := filepath.Join(t.TempDir(), "policy.zip")
-	must(t, p.publishPolicy(path))
-	packed, err := zip.OpenReader(path)
-	must(t, err)
+	noErr(t, p.publishPolicy(path))
+	packed := must(zip.OpenReader(path))
 	defer packed.Close()
 	var names []string
 	for _, f := range packed.File {

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/goreleaser/nfpm/v2/files"
+
+	"countersign/internal/trytest"
 )
 
 func TestVersionsAreWhatEachSystemAllows(t *testing.T) {
@@ -68,10 +70,9 @@ func TestTheProgramSaysVersionAndCommit(t *testing.T) {
 func TestTheBundleIsWhatMacOSReads(t *testing.T) {
 	p := here(t)
 	bundle := filepath.Join(p.out, "Countersign.app")
-	must(t, p.bundleForms(bundle))
+	noErr(t, p.bundleForms(bundle))
 	for _, path := range []string{filepath.Join(bundle, "Contents", "Info.plist"), p.packaging("macos", "entitlements.plist")} {
-		text, err := os.ReadFile(path)
-		must(t, err)
+		text := must(os.ReadFile(path))
 		for d := xml.NewDecoder(bytes.NewReader(text)); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
@@ -92,24 +93,22 @@ func TestTheBundleIsWhatMacOSReads(t *testing.T) {
 func TestArchivesDependOnTheirContentAlone(t *testing.T) {
 	p := here(t)
 	source := filepath.Join(p.out, "source")
-	must(t, write(source, []byte("1")))
+	noErr(t, write(source, []byte("1")))
 	contents := files.Contents{
 		{Source: source, Destination: "/usr/bin/two", FileInfo: &files.ContentFileInfo{Mode: 0o755}},
 		{Source: source, Destination: "/install.sh", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
 	}
 	var written [2]bytes.Buffer
 	for i := range written {
-		must(t, p.tarball(contents, "it", &written[i]))
+		noErr(t, p.tarball(contents, "it", &written[i]))
 		slices.Reverse(contents)
 	}
 	if !bytes.Equal(written[0].Bytes(), written[1].Bytes()) {
 		t.Error("the order in which the files came shows")
 	}
-	plain, err := gzip.NewReader(&written[0])
-	must(t, err)
+	plain := must(gzip.NewReader(&written[0]))
 	for r, mode := tar.NewReader(plain), map[string]int64{"it/install.sh": 0o644, "it/files/bin/two": 0o755}; len(mode) > 0; {
-		h, err := r.Next()
-		must(t, err)
+		h := must(r.Next())
 		if h.Mode != mode[h.Name] || h.Uid != 0 || !h.ModTime.Equal(p.made) {
 			t.Errorf("an entry is %+v", h)
 		}
@@ -121,12 +120,12 @@ func TestArchivesDependOnTheirContentAlone(t *testing.T) {
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o600))
+	noErr(t, os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o600))
 	for _, args := range [][]string{
 		{"init", "--quiet"}, {"add", "a"},
 		{"-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "--quiet", "--message=Begin"},
 	} {
-		must(t, run(t.Context(), dir, nil, "git", args...))
+		noErr(t, run(t.Context(), dir, nil, "git", args...))
 	}
 	return dir
 }
@@ -137,7 +136,7 @@ func TestAReleaseNeedsACleanTreeAndAVersion(t *testing.T) {
 	if err := c.run(t.Context()); err == nil || !strings.Contains(err.Error(), "needs a version") {
 		t.Errorf("without a version: %v", err)
 	}
-	must(t, os.WriteFile(filepath.Join(dir, "stray.go"), nil, 0o600))
+	noErr(t, os.WriteFile(filepath.Join(dir, "stray.go"), nil, 0o600))
 	c.Version = "1.0.0"
 	if err := c.run(t.Context()); err == nil || !strings.Contains(err.Error(), "stray.go") {
 		t.Errorf("with a stray file: %v", err)
@@ -146,8 +145,8 @@ func TestAReleaseNeedsACleanTreeAndAVersion(t *testing.T) {
 
 func TestSumsAreAsSha256sumChecksThem(t *testing.T) {
 	dir := t.TempDir()
-	must(t, write(filepath.Join(dir, "abc"), []byte("abc")))
-	must(t, writeSums(dir))
+	noErr(t, write(filepath.Join(dir, "abc"), []byte("abc")))
+	noErr(t, writeSums(dir))
 	got, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  abc\n" // FIPS 180-2, B.1
 	if string(got) != want || err != nil {
@@ -163,10 +162,6 @@ func TestAMissingToolIsNamed(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

@@ -20,13 +20,12 @@ func TestTheSameTreeGivesTheSameBytesElsewhere(t *testing.T) {
 	p := first.p
 	p.root, p.out = elsewhere, t.TempDir()
 	// What is committed and what is about to be; not what a build left in the tree.
-	files, err := output(t.Context(), first.p.root, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard")
-	must(t, err)
+	files := must(output(t.Context(), first.p.root, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard"))
 	for _, name := range strings.Split(files, "\n") {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(elsewhere, name)), 0o755))
-		must(t, copyFile(filepath.Join(first.p.root, name), filepath.Join(elsewhere, name)))
+		noErr(t, os.MkdirAll(filepath.Dir(filepath.Join(elsewhere, name)), 0o755))
+		noErr(t, copyFile(filepath.Join(first.p.root, name), filepath.Join(elsewhere, name)))
 	}
-	must(t, p.release(t.Context()))
+	noErr(t, p.release(t.Context()))
 	want, got := sums(t, first.p.out), sums(t, p.out)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if got[name] != want[name] {
@@ -41,12 +40,10 @@ func TestTheSameTreeGivesTheSameBytesElsewhere(t *testing.T) {
 
 func sums(t *testing.T, dir string) map[string][sha256.Size]byte {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	must(t, err)
+	entries := must(os.ReadDir(dir))
 	found := map[string][sha256.Size]byte{}
 	for _, e := range entries {
-		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		must(t, err)
+		content := must(os.ReadFile(filepath.Join(dir, e.Name())))
 		found[e.Name()] = sha256.Sum256(content)
 	}
 	return found
@@ -58,7 +55,7 @@ func TestWhatIsSignedIsSignedThroughout(t *testing.T) {
 	c.must(t, "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=Countersign test", "-days", "2",
 		"-addext", "extendedKeyUsage=codeSigning", "-keyout", "key.pem", "-out", "cert.pem")
 	c.must(t, "openssl", "pkcs12", "-export", "-inkey", "key.pem", "-in", "cert.pem", "-passout", "pass:for tests", "-out", "cert.pfx")
-	must(t, os.WriteFile(filepath.Join(dir, "password"), []byte("for tests"), 0o600))
+	noErr(t, os.WriteFile(filepath.Join(dir, "password"), []byte("for tests"), 0o600))
 	t.Setenv("SIGN_PFX", filepath.Join(dir, "cert.pfx"))
 	t.Setenv("SIGN_PASSWORD_FILE", filepath.Join(dir, "password"))
 	// A small program of Go stands for the real one, which takes long to pack.
@@ -68,9 +65,8 @@ func TestWhatIsSignedIsSignedThroughout(t *testing.T) {
 	command{dir: dir, env: []string{"GOOS=windows", "CGO_ENABLED=0", "GOFLAGS="}}.must(t, "go", "build", "-o", small, ".")
 	p := shipped(t).p
 	p.out = dir
-	must(t, p.sign(t.Context(), small))
-	setup, err := p.windowsInstaller(t.Context(), small, "Countersign-setup.exe")
-	must(t, err)
+	noErr(t, p.sign(t.Context(), small))
+	setup := must(p.windowsInstaller(t.Context(), small, "Countersign-setup.exe"))
 	w, home := newWine(t, "")
 	w.must(t, "wine", setup, "/S")
 	installed := filepath.Join(home, "AppData", "Local", "Programs", "Countersign")

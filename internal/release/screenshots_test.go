@@ -17,8 +17,7 @@ func TestTheDescriptionShowsPicturesThatLieWhereItSays(t *testing.T) {
 		t.Errorf("without an address it shows pictures: %v", err)
 	}
 	p.announced.address, p.announced.page = "https://example.com/countersign/countersign.json", "https://example.com/get?a=1&b=2"
-	described, err := p.metainfo()
-	must(t, err)
+	described := must(p.metainfo())
 	var read struct {
 		URL         []string `xml:"url"`
 		Screenshots []struct {
@@ -26,8 +25,8 @@ func TestTheDescriptionShowsPicturesThatLieWhereItSays(t *testing.T) {
 			Image   string   `xml:"image"`
 		} `xml:"screenshots>screenshot"`
 	}
-	must(t, xml.Unmarshal(described, &read))
-	must(t, p.publishScreenshots())
+	noErr(t, xml.Unmarshal(described, &read))
+	noErr(t, p.publishScreenshots())
 	if len(read.Screenshots) != len(screenshots) || len(read.URL) != 1 || read.URL[0] != p.announced.page {
 		t.Fatalf("it has %d pictures and leads to %s", len(read.Screenshots), read.URL)
 	}
@@ -42,7 +41,7 @@ func TestTheDescriptionShowsPicturesThatLieWhereItSays(t *testing.T) {
 	}
 	for _, text := range [][]byte{plain, described} {
 		path := filepath.Join(p.out, "ch.countersign.app.metainfo.xml")
-		must(t, write(path, text))
+		noErr(t, write(path, text))
 		if out, err := exec.Command("appstreamcli", "validate", "--no-net", path).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}

@@ -55,8 +55,7 @@ var leftovers []string
 
 func shipped(t *testing.T) built {
 	t.Helper()
-	b, err := build()
-	must(t, err)
+	b := must(build())
 	return b
 }
 

@@ -20,14 +20,13 @@ func TestTheWindowOpensOnWayland(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become nobody, as whom Sway is started here")
 	}
-	dir, err := os.MkdirTemp("", "countersign-wayland-") // t.TempDir is hidden from nobody
-	must(t, err)
+	dir := must(os.MkdirTemp("", "countersign-wayland-")) // t.TempDir is hidden from nobody
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for _, name := range []string{"run", "home", "home/.cache", "Signed"} {
-		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		noErr(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 	}
-	must(t, copyFile(shipped(t).linux, filepath.Join(dir, "countersign")))
-	must(t, write(filepath.Join(dir, "sway"), []byte("xwayland disable\noutput HEADLESS-1 resolution 2600x1800 scale 2\n"+
+	noErr(t, copyFile(shipped(t).linux, filepath.Join(dir, "countersign")))
+	noErr(t, write(filepath.Join(dir, "sway"), []byte("xwayland disable\noutput HEADLESS-1 resolution 2600x1800 scale 2\n"+
 		"for_window [title=\".*\"] floating enable\nexec "+dir+"/countersign demo --dir "+dir+"/Signed\n")))
 	c := command{dir: dir, env: []string{"HOME=" + dir + "/home", "XDG_RUNTIME_DIR=" + dir + "/run", "DISPLAY=", "WAYLAND_DISPLAY=", "LC_ALL=C.UTF-8",
 		"WLR_BACKENDS=headless", "WLR_LIBINPUT_NO_DEVICES=1", "WLR_RENDERER=pixman", "LIBGL_ALWAYS_SOFTWARE=1"}}
@@ -39,7 +38,7 @@ func TestTheWindowOpensOnWayland(t *testing.T) {
 	desktop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ended together with its bus
 	desktop.Cancel = func() error { return syscall.Kill(-desktop.Process.Pid, syscall.SIGTERM) }
 	desktop.WaitDelay = 20 * time.Second
-	must(t, desktop.Start())
+	noErr(t, desktop.Start())
 	t.Cleanup(func() {
 		stop()
 		_ = desktop.Wait()
@@ -73,11 +72,10 @@ func coloursOf(t *testing.T, ask func(...string) (string, bool), path string) in
 	if _, ok := ask("grim", path); !ok {
 		return 0
 	}
-	f, err := os.Open(path)
-	must(t, err)
+	f := must(os.Open(path))
 	defer f.Close()
 	seen, _, err := image.Decode(f)
-	must(t, err)
+	noErr(t, err)
 	colours := map[[3]uint32]bool{}
 	for y := seen.Bounds().Min.Y; y < seen.Bounds().Max.Y; y += 3 {
 		for x := seen.Bounds().Min.X; x < seen.Bounds().Max.X; x += 3 {

@@ -72,7 +72,7 @@ func fillWine(t *testing.T, prefix string) {
 	w.must(t, mingwGCC, "-shared", "-O1", "-s", "-o",
 		filepath.Join(prefix, "drive_c", "windows", "system32", "bcryptprimitives.dll"),
 		shipped(t).p.packaging("wine", "bcryptprimitives.c"), "-ladvapi32")
-	must(t, os.WriteFile(filepath.Join(prefix, "ready"), nil, 0o600))
+	noErr(t, os.WriteFile(filepath.Join(prefix, "ready"), nil, 0o600))
 }
 
 func TestTheWindowsProgramDoesTheWholeJob(t *testing.T) {
@@ -95,7 +95,7 @@ func TestCommandsPrintWhereTheyAreStarted(t *testing.T) {
 	w, home := newWine(t, "")
 	program := `Z:` + strings.ReplaceAll(shipped(t).windows, "/", `\`)
 	batch := `"` + program + `" version >"%USERPROFILE%\said.txt"` + "\r\n"
-	must(t, os.WriteFile(filepath.Join(home, "ask.bat"), []byte(batch), 0o600))
+	noErr(t, os.WriteFile(filepath.Join(home, "ask.bat"), []byte(batch), 0o600))
 	w.must(t, "wine", "cmd", "/c", `%USERPROFILE%\ask.bat`)
 	said, err := os.ReadFile(filepath.Join(home, "said.txt"))
 	if err != nil || !strings.Contains(string(said), "countersign 9.8.7") {
@@ -126,7 +126,7 @@ const (
 func TestTheInstallerLeavesWhatItShould(t *testing.T) {
 	w, home := newWine(t, "")
 	data := filepath.Join(home, "AppData", "Local", "countersign", "state.db")
-	must(t, write(data, []byte("packages")))
+	noErr(t, write(data, []byte("packages")))
 	there := func(want bool) {
 		t.Helper()
 		for _, part := range parts {
@@ -147,7 +147,7 @@ func TestTheInstallerLeavesWhatItShould(t *testing.T) {
 	}
 	w.must(t, "wine", shipped(t).setup, "/S", "/AUTOSTART") // over the first
 	sendTo := filepath.Join(home, filepath.FromSlash(parts[3]))
-	must(t, os.Remove(sendTo))
+	noErr(t, os.Remove(sendTo))
 	w.must(t, "wine", shipped(t).setup, "/S") // which leaves alone what was chosen
 	wantFile(t, sendTo, false)
 	if out := w.must(t, "wine", "reg", "query", runRegistry); !strings.Contains(out, `Countersign.exe" --hidden`) {
@@ -174,11 +174,11 @@ func TestTheUninstallerRemovesAllWhenTheDataIsToGo(t *testing.T) {
 	signed := filepath.Join(w.dir, "drive_c", "Signed", "Lease.pdf")
 	setUp.must(t, "wine", installed, "setup", "--auth-url", "https://sign.example.com", "--base-url", "https://sign.example.com", "--client-id", "ID",
 		"--tunnel", "none", "--redirect", "localhost", "--save-to", `C:\Signed`)
-	must(t, write(signed, []byte("%PDF-")))
+	noErr(t, write(signed, []byte("%PDF-")))
 	gone := []string{"AppData/Local/countersign", "AppData/Local/countersign.moving", "AppData/Roaming/countersign",
 		"AppData/Roaming/fyne", "AppData/Local/fyne", "AppData/Local/Programs/Countersign"}
 	for _, window := range []string{"AppData/Roaming/fyne/ch.countersign.app/preferences.json", "AppData/Local/fyne/ch.countersign.app/icon"} {
-		must(t, write(filepath.Join(home, filepath.FromSlash(window)), []byte("{}")))
+		noErr(t, write(filepath.Join(home, filepath.FromSlash(window)), []byte("{}")))
 	}
 	if keys := w.must(t, "wine", "reg", "query", wineCredentials, "/s"); !strings.Contains(keys, "Countersign:key of ") {
 		t.Fatalf("the Credential Manager has no key:\n%s", keys)
@@ -206,9 +206,8 @@ func TestAProgramThatRunsIsEnded(t *testing.T) {
 	installed := filepath.Join(home, filepath.FromSlash(parts[0]))
 	serve := exec.Command("wine", installed, "--key-file", `C:\key`, "serve")
 	serve.Env, serve.Dir = append(os.Environ(), w.env...), w.dir
-	said, err := serve.StderrPipe()
-	must(t, err)
-	must(t, serve.Start())
+	said := must(serve.StderrPipe())
+	noErr(t, serve.Start())
 	defer w.run(t, "wineserver", "--kill")
 	if _, err := said.Read(make([]byte, 1)); err != nil { // it says that it runs
 		t.Fatal(err)
@@ -233,10 +232,10 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 	display := newDisplay(t)
 	w, home := newWine(t, display)
 	paper := filepath.Join(home, "Lease 4+5 (100%).pdf")
-	must(t, os.WriteFile(paper, []byte("%PDF-1.4"), 0o600))
+	noErr(t, os.WriteFile(paper, []byte("%PDF-1.4"), 0o600))
 	demo := exec.Command("wine", shipped(t).windows, "demo", "--dir", there(filepath.Join(home, "Signed")))
 	demo.Env, demo.Dir = append(os.Environ(), w.env...), w.dir
-	must(t, demo.Start())
+	noErr(t, demo.Start())
 	defer demo.Wait()
 	defer w.run(t, "wineserver", "--kill")
 	x := command{env: []string{"DISPLAY=" + display}}
@@ -275,10 +274,9 @@ func fakeInstaller(t *testing.T, version string) string {
 	p := shipped(t).p
 	p.out, p.version = t.TempDir(), version
 	program := filepath.Join(p.out, "Countersign.exe")
-	must(t, run(t.Context(), p.root, []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0"}, "go", "build", "-buildvcs=false",
+	noErr(t, run(t.Context(), p.root, []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0"}, "go", "build", "-buildvcs=false",
 		"-ldflags", "-X main.version="+version, "-o", program, "./internal/release/testdata/updated"))
-	setup, err := p.windowsInstaller(t.Context(), program, "setup-"+version+".exe")
-	must(t, err)
+	setup := must(p.windowsInstaller(t.Context(), program, "setup-"+version+".exe"))
 	return setup
 }
 
@@ -288,7 +286,7 @@ func TestAnUpdateWaitsForTheProgramAndBringsItBack(t *testing.T) {
 	w.must(t, "wine", fakeInstaller(t, "1.0.0"), "/S")
 	program := filepath.Join(home, filepath.FromSlash(parts[0]))
 	sendTo := filepath.Join(home, filepath.FromSlash(parts[3]))
-	must(t, os.Remove(sendTo))
+	noErr(t, os.Remove(sendTo))
 	w.must(t, "wine", program, "update", inWindows(fakeInstaller(t, "1.2.0")))
 	note := filepath.Join(home, "came-back.txt")
 	for until := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -311,10 +309,10 @@ func TestInAnotherFolderTheInstallerMoves(t *testing.T) {
 	w, home := newWine(t, "")
 	w.must(t, "wine", fakeInstaller(t, "1.0.0"), "/S", "/AUTOSTART")
 	sendTo := filepath.Join(home, filepath.FromSlash(parts[3]))
-	must(t, os.Remove(sendTo))
+	noErr(t, os.Remove(sendTo))
 	other := filepath.Join(w.dir, "drive_c", "Büro", "Подпись")
 	theirs := filepath.Join(other, "opengl", "theirs.dll")
-	must(t, write(theirs, []byte("MZ")))
+	noErr(t, write(theirs, []byte("MZ")))
 	w.must(t, "wine", fakeInstaller(t, "1.2.0"), "/S", `/D=C:\Büro\Подпись`)
 	wantFile(t, filepath.Dir(filepath.Join(home, filepath.FromSlash(parts[0]))), false)
 	wantFile(t, filepath.Join(other, "Countersign.exe"), true)
@@ -398,8 +396,7 @@ func german(t *testing.T, w command) command {
 // inGerman is a message as a box shows it.
 func inGerman(t *testing.T, m message.Message) string {
 	t.Helper()
-	words, err := message.NewPrinter("de")
-	must(t, err)
+	words := must(message.NewPrinter("de"))
 	what, next := words.Lines(m)
 	return strings.TrimSpace(what + "\n\n" + next)
 }
@@ -417,11 +414,11 @@ func TestWhatKeepsTheWindowsWindowAwayIsToldInABox(t *testing.T) {
 	w = german(t, w)
 	program := there(shipped(t).windows)
 	drive := filepath.Join(w.dir, "drive_c")
-	must(t, os.WriteFile(filepath.Join(drive, "file"), nil, 0o600))
+	noErr(t, os.WriteFile(filepath.Join(drive, "file"), nil, 0o600))
 	setUp(t, w, program, `C:\newer`)
 	makeNewer(t, filepath.Join(drive, "newer", "state.db"))
 	damaged := filepath.Join(drive, "damaged", "state.db")
-	must(t, write(damaged, bytes.Repeat([]byte("no data "), 8<<10)))
+	noErr(t, write(damaged, bytes.Repeat([]byte("no data "), 8<<10)))
 	for _, c := range []struct {
 		name, data string
 		more       []string
@@ -449,15 +446,14 @@ func TestAnInstanceThatDoesNotAnswerIsToldInABox(t *testing.T) {
 	program := there(shipped(t).windows)
 	serve := exec.Command("wine", program, "--data", `C:\data`, "--key-file", `C:\key`, "serve")
 	serve.Env, serve.Dir = append(os.Environ(), w.env...), w.dir
-	said, err := serve.StderrPipe()
-	must(t, err)
-	must(t, serve.Start())
+	said := must(serve.StderrPipe())
+	noErr(t, serve.Start())
 	defer serve.Wait()
 	defer serve.Process.Kill()
 	if _, err := said.Read(make([]byte, 1)); err != nil { // it says that it runs
 		t.Fatal(err)
 	}
-	must(t, serve.Process.Signal(syscall.SIGSTOP))
+	noErr(t, serve.Process.Signal(syscall.SIGSTOP))
 	atTheDesktop(t, w, program, "--data", `C:\data`, "--key-file", `C:\key`)
 	if said, want := box(t, w, "silent"), inGerman(t, message.OtherIsSilent()); said != want {
 		t.Errorf("the box says\n%s\nwant\n%s", said, want)
@@ -491,10 +487,9 @@ func TestWithoutOpenGLTheTrayOfWindowsWorksOn(t *testing.T) {
 // makeNewer has a state as a later version would leave it.
 func makeNewer(t *testing.T, path string) {
 	t.Helper()
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
-	must(t, err)
+	db := must(bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second}))
 	defer db.Close()
-	must(t, db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("9999")) }))
+	noErr(t, db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("9999")) }))
 }
 
 // there is a file of this computer as Wine calls it. In listings of Z: Wine hides its own folder, so that a path through it cannot

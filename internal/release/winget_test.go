@@ -13,19 +13,17 @@ import (
 func TestTheManifestOfWingetNamesTheFilesOfTheRelease(t *testing.T) {
 	p := product{root: "../..", out: t.TempDir(), version: "1.3.0-rc.1", made: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	setup, msi := filepath.Join(p.out, "Countersign-1.3.0-rc.1-setup.exe"), filepath.Join(p.out, "Countersign-1.3.0-rc.1.msi")
-	must(t, os.WriteFile(setup, []byte("setup"), 0o600))
-	must(t, os.WriteFile(msi, []byte("msi"), 0o600))
+	noErr(t, os.WriteFile(setup, []byte("setup"), 0o600))
+	noErr(t, os.WriteFile(msi, []byte("msi"), 0o600))
 	if files, err := p.winget(setup, msi); err != nil || len(files) > 0 {
 		t.Errorf("without an address: %q, %v", files, err)
 	}
 	p.announced = announcement{address: "https://example.com/get/countersign.json", page: "https://example.com/get"}
-	files, err := p.winget(setup, msi)
-	must(t, err)
+	files := must(p.winget(setup, msi))
 	read := func(name string) (m map[string]any) {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join(p.out, wingetID+name+".yaml"))
-		must(t, err)
-		must(t, yaml.Unmarshal(text, &m))
+		text := must(os.ReadFile(filepath.Join(p.out, wingetID+name+".yaml")))
+		noErr(t, yaml.Unmarshal(text, &m))
 		for key, want := range map[string]string{"PackageIdentifier": wingetID, "PackageVersion": "1.3.0-rc.1", "ManifestVersion": "1.10.0"} {
 			if m[key] != want {
 				t.Errorf("%s: %s is %v", name, key, m[key])
@@ -77,8 +75,7 @@ func TestTheInstallersNameTheProgramAsItNamesItself(t *testing.T) {
 	for file, want := range map[string]string{
 		"../notify/desktop_windows.go": `activator = "` + activator + `"`, "../cli/office.go": `App: "` + appID + `"`,
 	} {
-		text, err := os.ReadFile(file)
-		must(t, err)
+		text := must(os.ReadFile(file))
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s does not say %s", file, want)
 		}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/trytest"
 )
 
 func anAuthority(t *testing.T, name string) []byte {
@@ -22,10 +24,7 @@ func anAuthority(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().AddDate(1, 0, 0), IsCA: true}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, public, private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := trytest.Must(x509.CreateCertificate(rand.Reader, c, c, public, private))
 	return der
 }
 
@@ -46,9 +45,7 @@ func TestAuthoritiesAreReadFromCertificatesAndTrustedLists(t *testing.T) {
 	asPEM := func(all ...[]byte) string {
 		var b bytes.Buffer
 		for _, der := range all {
-			if err := pem.Encode(&b, &pem.Block{Type: "CERTIFICATE", Bytes: der}); err != nil {
-				t.Fatal(err)
-			}
+			trytest.NoErr(t, pem.Encode(&b, &pem.Block{Type: "CERTIFICATE", Bytes: der}))
 		}
 		return b.String()
 	}

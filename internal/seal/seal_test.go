@@ -32,6 +32,7 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/sandbox/press"
 	"countersign/internal/seal"
+	"countersign/internal/trytest"
 )
 
 // identity signs as somebody whom root vouches for.
@@ -45,39 +46,31 @@ var sealedAt = time.Date(2026, 3, 2, 10, 30, 0, 0, time.UTC)
 // newIdentity makes somebody of that name; change is made to the certificate.
 func newIdentity(t testing.TB, name string, key crypto.Signer, change func(*x509.Certificate)) identity {
 	t.Helper()
-	rootKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	noErr(t, err)
+	rootKey := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name + "'s authority"}, IsCA: true,
 		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, SubjectKeyId: []byte(name), NotBefore: sealedAt.AddDate(-1, 0, 0), NotAfter: sealedAt.AddDate(20, 0, 0)}
-	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, rootKey.Public(), rootKey)
-	noErr(t, err)
-	root, err = x509.ParseCertificate(rootDER)
-	noErr(t, err)
+	rootDER := must(x509.CreateCertificate(rand.Reader, root, root, rootKey.Public(), rootKey))
+	root = must(x509.ParseCertificate(rootDER))
 	cert := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, KeyUsage: x509.KeyUsageDigitalSignature,
 		NotBefore: sealedAt.AddDate(-1, 0, 0), NotAfter: sealedAt.AddDate(2, 0, 0)}
 	if change != nil {
 		change(cert)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, cert, root, key.Public(), rootKey)
-	noErr(t, err)
-	cert, err = x509.ParseCertificate(der)
-	noErr(t, err)
+	der := must(x509.CreateCertificate(rand.Reader, cert, root, key.Public(), rootKey))
+	cert = must(x509.ParseCertificate(der))
 	return identity{key, rootKey, cert, root}
 }
 
 func ecKey(t testing.TB) crypto.Signer {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	noErr(t, err)
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	return key
 }
 
 // seal puts a seal of somebody on a PDF.
 func (i identity) seal(t testing.TB, pdf []byte) []byte {
 	t.Helper()
-	prepared, err := press.Press{}.Prepare(pdf, sealedAt)
-	noErr(t, err)
-	sealed, err := press.Fill(prepared, i.sign)
-	noErr(t, err)
+	prepared := must(press.Press{}.Prepare(pdf, sealedAt))
+	sealed := must(press.Fill(prepared, i.sign))
 	return sealed
 }
 
@@ -102,29 +95,23 @@ func (i identity) trusted(now time.Time) seal.Trust {
 
 func judge(t testing.TB, pdf []byte, trust seal.Trust) office.Seal {
 	t.Helper()
-	found, err := seal.Examine(bytes.NewReader(pdf), int64(len(pdf)))
-	noErr(t, err)
+	found := must(seal.Examine(bytes.NewReader(pdf), int64(len(pdf))))
 	return seal.Judge(found, trust)
 }
 
 func document(t testing.TB) []byte {
 	t.Helper()
-	pdf, err := os.ReadFile("../../assets/samples/Lease Sonnenweg 4.pdf")
-	noErr(t, err)
+	pdf := must(os.ReadFile("../../assets/samples/Lease Sonnenweg 4.pdf"))
 	return pdf
 }
 
-func noErr(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func TestWhatIsSaidOfASoundSeal(t *testing.T) {
 	now := sealedAt.AddDate(0, 1, 0)
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	noErr(t, err)
+	rsaKey := must(rsa.GenerateKey(rand.Reader, 2048))
 	service, clerk := newIdentity(t, "Signing service", rsaKey, nil), newIdentity(t, "Clerk", ecKey(t), nil)
 	webSite := newIdentity(t, "example.com", ecKey(t), func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })
 	sealed := service.seal(t, document(t))
@@ -166,14 +153,13 @@ func TestWhatIsSaidOfASoundSeal(t *testing.T) {
 func (i identity) certified(t testing.TB, allows seal.Allowance) []byte {
 	pdf := document(t)
 	m := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?))>>\nendobj`).FindSubmatch(pdf)
-	sealed, err := press.Fill(updated(pdf, map[string]string{
+	sealed := must(press.Fill(updated(pdf, map[string]string{
 		string(m[1]): string(m[2]) + "/AcroForm<</Fields[8998 0 R 8999 0 R]/SigFlags 3>>/Perms<</DocMDP 8997 0 R>>>>",
 		"8997": fmt.Sprintf("<</Type/Sig/SubFilter/ETSI.CAdES.detached/Reference[<</TransformMethod/DocMDP/TransformParams<</P %d>>>>]/ByteRange [%s]/Contents <%s>>>",
 			allows, strings.Repeat(" ", 48), strings.Repeat("0", 2*press.SealSpace)),
 		"8998": "<</Type/Annot/Subtype/Widget/FT/Sig/T(S)/V 8997 0 R/Rect[0 0 0 0]>>",
 		"8999": "<</Type/Annot/Subtype/Widget/FT/Tx/T(Name)/Rect[10 10 90 30]>>",
-	}), i.sign)
-	noErr(t, err)
+	}), i.sign))
 	return sealed
 }
 
@@ -223,9 +209,8 @@ func TestATimeStampAloneIsNoSeal(t *testing.T) {
 	authority := newIdentity(t, "Stamps", ecKey(t), func(c *x509.Certificate) {
 		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: []byte{0x30, 10, 6, 8, 43, 6, 1, 5, 5, 7, 3, 8}}}
 	})
-	prepared, err := press.Press{}.Prepare(document(t), sealedAt)
-	noErr(t, err)
-	stamped, err := press.Fill(bytes.Replace(prepared, []byte("/SubFilter/ETSI.CAdES.detached"), []byte("/SubFilter/ETSI.RFC3161       "), 1), func(covered ...[]byte) ([]byte, error) {
+	prepared := must(press.Press{}.Prepare(document(t), sealedAt))
+	stamped := must(press.Fill(bytes.Replace(prepared, []byte("/SubFilter/ETSI.CAdES.detached"), []byte("/SubFilter/ETSI.RFC3161       "), 1), func(covered ...[]byte) ([]byte, error) {
 		sum := sha256.Sum256(slices.Concat(covered...))
 		answer, err := (&timestamp.Timestamp{HashAlgorithm: crypto.SHA256, HashedMessage: sum[:], Time: sealedAt, Policy: asn1.ObjectIdentifier{1, 2, 3}, AddTSACertificate: true}).
 			CreateResponseWithOpts(authority.cert, authority.key, crypto.SHA256)
@@ -234,8 +219,7 @@ func TestATimeStampAloneIsNoSeal(t *testing.T) {
 		}
 		read, err := timestamp.ParseResponse(answer)
 		return read.RawToken, err
-	})
-	noErr(t, err)
+	}))
 	for want, pdf := range map[office.SealState][]byte{
 		office.SealStamped: stamped,
 		office.SealChanged: updated(stamped, map[string]string{string(regexp.MustCompile(`/Root (\d+)`).FindSubmatch(stamped)[1]): "<</Type/Catalog>>"}),
@@ -260,9 +244,8 @@ func TestWhatAFileSaysOfRevocationCounts(t *testing.T) {
 		{big.NewInt(7), sealedAt.AddDate(0, 0, -1), office.SealIntact, false},
 		{service.cert.SerialNumber, sealedAt.AddDate(0, 0, 7), office.SealRevoked, false},
 	} {
-		list, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: sealedAt.AddDate(0, 0, -7), NextUpdate: c.until,
-			RevokedCertificateEntries: []x509.RevocationListEntry{{SerialNumber: c.revoked, RevocationTime: sealedAt.AddDate(0, 0, -2)}}}, service.root, service.rootKey)
-		noErr(t, err)
+		list := must(x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: sealedAt.AddDate(0, 0, -7), NextUpdate: c.until,
+			RevokedCertificateEntries: []x509.RevocationListEntry{{SerialNumber: c.revoked, RevocationTime: sealedAt.AddDate(0, 0, -2)}}}, service.root, service.rootKey))
 		sealed := service.seal(t, updated(document(t), map[string]string{string(root[1]): strings.Replace(string(root[2]), "<<", "<</DSS<</CRLs[9000 0 R]>>", 1),
 			"9000": fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(list), list)}))
 		if v := judge(t, sealed, service.trusted(sealedAt.AddDate(0, 1, 0))); v.State != c.state || v.Vouched != c.vouched {
@@ -384,10 +367,8 @@ func wrapped(sealed []byte, gapStart, gapEnd int, m []int) []byte {
 // moved puts a seal, as it is, on a document with another figure.
 func moved(t testing.TB, sealed []byte, gapStart, gapEnd int) []byte {
 	t.Helper()
-	other, err := press.Press{}.Prepare(document(t), sealedAt.Add(time.Second))
-	noErr(t, err)
-	filled, err := press.Fill(other, func(...[]byte) ([]byte, error) { return nil, nil })
-	noErr(t, err)
+	other := must(press.Press{}.Prepare(document(t), sealedAt.Add(time.Second)))
+	filled := must(press.Fill(other, func(...[]byte) ([]byte, error) { return nil, nil }))
 	copy(filled[gapStart:gapEnd], sealed[gapStart:gapEnd])
 	return filled
 }
@@ -444,8 +425,7 @@ func TestOthersSayTheSame(t *testing.T) {
 	content, signature := filepath.Join(t.TempDir(), "content"), filepath.Join(t.TempDir(), "signature")
 	noErr(t, os.WriteFile(content, slices.Concat(sealed[:gapStart], sealed[gapEnd:]), 0o600))
 	der := make([]byte, (gapEnd-gapStart-2)/2)
-	_, err := fmt.Sscanf(string(sealed[gapStart+1:gapEnd-1]), "%x", &der)
-	noErr(t, err)
+	must(fmt.Sscanf(string(sealed[gapStart+1:gapEnd-1]), "%x", &der))
 	noErr(t, os.WriteFile(signature, der, 0o600))
 	out, err := exec.Command("openssl", "cms", "-verify", "-binary", "-inform", "DER", "-in", signature, "-content", content, "-CAfile", root,
 		"-purpose", "any", "-attime", strconv.FormatInt(sealedAt.Unix(), 10), "-out", os.DevNull).CombinedOutput()

@@ -12,8 +12,7 @@ import (
 
 func box(t *testing.T, k Key) *Box {
 	t.Helper()
-	b, err := NewBox(k)
-	must(t, err)
+	b := must(NewBox(k))
 	return b
 }
 
@@ -21,8 +20,7 @@ func TestASealedValueOpensOnlyWithItsKeyItsNameAndAllItsBytes(t *testing.T) {
 	k := newKey()
 	b := box(t, k)
 	plain := []byte("refresh-token-value")
-	sealed, err := b.Seal("refresh-token", plain)
-	must(t, err)
+	sealed := must(b.Seal("refresh-token", plain))
 	if bytes.Contains(sealed, plain) {
 		t.Fatal("the sealed value shows the plain one")
 	}
@@ -73,8 +71,7 @@ func TestNoKeyNoBox(t *testing.T) {
 }
 
 func TestAKeyShowsItselfNowhere(t *testing.T) {
-	k, err := parseKey(strings.Repeat("4b", 32)) // "KKKK..."
-	must(t, err)
+	k := must(parseKey(strings.Repeat("4b", 32))) // "KKKK..."
 	type holder struct {
 		Key    Key
 		P      *Key
@@ -87,8 +84,7 @@ func TestAKeyShowsItselfNowhere(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%b", "%o", "%U", "%c", "%T", "%p"} {
 		fmt.Fprintf(&out, verb+" "+verb+"\n", k, h)
 	}
-	js, err := json.Marshal(h)
-	must(t, err)
+	js := must(json.Marshal(h))
 	out.Write(js)
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(handler).Info("key", "key", k, "pointer", &k, "holder", h)

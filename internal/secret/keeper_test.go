@@ -97,7 +97,7 @@ func TestAKeyFileThatIsNotOneIsUnavailableAndLeftAlone(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "key")
-			must(t, os.WriteFile(path, []byte(c.text), 0o600))
+			noErr(t, os.WriteFile(path, []byte(c.text), 0o600))
 			setRights(t, path, c.mode)
 			_, loadErr := File(path).Load(t.Context())
 			_, createErr := File(path).Create(t.Context())
@@ -124,7 +124,7 @@ func TestAKeyFileThatIsNotOneIsUnavailableAndLeftAlone(t *testing.T) {
 func TestAKeyFileThatCannotBeReachedIsNotAbsent(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "file")
-	must(t, os.WriteFile(plain, nil, 0o600))
+	noErr(t, os.WriteFile(plain, nil, 0o600))
 	dangling := filepath.Join(dir, "link")
 	if err := os.Symlink(filepath.Join(dir, "unmounted", "key"), dangling); err != nil && runtime.GOOS != "windows" {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestAKeyFileMadeByHandIsRead(t *testing.T) {
 	k := newKey()
 	for _, text := range []string{k.text(), k.text() + "\r\n", "  " + k.text() + "\n\n", strings.Repeat("aB", 32) + "\n"} {
 		path := filepath.Join(t.TempDir(), "key")
-		must(t, os.WriteFile(path, []byte(text), 0o400))
+		noErr(t, os.WriteFile(path, []byte(text), 0o400))
 		setRights(t, path, 0o400)
 		if _, err := File(path).Load(t.Context()); err != nil {
 			t.Errorf("%d characters: %v", len(text), err)

@@ -13,12 +13,12 @@ import (
 func setRights(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if mode&0o077 == 0 {
-		must(t, private.Files(path))
+		noErr(t, private.Files(path))
 		return
 	}
 	sd, err := windows.SecurityDescriptorFromString("D:P(A;;FA;;;WD)")
-	must(t, err)
+	noErr(t, err)
 	list, _, err := sd.DACL()
-	must(t, err)
-	must(t, windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil))
+	noErr(t, err)
+	noErr(t, windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil))
 }

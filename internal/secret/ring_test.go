@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/zalando/go-keyring"
+
+	"countersign/internal/trytest"
 )
 
 // fakeEntry is a keyring entry that answers when it is let to.
@@ -73,11 +75,11 @@ func TestARingKeepsTheContract(t *testing.T) {
 func TestAKeyIsForgottenOnceAndForAll(t *testing.T) {
 	e := &fakeEntry{text: newKey().text()}
 	r := newRing(e, always, ringTimeout)
-	must(t, r.forget(t.Context()))
+	noErr(t, r.forget(t.Context()))
 	if _, err := r.Load(t.Context()); !errors.Is(err, ErrAbsent) {
 		t.Errorf("then Load = %v", err)
 	}
-	must(t, r.forget(t.Context())) // there is none
+	noErr(t, r.forget(t.Context())) // there is none
 	e.err = errors.New("no")
 	if err := r.forget(t.Context()); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a keyring that refuses: %v", err)
@@ -163,8 +165,7 @@ func TestALateWriteNeverReplacesTheKeyOfALaterCreate(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		first, err := r.Load(t.Context())
-		must(t, err)
+		first := must(r.Load(t.Context()))
 		if _, err := r.Create(t.Context()); !errors.Is(err, ErrPresent) {
 			t.Errorf("third Create = %v, want ErrPresent", err)
 		}
@@ -230,10 +231,6 @@ func TestEveryReasonIsOnePlainSentence(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

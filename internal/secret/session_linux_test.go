@@ -16,6 +16,7 @@ import (
 	"countersign/internal/sessionbus/bustest"
 
 	"github.com/godbus/dbus/v5"
+
 	"go.uber.org/goleak"
 )
 
@@ -65,15 +66,14 @@ func privateEnv(t *testing.T, dir string) []string {
 		env = append(env, v)
 	}
 	for _, sub := range []string{"home", "run"} {
-		must(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
+		noErr(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
 	}
 	return append(env, sessionEnv+"="+t.Name(), "HOME="+filepath.Join(dir, "home"), "XDG_RUNTIME_DIR="+filepath.Join(dir, "run"))
 }
 
 func bus(t *testing.T) *dbus.Conn {
 	t.Helper()
-	conn, err := dbus.ConnectSessionBus() // private: go-keyring has the shared one
-	must(t, err)
+	conn := must(dbus.ConnectSessionBus()) // private: go-keyring has the shared one
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -83,10 +83,8 @@ func bus(t *testing.T) *dbus.Conn {
 func startKeyring(t *testing.T, password string) (stop func()) {
 	t.Helper()
 	conn := bus(t)
-	if err := conn.AddMatchSignal(dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"),
-		dbus.WithMatchArg(0, "org.freedesktop.secrets")); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, conn.AddMatchSignal(dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"),
+		dbus.WithMatchArg(0, "org.freedesktop.secrets")))
 	signals := make(chan *dbus.Signal, 8)
 	conn.Signal(signals)
 	args := []string{"--foreground", "--components=secrets"}
@@ -179,7 +177,7 @@ func TestAnUnsetBusAddressStartsNoStrayBus(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "started")
 	bin := t.TempDir()
 	script := "#!/bin/sh\ntouch '" + marker + "'\nexit 1\n"
-	must(t, os.WriteFile(filepath.Join(bin, "dbus-launch"), []byte(script), 0o700))
+	noErr(t, os.WriteFile(filepath.Join(bin, "dbus-launch"), []byte(script), 0o700))
 	t.Setenv("PATH", bin)
 	for _, address := range []string{"", "autolaunch:"} {
 		t.Setenv("DBUS_SESSION_BUS_ADDRESS", address)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/trytest"
 )
 
 // program is a build as `make server` makes it, on a computer where there is no C compiler.
@@ -53,9 +55,7 @@ func TestTheServersProgramDoesTheWholeJobWithoutAWindow(t *testing.T) {
 	}
 
 	lease := filepath.Join(home, "Lease.pdf")
-	if err := os.WriteFile(lease, []byte("%PDF-1.7"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(lease, []byte("%PDF-1.7"), 0o600))
 	for _, args := range [][]string{{}, {lease}, {"open", "--hidden"}} {
 		code, out, said := run(args...)
 		if code != 1 || out != "" || strings.Count(said, "\n") != 1 || !strings.Contains(said, "`countersign serve`") {
@@ -79,11 +79,10 @@ func TestAServiceOfSystemdIsReadyWorksAndTakesItsCredentials(t *testing.T) {
 	}
 	countersign, home, credentials := program(t), t.TempDir(), t.TempDir()
 	data, socket := filepath.Join(home, "data"), filepath.Join(home, "notify")
-	said, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
-	must(t, err)
+	said := trytest.Must(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"}))
 	defer said.Close()
 	// A credential's mode shows the mask of its access list (systemd.exec(5)).
-	must(t, os.WriteFile(filepath.Join(credentials, "key"), base64.StdEncoding.AppendEncode(nil, []byte("a key of thirty-two bytes, secret"[:32])), 0o440))
+	noErr(t, os.WriteFile(filepath.Join(credentials, "key"), base64.StdEncoding.AppendEncode(nil, []byte("a key of thirty-two bytes, secret"[:32])), 0o440))
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), countersign, append(args, "--data", data)...)
 		cmd.Env = []string{
@@ -100,7 +99,7 @@ func TestAServiceOfSystemdIsReadyWorksAndTakesItsCredentials(t *testing.T) {
 	}
 	for _, misses := range []bool{true, false} {
 		serve := command(append(key, "serve")...)
-		must(t, serve.Start())
+		noErr(t, serve.Start())
 		hear(t, said, "READY=1")
 		hear(t, said, "WATCHDOG=1")
 		for tries := 0; ; tries++ {
@@ -112,10 +111,10 @@ func TestAServiceOfSystemdIsReadyWorksAndTakesItsCredentials(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		must(t, serve.Process.Signal(os.Interrupt))
+		noErr(t, serve.Process.Signal(os.Interrupt))
 		hear(t, said, "STOPPING=1")
-		must(t, serve.Wait())
-		must(t, os.WriteFile(filepath.Join(credentials, "NGROK_AUTHTOKEN"), []byte("s3cret\n"), 0o440))
+		noErr(t, serve.Wait())
+		noErr(t, os.WriteFile(filepath.Join(credentials, "NGROK_AUTHTOKEN"), []byte("s3cret\n"), 0o440))
 	}
 }
 
@@ -125,18 +124,13 @@ func hear(t *testing.T, said *net.UnixConn, want string) {
 	b := make([]byte, 100)
 	for {
 		if n, err := said.Read(b); err != nil || string(b[:n]) == want {
-			must(t, err)
+			noErr(t, err)
 			return
 		}
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
 
 // documents counts the PDF documents below dir, and finds nothing else there.
 func documents(t *testing.T, dir string) (n int) {

@@ -28,7 +28,7 @@ func TestAskedChild(t *testing.T) {
 	}
 	asked := make(chan struct{})
 	stop, err := OnAsked(func() { close(asked) })
-	must(t, err)
+	noErr(t, err)
 	fmt.Println("ready")
 	if how == "deaf" {
 		stop()
@@ -45,8 +45,8 @@ func child(t *testing.T, program, how string) (*exec.Cmd, *bufio.Reader) {
 	c := exec.Command(program, "-test.run=^TestAskedChild$")
 	c.Env = append(os.Environ(), childAsked+"="+how)
 	out, err := c.StdoutPipe()
-	must(t, err)
-	must(t, c.Start())
+	noErr(t, err)
+	noErr(t, c.Start())
 	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
 	return c, bufio.NewReader(out)
 }
@@ -61,11 +61,11 @@ func wantLine(t *testing.T, said *bufio.Reader, want string) {
 
 func TestAnInstallerEndsWhatRunsFromItsFile(t *testing.T) {
 	content, err := os.ReadFile(os.Args[0])
-	must(t, err)
+	noErr(t, err)
 	ours, other := filepath.Join(t.TempDir(), "Büro & Söhne", "program.exe"), filepath.Join(t.TempDir(), "program.exe")
-	must(t, os.Mkdir(filepath.Dir(ours), 0o700))
+	noErr(t, os.Mkdir(filepath.Dir(ours), 0o700))
 	for _, path := range []string{ours, other} {
-		must(t, os.WriteFile(path, content, 0o700))
+		noErr(t, os.WriteFile(path, content, 0o700))
 	}
 	_, first := child(t, ours, "listens")
 	_, second := child(t, ours, "listens")

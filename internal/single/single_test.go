@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"countersign/internal/trytest"
 )
 
 func TestMain(m *testing.M) {
@@ -24,8 +26,7 @@ func TestMain(m *testing.M) {
 // start acquires dir and serves handler until the test ends.
 func start(t *testing.T, dir string, handler http.Handler) *Instance {
 	t.Helper()
-	i, err := Acquire(dir)
-	must(t, err)
+	i := must(Acquire(dir))
 	served := make(chan error, 1)
 	go func() { served <- i.Serve(handler) }()
 	t.Cleanup(func() {
@@ -39,8 +40,7 @@ func start(t *testing.T, dir string, handler http.Handler) *Instance {
 
 func client(t *testing.T, dir string) *http.Client {
 	t.Helper()
-	c, err := Client(dir)
-	must(t, err)
+	c := must(Client(dir))
 	t.Cleanup(c.CloseIdleConnections)
 	return c
 }
@@ -74,7 +74,7 @@ func TestOnlyOneHasTheFolder(t *testing.T) {
 	if answer, _, err := post(client(t, dir), "you"); answer != "hello you" || err != nil {
 		t.Errorf("the first no longer answers: %q, %v", answer, err)
 	}
-	must(t, first.Close())
+	noErr(t, first.Close())
 	start(t, dir, hello)
 	if answer, _, err := post(client(t, dir), "again"); answer != "hello again" || err != nil {
 		t.Errorf("the second does not answer: %q, %v", answer, err)
@@ -109,8 +109,7 @@ func TestOfManyStartsOneWins(t *testing.T) {
 
 func TestRequestsWaitForServe(t *testing.T) {
 	dir := t.TempDir()
-	i, err := Acquire(dir)
-	must(t, err)
+	i := must(Acquire(dir))
 	c := client(t, dir) // connects before anything serves
 	served := make(chan error, 1)
 	go func() { served <- i.Serve(hello) }()
@@ -127,9 +126,8 @@ func TestRequestsWaitForServe(t *testing.T) {
 
 func TestItIsKnownWhenTheHolderIsGone(t *testing.T) {
 	dir := t.TempDir()
-	must(t, Gone(t.Context(), dir)) // nobody was ever there
-	i, err := Acquire(dir)
-	must(t, err)
+	noErr(t, Gone(t.Context(), dir)) // nobody was ever there
+	i := must(Acquire(dir))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*retryEvery)
 	defer cancel()
 	if err := Gone(ctx, dir); !errors.Is(err, ErrRunning) {
@@ -137,8 +135,8 @@ func TestItIsKnownWhenTheHolderIsGone(t *testing.T) {
 	}
 	gone := make(chan error)
 	go func() { gone <- Gone(t.Context(), dir) }()
-	must(t, i.Close())
-	must(t, <-gone)
+	noErr(t, i.Close())
+	noErr(t, <-gone)
 	start(t, dir, hello) // Gone holds nothing
 }
 
@@ -162,8 +160,7 @@ func TestNobodyAnswersWhereNobodyRuns(t *testing.T) {
 
 func TestCloseWithoutServe(t *testing.T) {
 	dir := t.TempDir()
-	i, err := Acquire(dir)
-	must(t, err)
+	i := must(Acquire(dir))
 	if err := i.Close(); err != nil {
 		t.Error(err)
 	}
@@ -239,20 +236,14 @@ func TestStreamEndsWithItsInstance(t *testing.T) {
 // openStream has the first line of a stream when it returns.
 func openStream(t *testing.T, ctx context.Context, c *http.Client) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign/stream", nil)
-	must(t, err)
-	resp, err := c.Do(req)
-	must(t, err)
+	req := must(http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign/stream", nil))
+	resp := must(c.Do(req))
 	if line, err := bufio.NewReader(resp.Body).ReadString('\n'); line != "line\n" {
 		t.Fatal(line, err)
 	}
 	return resp
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

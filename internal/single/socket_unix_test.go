@@ -16,17 +16,15 @@ import (
 func longDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
-	must(t, os.Mkdir(dir, 0o700))
-	dir, err := filepath.EvalSymlinks(dir)
-	must(t, err)
+	noErr(t, os.Mkdir(dir, 0o700))
+	dir = must(filepath.EvalSymlinks(dir))
 	return dir
 }
 
 // runtimeDir makes a short folder the place for sockets.
 func runtimeDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "run")
-	must(t, err)
+	dir := must(os.MkdirTemp("/tmp", "run"))
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	t.Setenv("XDG_RUNTIME_DIR", dir)
 	return dir
@@ -66,19 +64,19 @@ func TestFolderThatIsNotOursAloneIsRefused(t *testing.T) {
 	dir := longDir(t)
 	wrong := map[string]func(t *testing.T, path string){
 		"mode": func(t *testing.T, path string) {
-			must(t, errors.Join(os.Mkdir(path, 0o700), os.Chmod(path, 0o755)))
+			noErr(t, errors.Join(os.Mkdir(path, 0o700), os.Chmod(path, 0o755)))
 		},
 		"link": func(t *testing.T, path string) {
-			must(t, os.Symlink(t.TempDir(), path))
+			noErr(t, os.Symlink(t.TempDir(), path))
 		},
 		"file": func(t *testing.T, path string) {
-			must(t, os.WriteFile(path, nil, 0o700))
+			noErr(t, os.WriteFile(path, nil, 0o700))
 		},
 		"owner": func(t *testing.T, path string) {
 			if os.Geteuid() != 0 {
 				t.Skip("only root can give a folder away")
 			}
-			must(t, errors.Join(os.Mkdir(path, 0o700), os.Chown(path, 65534, 65534)))
+			noErr(t, errors.Join(os.Mkdir(path, 0o700), os.Chown(path, 65534, 65534)))
 		},
 	}
 	for name, spoil := range wrong {
@@ -104,7 +102,7 @@ func TestFolderThatIsNotOursAloneIsRefused(t *testing.T) {
 func TestAFileInPlaceOfTheSocketIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, socketName)
-	must(t, os.WriteFile(path, []byte("mine"), 0o600))
+	noErr(t, os.WriteFile(path, []byte("mine"), 0o600))
 	runtimeDir(t)
 	start(t, dir, hello)
 	if answer, _, err := post(client(t, dir), "x"); answer != "hello x" || err != nil {
@@ -117,8 +115,7 @@ func TestAFileInPlaceOfTheSocketIsLeftAlone(t *testing.T) {
 
 func TestStaleSocketIsNobody(t *testing.T) {
 	dir := t.TempDir()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, socketName), Net: "unix"})
-	must(t, err)
+	l := must(net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, socketName), Net: "unix"}))
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	if _, err := Client(dir); !errors.Is(err, ErrNotRunning) {

@@ -13,9 +13,8 @@ import (
 func TestWhatIsSetAsideIsSaidToBeThoughItsFolderCannotBeFlushed(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, "way")
-	must(t, errors.Join(os.MkdirAll(filepath.Join(home, "a", "state.db"), 0o755), os.Symlink("a/state.db/..", folder)))
-	to, err := SetAside(filepath.Join(folder, "state.db"), day)
-	must(t, err)
+	noErr(t, errors.Join(os.MkdirAll(filepath.Join(home, "a", "state.db"), 0o755), os.Symlink("a/state.db/..", folder)))
+	to := must(SetAside(filepath.Join(folder, "state.db"), day))
 	if _, err := os.Stat(filepath.Join(home, "a", filepath.Base(to))); err != nil {
 		t.Error(err)
 	}

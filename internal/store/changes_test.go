@@ -90,7 +90,7 @@ func TestWhatHasChangedSinceAReadingIsAllThatIsDifferent(t *testing.T) {
 	if k.compare(t, s); k.whole != 3 {
 		t.Errorf("all were read %d times after many changes", k.whole)
 	}
-	must(t, s.Close())
+	noErr(t, s.Close())
 	s = openTest(t, path)
 	k.compare(t, s)
 	k.version += 1000 // another file's

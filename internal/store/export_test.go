@@ -72,7 +72,7 @@ func TestWhatIsExportedAndImportedIsAllThatWasKept(t *testing.T) {
 	if left := exported(t, other); len(left) != 2 {
 		t.Errorf("a change that was refused left %d records", len(left))
 	}
-	must(t, bring(nil))
+	noErr(t, bring(nil))
 	a, _ := json.Marshal(want)
 	if b, _ := json.Marshal(exported(t, other)); !bytes.Equal(a, b) {
 		t.Errorf("kept was   %s\nimported is %s", a, b)
@@ -143,7 +143,7 @@ func roomy(t *testing.T) (file, content []byte) {
 	for forget(t, s, 5) > 0 {
 	}
 	content, _ = json.Marshal(exported(t, s))
-	must(t, s.Close())
+	noErr(t, s.Close())
 	return readFile(t, s.Path()), content
 }
 
@@ -154,8 +154,7 @@ func openCompact(t *testing.T, path string, o Options) *Store {
 		o.Now = func() time.Time { return day }
 	}
 	o.Compact, o.compactGain = true, smallGain
-	s, err := Open(path, o)
-	must(t, err)
+	s := must(Open(path, o))
 	return s
 }
 
@@ -192,24 +191,24 @@ func wantWhole(t *testing.T, s *Store, content []byte) {
 func TestAFileThatIsMostlyFreeIsMadeSmaller(t *testing.T) {
 	file, content := roomy(t)
 	path := filepath.Join(t.TempDir(), "state.db")
-	must(t, os.WriteFile(path, file, 0o600))
-	must(t, openCompact(t, path, Options{compactMost: 10_000}).Close())
+	noErr(t, os.WriteFile(path, file, 0o600))
+	noErr(t, openCompact(t, path, Options{compactMost: 10_000}).Close())
 	if len(readFile(t, path)) < len(file) {
 		t.Error("so much is in use that its copy holds up a start, and it is made")
 	}
 	for range 2 { // also where a start was ended in the middle of its copy
-		must(t, os.WriteFile(path, file, 0o600))
+		noErr(t, os.WriteFile(path, file, 0o600))
 		s := openCompact(t, path, Options{})
 		if after := len(readFile(t, path)); after*2 > len(file) {
 			t.Errorf("%d bytes, of %d", after, len(file))
 		}
 		wantWhole(t, s, content)
-		must(t, s.Close())
+		noErr(t, s.Close())
 		small := readFile(t, path)
 		if err := openCompact(t, path, Options{}).Close(); err != nil || !bytes.Equal(small, readFile(t, path)) {
 			t.Errorf("a file that is full is written again, or %v", err)
 		}
-		must(t, os.WriteFile(path+".compact", file[:len(file)/2], 0o600))
+		noErr(t, os.WriteFile(path+".compact", file[:len(file)/2], 0o600))
 	}
 }
 
@@ -222,7 +221,7 @@ func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 	first := openTest(t, path)
 	other := openTest(t, filepath.Join(t.TempDir(), "state.db"))
 	update(t, other, putDoc("the new one"))
-	must(t, other.Close())
+	noErr(t, other.Close())
 	waiting := make(chan *Store)
 	go func() {
 		s := &Store{path: path, log: slog.New(slog.DiscardHandler)}
@@ -232,8 +231,8 @@ func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 		waiting <- s
 	}()
 	time.Sleep(200 * time.Millisecond) // it has opened the old file
-	must(t, disk.Rename(other.Path(), path))
-	must(t, first.Close())
+	noErr(t, disk.Rename(other.Path(), path))
+	noErr(t, first.Close())
 	s := <-waiting
 	defer s.release()
 	view(t, s, func(tx *Tx) error {
@@ -256,8 +255,8 @@ func TestDamageInTheMiddleKeepsAFileAsItIs(t *testing.T) {
 		from := (2 + rng.IntN(len(b)/page-2)) * page
 		clear(b[from : from+page])
 		path := filepath.Join(dir, fmt.Sprint(n), "state.db")
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.WriteFile(path, b, 0o600))
+		noErr(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		noErr(t, os.WriteFile(path, b, 0o600))
 		plain, plainErr := Open(path, Options{})
 		if plainErr == nil {
 			plain.Close()

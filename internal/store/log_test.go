@@ -19,9 +19,9 @@ func lineCheck(t *testing.T, s *Store) (facts []record.Fact) {
 	view(t, s, func(tx *Tx) error {
 		var tree record.Tree
 		seen := map[string]bool{}
-		must(t, tx.Log().From(0, func(_ int64, line []byte) bool {
+		noErr(t, tx.Log().From(0, func(_ int64, line []byte) bool {
 			var f record.Fact
-			must(t, json.Unmarshal(line, &f))
+			noErr(t, json.Unmarshal(line, &f))
 			facts = append(facts, f)
 			if f.Event != nil && seen[f.Event.ID] {
 				t.Errorf("event %s is logged twice", f.Event.ID)
@@ -49,10 +49,9 @@ func TestWhatHappensIsLoggedOnce(t *testing.T) {
 	job := office.Job{PackageID: "p", DocumentID: "x", Kind: office.FileSigned, Folder: "/f", Target: "a.pdf"}
 	update(t, s, func(tx *Tx) error {
 		_, err := tx.AddEvent(event)
-		must(t, err)
-		_, err = tx.AddEvent(event)
-		must(t, err)
-		must(t, tx.PutDraft(draft))
+		noErr(t, err)
+		must(tx.AddEvent(event))
+		noErr(t, tx.PutDraft(draft))
 		_, err = tx.PlanJob(job)
 		return err
 	})
@@ -61,10 +60,10 @@ func TestWhatHappensIsLoggedOnce(t *testing.T) {
 	for range 2 {
 		update(t, s, func(tx *Tx) error {
 			e, _, err := tx.Event("e")
-			must(t, err)
+			noErr(t, err)
 			e.Outcome = office.EventHandled
-			must(t, tx.SetEvent(e))
-			must(t, tx.PutDraft(draft))
+			noErr(t, tx.SetEvent(e))
+			noErr(t, tx.PutDraft(draft))
 			return tx.PutJob(job)
 		})
 	}
@@ -99,11 +98,10 @@ func TestALogOfManyLinesIsWhole(t *testing.T) {
 	for n := 0; n < lines; {
 		update(t, s, func(tx *Tx) (err error) {
 			if n > 0 && early.N == 0 {
-				early, err = tx.Log().Head()
-				must(t, err)
+				early = must(tx.Log().Head())
 			}
 			for range min(5000, lines-n) {
-				must(t, tx.AddFact(record.Fact{Kind: record.Key, Key: fmt.Sprint(n)}))
+				noErr(t, tx.AddFact(record.Fact{Kind: record.Key, Key: fmt.Sprint(n)}))
 				n++
 			}
 			return nil
@@ -121,10 +119,8 @@ func TestALogOfManyLinesIsWhole(t *testing.T) {
 		if err != nil || again != early || early.N != 5000 {
 			t.Errorf("the first %d lines were %v, now they are %v (%v)", early.N, early.Hash, again.Hash, err)
 		}
-		proof, err := tlog.ProveRecord(early.N, 17, record.Hashes(tx.Log()))
-		must(t, err)
-		line, err := tx.Log().Line(17)
-		must(t, err)
+		proof := must(tlog.ProveRecord(early.N, 17, record.Hashes(tx.Log())))
+		line := must(tx.Log().Line(17))
 		return tlog.CheckRecord(proof, early.N, early.Hash, 17, tlog.RecordHash(line))
 	})
 }
@@ -135,14 +131,13 @@ func BenchmarkLog(b *testing.B) {
 	for _, logged := range []bool{false, true} {
 		for _, what := range []string{"event", "file"} {
 			b.Run(fmt.Sprintf("%s/log=%v", what, logged), func(b *testing.B) {
-				s, err := Open(filepath.Join(b.TempDir(), "state.db"), Options{})
-				must(b, err)
+				s := must(Open(filepath.Join(b.TempDir(), "state.db"), Options{}))
 				defer s.Close()
 				n := 0
 				for b.Loop() {
 					n++
 					id := fmt.Sprintf("0b87e9e2-5a2c-4f5e-9d3e-%012d", n)
-					must(b, s.UpdateFirst(func(tx *Tx) error {
+					noErr(b, s.UpdateFirst(func(tx *Tx) error {
 						tx.importing = !logged
 						if what == "event" {
 							_, err := tx.AddEvent(office.Event{ID: id, PackageID: id, Action: "package_signed", Body: body, URL: "https://office.example.com/events", Signature: record.Sum(nil)[:44]})
@@ -157,7 +152,7 @@ func BenchmarkLog(b *testing.B) {
 					}))
 				}
 				var size int64
-				must(b, s.View(func(tx *Tx) error { size = tx.bolt.Size(); return nil }))
+				noErr(b, s.View(func(tx *Tx) error { size = tx.bolt.Size(); return nil }))
 				b.ReportMetric(float64(size)/float64(n), "B/commit")
 			})
 		}

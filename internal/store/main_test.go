@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"countersign/internal/trytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,8 +20,7 @@ func at0(offset time.Duration) time.Time { return day.Add(offset) }
 
 func openTest(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(path, Options{Now: func() time.Time { return day }})
-	must(t, err)
+	s := must(Open(path, Options{Now: func() time.Time { return day }}))
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -35,12 +36,12 @@ func newTest(t testing.TB) *Store {
 
 func update(t testing.TB, s *Store, fn func(*Tx) error) {
 	t.Helper()
-	must(t, s.Update(fn))
+	noErr(t, s.Update(fn))
 }
 
 func view(t testing.TB, s *Store, fn func(*Tx) error) {
 	t.Helper()
-	must(t, s.View(fn))
+	noErr(t, s.View(fn))
 }
 
 // read returns what one method of Tx returns.
@@ -62,10 +63,6 @@ func names[T any](list []T, name func(T) string) string {
 	return strings.Join(all, " ")
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

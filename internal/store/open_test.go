@@ -25,22 +25,20 @@ import (
 func TestTheFileAndItsFolderArePrivate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	path := filepath.Join(folder, "state.db")
-	must(t, os.MkdirAll(folder, 0o755))
+	noErr(t, os.MkdirAll(folder, 0o755))
 	for range 2 { // made, and found too open
-		s, err := Open(path, Options{})
-		must(t, err)
-		must(t, s.Close())
+		s := must(Open(path, Options{}))
+		noErr(t, s.Close())
 		for name, want := range map[string]os.FileMode{path: 0o600, folder: 0o700} {
 			info, err := os.Stat(name)
 			if err != nil || info.Mode().Perm() != want && runtime.GOOS != "windows" {
 				t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, want)
 			}
-			f, err := os.Open(name)
-			must(t, err)
+			f := must(os.Open(name))
 			if err := errors.Join(private.OpenToOthers(f), f.Close()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			must(t, os.Chmod(name, want|0o055))
+			noErr(t, os.Chmod(name, want|0o055))
 		}
 	}
 	entries, _ := os.ReadDir(folder)
@@ -68,10 +66,10 @@ func TestANewerFileIsRefusedAndUntouched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openTest(t, path)
 	update(t, s, putDoc("kept"))
-	must(t, s.db.Update(func(tx *bolt.Tx) error {
+	noErr(t, s.db.Update(func(tx *bolt.Tx) error {
 		return tx.Bucket([]byte(bucketMeta)).Put(keySchema, []byte(strconv.Itoa(schema+1)))
 	}))
-	must(t, s.Close())
+	noErr(t, s.Close())
 	before := readFile(t, path)
 	if _, err := Open(path, Options{}); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("Open = %v, want ErrNewer", err)
@@ -83,8 +81,7 @@ func TestANewerFileIsRefusedAndUntouched(t *testing.T) {
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	must(t, err)
+	b := must(os.ReadFile(path))
 	return b
 }
 
@@ -92,8 +89,7 @@ func readFile(t testing.TB, path string) []byte {
 func filled(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
-	s, err := Open(path, Options{})
-	must(t, err)
+	s := must(Open(path, Options{}))
 	for round := range uint64(3) { // several commits, so that both meta pages and a list of free pages are in use
 		update(t, s, func(tx *Tx) error {
 			for n := range uint64(200) {
@@ -105,8 +101,8 @@ func filled(t *testing.T) []byte {
 		})
 	}
 	var size int64
-	must(t, s.db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }))
-	must(t, s.Close())
+	noErr(t, s.db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }))
+	noErr(t, s.Close())
 	return readFile(t, path)[:size] // what bbolt made longer than its pages need is no data, and no loss
 }
 
@@ -114,12 +110,11 @@ func filled(t *testing.T) []byte {
 // of the test process or an error other than ErrCorrupt is a failure.
 func tryDamaged(t *testing.T, content []byte) error {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "damaged")
-	must(t, err)
+	dir := must(os.MkdirTemp("", "damaged"))
 	// Once bbolt met the damage itself, the file stays mapped, and Windows does not remove it before the process ends.
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "state.db")
-	must(t, os.WriteFile(path, content, 0o600))
+	noErr(t, os.WriteFile(path, content, 0o600))
 	s, err := Open(path, Options{})
 	if err != nil {
 		if !bytes.Equal(content, readFile(t, path)) {
@@ -211,10 +206,9 @@ func TestDamageIsAnErrorAndNoCrash(t *testing.T) {
 
 func TestAnotherProgramsDatabaseIsNotTakenOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	db, err := bolt.Open(path, 0o600, nil)
-	must(t, err)
-	must(t, db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err }))
-	must(t, db.Close())
+	db := must(bolt.Open(path, 0o600, nil))
+	noErr(t, db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err }))
+	noErr(t, db.Close())
 	if err := tryDamaged(t, readFile(t, path)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("%v, want ErrCorrupt", err)
 	}
@@ -227,10 +221,9 @@ func TestAFileCutShortWhileOpenIsAnErrorAndNoCrash(t *testing.T) {
 		return // a mapped file cannot be cut there
 	}
 	path := filepath.Join(t.TempDir(), "state.db")
-	must(t, os.WriteFile(path, filled(t), 0o600))
-	s, err := Open(path, Options{})
-	must(t, err)
-	must(t, os.Truncate(path, int64(2*os.Getpagesize())))
+	noErr(t, os.WriteFile(path, filled(t), 0o600))
+	s := must(Open(path, Options{}))
+	noErr(t, os.Truncate(path, int64(2*os.Getpagesize())))
 	if err := s.View(func(tx *Tx) error { return tx.Packages(func(office.Package) bool { return true }) }); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("View = %v, want ErrCorrupt", err)
 	}
@@ -257,9 +250,8 @@ func TestSettingAsideNeverOverwrites(t *testing.T) {
 	names := map[string]string{}
 	for i := range 3 {
 		text := fmt.Sprint("damaged ", i)
-		must(t, os.WriteFile(path, []byte(text), 0o600))
-		to, err := SetAside(path, day)
-		must(t, err)
+		noErr(t, os.WriteFile(path, []byte(text), 0o600))
+		to := must(SetAside(path, day))
 		names[to] = text
 	}
 	for to, text := range names {

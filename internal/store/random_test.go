@@ -86,8 +86,7 @@ func TestCountersAndIndexesEqualARecount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 7))
-		s, err := Open(path, Options{Now: func() time.Time { return day }})
-		must(t, err)
+		s := must(Open(path, Options{Now: func() time.Time { return day }}))
 		for range 60 {
 			_ = s.Update(func(tx *Tx) error { // what fails in the middle is rolled back, which must not show either
 				for range rng.IntN(20) {
@@ -99,7 +98,7 @@ func TestCountersAndIndexesEqualARecount(t *testing.T) {
 			})
 		}
 		recount(t, s)
-		must(t, s.Close())
+		noErr(t, s.Close())
 	}
 }
 
@@ -129,7 +128,7 @@ func recount(t *testing.T, s *Store) {
 			if err == nil {
 				err = b.ForEach(each)
 			}
-			must(t, err)
+			noErr(t, err)
 		}
 		own := func(ids, id string, row []byte) {
 			if got, _ := tx.get(ids, []byte(id)); string(got) != string(row) {

@@ -189,15 +189,14 @@ func TestAnUpdateThatEndsItsGoroutineDoesNotEndTheStore(t *testing.T) {
 func TestWhoHasAnAnswerRunsNobodyElsesUpdate(t *testing.T) {
 	s := newTest(t)
 	s.turn <- struct{}{}
-	other, err := s.enqueue(&s.queue, func(*Tx) error { runtime.Goexit(); return nil })
-	must(t, err)
+	other := must(s.enqueue(&s.queue, func(*Tx) error { runtime.Goexit(); return nil }))
 	s.commitQueues(&request{answered: true}, &s.queue)
 	select {
 	case <-other.done:
 		t.Error("it ran another one")
 	default:
 	}
-	must(t, s.Close()) // which has all committed, and goes on
+	noErr(t, s.Close()) // which has all committed, and goes on
 	if err := other.outcome(); err == nil {
 		t.Error("no error")
 	}
@@ -208,7 +207,7 @@ func TestWhoeverIsAloneCommitsForHimself(t *testing.T) {
 	s := newTest(t)
 	for name, update := range map[string]func(func(*Tx) error) error{"first": s.UpdateFirst, "an update": s.Update} {
 		var by string
-		must(t, update(func(tx *Tx) error { by = string(debug.Stack()); return tx.PutDoc(name, 1) }))
+		noErr(t, update(func(tx *Tx) error { by = string(debug.Stack()); return tx.PutDoc(name, 1) }))
 		if !strings.Contains(by, t.Name()) {
 			t.Errorf("%s was handed over:\n%s", name, by)
 		}
@@ -218,8 +217,7 @@ func TestWhoeverIsAloneCommitsForHimself(t *testing.T) {
 
 func TestCloseLetsQueuedUpdatesFinish(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	s, err := Open(path, Options{})
-	must(t, err)
+	s := must(Open(path, Options{}))
 	release := hold(s)
 	var failed atomic.Int32
 	var wg sync.WaitGroup
@@ -334,7 +332,7 @@ func TestAStreamOfEventsIsNotHeldUpByWhatFollowsFromThem(t *testing.T) {
 		s := openTest(t, path)
 		var n transactions
 		first := func(i int) {
-			must(t, s.UpdateFirst(n.note(fmt.Sprint("first", i))))
+			noErr(t, s.UpdateFirst(n.note(fmt.Sprint("first", i))))
 		}
 		first(0)
 		first(1)
@@ -408,14 +406,14 @@ func TestWhatWaitsForAStreamIsCommittedWhenTheStoreIsClosed(t *testing.T) {
 		s := openTest(t, path)
 		var n transactions
 		for range 2 {
-			must(t, s.UpdateFirst(n.note("first")))
+			noErr(t, s.UpdateFirst(n.note("first")))
 		}
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
 		}
 		synctest.Wait()
-		must(t, s.Close())
+		noErr(t, s.Close())
 		wg.Wait()
 	})
 }

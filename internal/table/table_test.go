@@ -11,17 +11,22 @@ import (
 	"time"
 
 	"github.com/xuri/excelize/v2"
+
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
+
+	"countersign/internal/trytest"
 )
+
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // read is a list as text: cells with | in between, each line behind its number.
 func read(t *testing.T, data []byte) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Serve(bytes.NewReader(data), &out); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, Serve(bytes.NewReader(data), &out))
 	rows, err := Decode(out.Bytes())
 	var lines []string
 	for _, r := range rows {
@@ -59,10 +64,7 @@ func TestTextIsReadAsSpreadsheetsWriteIt(t *testing.T) {
 func TestAWorkbookIsReadAsPeopleSeeIt(t *testing.T) {
 	f := excelize.NewFile()
 	style := func(s excelize.Style) int {
-		n, err := f.NewStyle(&s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(f.NewStyle(&s))
 		return n
 	}
 	hour := `yyyy-mm-dd hh:mm`
@@ -77,19 +79,12 @@ func TestAWorkbookIsReadAsPeopleSeeIt(t *testing.T) {
 		"D4": {1200.5, style(excelize.Style{CustomNumFmt: &colour})}, "E4": {"0042", style(excelize.Style{NumFmt: 14})},
 		"F2": {"Until", 0}, "F4": {day.Add(24*time.Hour - time.Second), style(excelize.Style{CustomNumFmt: &hour})},
 	} {
-		if err := f.SetCellValue("Sheet1", cell, x.value); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, f.SetCellValue("Sheet1", cell, x.value))
 		if x.style > 0 {
-			if err := f.SetCellStyle("Sheet1", cell, cell, x.style); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, f.SetCellStyle("Sheet1", cell, cell, x.style))
 		}
 	}
-	b, err := f.WriteToBuffer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(f.WriteToBuffer())
 	if got, err := read(t, b.Bytes()); err != nil || got != "2 Name|Due|Start|Rent|Flat|Until\n4 Zoë|2031-12-31|2031-12-31|1200.50 days|0042|2031-12-31 23:59" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -101,10 +96,7 @@ func workbook(t *testing.T, sheet string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := must(zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len())))
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for _, f := range from.File {
@@ -114,9 +106,7 @@ func workbook(t *testing.T, sheet string) []byte {
 	}
 	w, failed := z.Create("xl/worksheets/sheet1.xml")
 	_, written := io.WriteString(w, `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`+sheet+`</worksheet>`)
-	if err := errors.Join(err, failed, written, z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(err, failed, written, z.Close()))
 	return out.Bytes()
 }
 

@@ -46,15 +46,13 @@ func TestEveryKindOfErrorHasItsOwnSentence(t *testing.T) {
 func TestTheDiagnosisNamesTheStepThatFails(t *testing.T) {
 	noEnvironment(t)
 	e := startEdge(t, ngroktest.Options{})
-	office, err := ngroktest.NewAuthority("Office inspection")
-	must(t, err)
+	office := must(ngroktest.NewAuthority("Office inspection"))
 	proxied := func(o proxytest.Options) func(*tunnel.NgrokConfig) {
 		o.Hosts = map[string]string{byName: e.ConnectAddr()}
 		at := startProxy(t, o).URL()
 		return func(c *tunnel.NgrokConfig) { c.ConnectURL, c.Dial = byName, networkOf(at).DialContext }
 	}
-	hangingUp, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	hangingUp := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer hangingUp.Close()
 	go func() {
 		for {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/trytest"
 	"countersign/internal/tunnel"
 	"countersign/internal/tunnel/ngroktest"
 )
@@ -24,8 +25,7 @@ const patience = time.Minute
 
 func startEdge(t *testing.T, opts ngroktest.Options) *ngroktest.Edge {
 	t.Helper()
-	e, err := ngroktest.Start(opts)
-	must(t, err)
+	e := must(ngroktest.Start(opts))
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Errorf("close the edge: %v", err)
@@ -154,8 +154,7 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _
 // fetch gets url through the edge's public side and fails the test unless it answers 200.
 func fetch(t *testing.T, client *http.Client, url string) string {
 	t.Helper()
-	response, err := client.Get(url)
-	must(t, err)
+	response := must(client.Get(url))
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -164,10 +163,6 @@ func fetch(t *testing.T, client *http.Client, url string) string {
 	return string(body)
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

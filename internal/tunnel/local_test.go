@@ -20,8 +20,7 @@ import (
 // freeAddr is an address that was free a moment ago.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -29,9 +28,8 @@ func freeAddr(t *testing.T) string {
 func selfSigned(t *testing.T) (tls.Certificate, *http.Client) {
 	t.Helper()
 	certPEM, keyPEM, err := tunnel.SelfSigned(time.Now())
-	must(t, err)
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	must(t, err)
+	noErr(t, err)
+	pair := must(tls.X509KeyPair(certPEM, keyPEM))
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(certPEM)
 	client := &http.Client{Transport: &http.Transport{
@@ -57,8 +55,7 @@ func TestExternalServesPlainHTTPAndReportsThePublicURL(t *testing.T) {
 }
 
 func TestExternalWaitsForAPortInUse(t *testing.T) {
-	squatter, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	squatter := must(net.Listen("tcp", "127.0.0.1:0"))
 	at := squatter.Addr().String()
 	r := run(t, tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: at}), hello)
 	wrong := r.wrong(tunnel.Listen)
@@ -71,8 +68,7 @@ func TestExternalWaitsForAPortInUse(t *testing.T) {
 
 func TestSettingsThatCannotWorkEndAtOnce(t *testing.T) {
 	pair, _ := selfSigned(t)
-	squatter, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	squatter := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer squatter.Close()
 	taken := squatter.Addr().String()
 	tests := map[string]struct {
@@ -128,7 +124,7 @@ func TestPlainIsHTTPOnLoopback(t *testing.T) {
 // Whoever signs in with a command opens it for as long as that takes, and is told at once that another program has its port.
 func TestATunnelIsOpenedForAWhileAndWaitsForNoPort(t *testing.T) {
 	at, end, err := tunnel.Open(t.Context(), tunnel.Plain(""), hello)
-	must(t, err)
+	noErr(t, err)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	if body := fetch(t, client, at+"/"); body != "hello" {
 		t.Errorf("body %q", body)
@@ -137,8 +133,7 @@ func TestATunnelIsOpenedForAWhileAndWaitsForNoPort(t *testing.T) {
 	if _, err := client.Get(at + "/"); err == nil {
 		t.Error("it is still open")
 	}
-	squatter, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	squatter := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer squatter.Close()
 	var wrong *tunnel.Error
 	patient := tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: squatter.Addr().String()})
@@ -150,12 +145,10 @@ func TestATunnelIsOpenedForAWhileAndWaitsForNoPort(t *testing.T) {
 func TestHeadersAreBounded(t *testing.T) {
 	r := run(t, tunnel.Plain(""), hello)
 	at := strings.TrimPrefix(r.up().URL, "http://")
-	conn, err := net.Dial("tcp", at)
-	must(t, err)
+	conn := must(net.Dial("tcp", at))
 	defer conn.Close()
 	go fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 64<<10))
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	must(t, err)
+	response := must(http.ReadResponse(bufio.NewReader(conn), nil))
 	response.Body.Close()
 	if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("status %d", response.StatusCode)
@@ -178,9 +171,8 @@ func TestRunEndsWhenTheContextHasAlreadyEnded(t *testing.T) {
 func TestASelfSignedCertificateFitsItsHosts(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	certPEM, keyPEM, err := tunnel.SelfSigned(now, "sign.office.example", "192.0.2.7")
-	must(t, err)
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	must(t, err)
+	noErr(t, err)
+	pair := must(tls.X509KeyPair(certPEM, keyPEM))
 	leaf := pair.Leaf
 	for host, fits := range map[string]bool{"sign.office.example": true, "192.0.2.7": true, "localhost": false} {
 		if err := leaf.VerifyHostname(host); (err == nil) != fits {

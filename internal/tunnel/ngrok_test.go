@@ -56,8 +56,7 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 				request.Body, request.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(test.body))), -1
 			}
 			request.Header.Set("X-Forwarded-For", "203.0.113.7")
-			response, err := e.Client().Do(request)
-			must(t, err)
+			response := must(e.Client().Do(request))
 			response.Body.Close()
 			s := <-got
 			if s.host != domain || s.uri != "/events/a%2Fb?x=1&y=%20;z" || s.sum != sha256.Sum256(test.body) {
@@ -206,7 +205,7 @@ func TestASilentNetworkIsNoticed(t *testing.T) {
 	r.up()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	must(t, e.Wait(ctx, func(c ngroktest.Counts) bool { return c.Heartbeats > 1 }))
+	noErr(t, e.Wait(ctx, func(c ngroktest.Counts) bool { return c.Heartbeats > 1 }))
 	e.Silence()
 	s := r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
 	if kindOf(s.Err) != tunnel.Network {
@@ -221,7 +220,7 @@ func TestAnAddressStoppedByNgrokIsOpenedAgain(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
-	must(t, e.StopTunnel(domain, "Stopped from the dashboard.", "ERR_NGROK_9040"))
+	noErr(t, e.StopTunnel(domain, "Stopped from the dashboard.", "ERR_NGROK_9040"))
 	if wrong := r.wrong(tunnel.Stopped); wrong.Address != domain || wrong.Code != "ERR_NGROK_9040" {
 		t.Errorf("reported %v", wrong)
 	}
@@ -235,23 +234,23 @@ func TestAnAddressStoppedByNgrokIsOpenedAgain(t *testing.T) {
 
 func TestAnAbsentServerIsWaitedFor(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
-	must(t, e.Refuse())
+	noErr(t, e.Refuse())
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	wrong := r.wrong(tunnel.Network)
 	if !wrong.Temporary() || !strings.Contains(wrong.Message().String(), e.ConnectAddr()) {
 		t.Errorf("reported %v: %s", wrong, wrong.Message().String())
 	}
-	must(t, e.Return())
+	noErr(t, e.Return())
 	r.up()
 
 	// The same after a loss: down while it is away, back with the same address.
-	must(t, e.Refuse())
+	noErr(t, e.Refuse())
 	e.KillSessions()
 	s := r.until("down", func(s tunnel.State) bool { return s.Phase == tunnel.Down })
 	if kindOf(s.Err) != tunnel.Network || s.URL != public {
 		t.Errorf("reported %+v", s)
 	}
-	must(t, e.Return())
+	noErr(t, e.Return())
 	r.up()
 	fetch(t, e.Client(), public+"/")
 }
@@ -340,7 +339,7 @@ func await(t *testing.T, e *ngroktest.Edge, enough func(ngroktest.Counts) bool) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	must(t, e.Wait(ctx, enough))
+	noErr(t, e.Wait(ctx, enough))
 }
 
 func TestAnAnswerUnderWayIsFinished(t *testing.T) {
@@ -385,8 +384,7 @@ func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
 	r := run(t, tunnel.Ngrok(through(e)), mux)
 	r.up()
 	for range 8 {
-		conn, err := tls.Dial("tcp", e.PublicAddr(), &tls.Config{RootCAs: e.Authority().Pool(), ServerName: domain})
-		must(t, err)
+		conn := must(tls.Dial("tcp", e.PublicAddr(), &tls.Config{RootCAs: e.Authority().Pool(), ServerName: domain}))
 		_, _ = io.WriteString(conn, "GET /large HTTP/1.1\r\nHost: "+domain+"\r\n\r\n")
 		<-begun
 		_, _ = io.ReadFull(conn, make([]byte, 1000))
@@ -420,8 +418,7 @@ func splice(a, b net.Conn) {
 
 func startProxy(t *testing.T, o proxytest.Options) *proxytest.Proxy {
 	t.Helper()
-	p, err := proxytest.Start(o)
-	must(t, err)
+	p := must(proxytest.Start(o))
 	t.Cleanup(p.Close)
 	return p
 }
@@ -442,8 +439,7 @@ func noEnvironment(t *testing.T) {
 // socksProxy is a SOCKS 5 proxy (RFC 1928) without a password, which leads names to one address.
 func socksProxy(t *testing.T, to string, used *atomic.Int32) *url.URL {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {

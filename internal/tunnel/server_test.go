@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.ngrok.com/muxado/v2"
+
+	"countersign/internal/trytest"
 )
 
 // pipes is a listener of this process's own, so that a server on it can live in a synctest bubble.
@@ -59,10 +61,7 @@ func TestSilentConnectionsDoNotDelayTheEnd(t *testing.T) {
 		took := onPipes(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }, func(p pipes) {
 			silent, answered = p.dial(), p.dial()
 			_, _ = io.WriteString(answered, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-			response, err := http.ReadResponse(bufio.NewReader(answered), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := trytest.Must(http.ReadResponse(bufio.NewReader(answered), nil))
 			_, _ = io.Copy(io.Discard, response.Body)
 		})
 		if took > 10*time.Millisecond { // net/http looks again after a millisecond, then after twice as long each time
@@ -102,17 +101,11 @@ func streams(t *testing.T) (ours, theirs net.Conn) {
 		here.Close()
 		there.Close()
 	})
-	opened, err := there.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := trytest.Must(there.Open())
 	if _, err := opened.Write([]byte("?")); err != nil { // a stream exists from its first byte on
 		t.Fatal(err)
 	}
-	accepted, err := here.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted := trytest.Must(here.Accept())
 	return accepted, opened
 }
 

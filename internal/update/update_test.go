@@ -19,11 +19,16 @@ import (
 	"time"
 
 	"countersign/internal/message"
+	"countersign/internal/trytest"
 	"countersign/internal/update"
 
 	"aead.dev/minisign"
 	"go.uber.org/goleak"
 )
+
+var noErr = trytest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -50,10 +55,7 @@ func newKey(t *testing.T) (private minisign.PrivateKey, public string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := pub.MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(pub.MarshalText())
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return private, lines[len(lines)-1]
 }
@@ -104,10 +106,7 @@ func (p *place) source(keys ...string) update.Source {
 
 func (p *place) client(t *testing.T, keys ...string) *update.Client {
 	t.Helper()
-	c, err := update.New(p.source(keys...), p.Client())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(update.New(p.source(keys...), p.Client()))
 	return c
 }
 
@@ -277,14 +276,9 @@ func TestAWrongClockRefusesOnlyForAsLongAsItIsWrong(t *testing.T) {
 func TestTheFileOfTheManifestIsFetched(t *testing.T) {
 	p := newPlace(t)
 	folder := filepath.Join(t.TempDir(), "update")
-	if err := os.MkdirAll(filepath.Join(folder, "old"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.MkdirAll(filepath.Join(folder, "old"), 0o700))
 	var told int64
-	path, err := p.client(t).Download(t.Context(), p.manifest.Files[0], folder, func(got int64) { told = got })
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must(p.client(t).Download(t.Context(), p.manifest.Files[0], folder, func(got int64) { told = got }))
 	got, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(got, p.file) || told != int64(len(p.file)) {
 		t.Errorf("%d bytes, told %d: %v", len(got), told, err)
@@ -295,9 +289,7 @@ func TestTheFileOfTheManifestIsFetched(t *testing.T) {
 	if err := update.Verify(path, p.manifest.Files[0]); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(path, bytes.Replace(p.file, []byte("setup"), []byte("Setup"), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, bytes.Replace(p.file, []byte("setup"), []byte("Setup"), 1), 0o600))
 	if err := update.Verify(path, p.manifest.Files[0]); !errors.Is(err, update.ErrDamaged) {
 		t.Errorf("an altered file counts: %v", err)
 	}
@@ -371,10 +363,7 @@ func (b *silentBody) Close() error { return nil }
 func TestAServerThatFallsSilentIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, public := newKey(t)
-		c, err := update.New(update.Source{Address: "https://example.com/countersign.json", Keys: []string{public}}, &http.Client{Transport: silentAfter("MZ")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(update.New(update.Source{Address: "https://example.com/countersign.json", Keys: []string{public}}, &http.Client{Transport: silentAfter("MZ")}))
 		began := time.Now()
 		if _, err := c.Latest(t.Context(), now); !errors.Is(err, update.ErrUnreachable) || time.Since(began) > time.Minute {
 			t.Errorf("after %v: %v", time.Since(began), err)

@@ -31,9 +31,12 @@ import (
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
 var noErr = looptest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "16") // what runs beside others mostly waits
@@ -182,9 +185,7 @@ func keepNothing(*store.Tx, office.Settings, bool) error { return nil }
 func (x *testService) setUp(t *testing.T) {
 	t.Helper()
 	x.Begin(t.Context())
-	if _, err := x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: sandbox.DemoClient().Secret}, keepNothing); err != nil {
-		t.Fatal(err)
-	}
+	must(x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: sandbox.DemoClient().Secret}, keepNothing))
 }
 
 func TestASecretIsTriedBeforeAnybodySignsIn(t *testing.T) {
@@ -267,16 +268,13 @@ func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
 func TestARefreshTokenIsKeptBeforeTheRenewedAccessTokenIsUsed(t *testing.T) {
 	x := signedIn(t)
 	kept := func() string {
-		token, err := x.keys.Get(issuer.Refresh.Of(issuer.Of(x.settings)))
-		noErr(t, err)
+		token := must(x.keys.Get(issuer.Refresh.Of(issuer.Of(x.settings))))
 		return string(token)
 	}
 	before := kept()
 	noErr(t, x.service.ExpireAccessTokens())
 	client, _ := x.Online()
-	if _, err := client.List(t.Context(), esign.ListQuery{}); err != nil {
-		t.Fatal(err)
-	}
+	must(client.List(t.Context(), esign.ListQuery{}))
 	if now := kept(); now == "" || now == before {
 		t.Error("the token that was renewed is not the one that is kept")
 	}
@@ -287,8 +285,7 @@ func TestARefreshTokenIsKeptBeforeTheRenewedAccessTokenIsUsed(t *testing.T) {
 		t.Errorf("it cannot be kept: %v", err)
 	}
 	x.Data.Store.Fault = nil
-	_, err := client.List(t.Context(), esign.ListQuery{})
-	noErr(t, err)
+	must(client.List(t.Context(), esign.ListQuery{}))
 }
 
 func TestLoopsThatBeginAgainBeginAnotherSession(t *testing.T) {
@@ -308,8 +305,7 @@ func TestLoopsThatBeginAgainBeginAnotherSession(t *testing.T) {
 	if !online {
 		t.Fatal("the service cannot be asked")
 	}
-	_, err := client.List(t.Context(), esign.ListQuery{})
-	noErr(t, err)
+	must(client.List(t.Context(), esign.ListQuery{}))
 	stop()
 	noErr(t, <-ended)
 }
@@ -477,19 +473,16 @@ func TestTheBrowserReturnsToWhateverAddressIsRegistered(t *testing.T) {
 	} {
 		t.Run("https://localhost"+path, func(t *testing.T) {
 			x := newService(t)
-			free, err := net.Listen("tcp", "127.0.0.1:0")
-			noErr(t, err)
+			free := must(net.Listen("tcp", "127.0.0.1:0"))
 			host := free.Addr().String()
 			free.Close()
 			s := office.Settings{Redirect: office.RedirectLoopback, RedirectURI: "http://" + host + path}
-			back, err := x.openRedirect(t.Context(), s)
-			noErr(t, err)
+			back := must(x.openRedirect(t.Context(), s))
 			defer back.close()
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute,
 				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 			for address, want := range map[string]int{back.uri + "?state=x&code=y": http.StatusBadRequest, "http://" + host + strange: http.StatusNotFound} {
-				resp, err := client.Get(address)
-				noErr(t, err)
+				resp := must(client.Get(address))
 				page, err := io.ReadAll(resp.Body)
 				noErr(t, errors.Join(err, resp.Body.Close()))
 				if resp.StatusCode != want || strings.Contains(string(page), "<html") != (want == http.StatusBadRequest) {
@@ -504,8 +497,7 @@ func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 	x := newService(t)
 	x.settings.Language = "de"
 	x.setUp(t)
-	german, err := message.NewPrinter("de")
-	noErr(t, err)
+	german := must(message.NewPrinter("de"))
 	x.Words = func() *message.Printer { return german }
 	w := httptest.NewRecorder()
 	x.ServeCallback(w, httptest.NewRequest(http.MethodGet, "/oauth/callback?state=other", nil))
@@ -537,8 +529,7 @@ func TestSecretsThatAreKeptAlreadyAreNone(t *testing.T) {
 	}
 	x.keyring.turn(false)
 	x.setUp(t)
-	_, err := x.Configure(t.Context(), x.settings, given, keepNothing)
-	noErr(t, err)
+	must(x.Configure(t.Context(), x.settings, given, keepNothing))
 	other := x.settings
 	other.ClientID, other.NgrokConnectURL = "another", "ngrok.test:443"
 	for _, c := range []struct {

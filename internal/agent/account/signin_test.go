@@ -31,8 +31,7 @@ var expect = looptest.Expect
 // owed is how many revocations wait.
 func (x *testService) owed(t *testing.T) int {
 	t.Helper()
-	list, err := x.pendingNow()
-	noErr(t, err)
+	list := must(x.pendingNow())
 	return len(list)
 }
 
@@ -211,8 +210,7 @@ func TestTheCertificateForLocalhostStaysAsLongAsItIsInForce(t *testing.T) {
 	x.setUp(t)
 	at := func(now time.Time) tls.Certificate {
 		x.Now = func() time.Time { return now }
-		c, err := x.Certificate()
-		noErr(t, err)
+		c := must(x.Certificate())
 		if now.Before(c.Leaf.NotBefore) || !now.Add(24*time.Hour).Before(c.Leaf.NotAfter) || c.Leaf.VerifyHostname("localhost") != nil {
 			t.Errorf("at %v it is in force from %v to %v", now, c.Leaf.NotBefore, c.Leaf.NotAfter)
 		}
@@ -223,8 +221,7 @@ func TestTheCertificateForLocalhostStaysAsLongAsItIsInForce(t *testing.T) {
 		time.Now(): true, first.Leaf.NotAfter.Add(-24*time.Hour - 1): true, first.Leaf.NotAfter.Add(-24 * time.Hour): false,
 		first.Leaf.NotBefore: true, first.Leaf.NotBefore.Add(-1): false,
 	} {
-		kept, err := x.keys.Get(sealedLocalhost)
-		noErr(t, err)
+		kept := must(x.keys.Get(sealedLocalhost))
 		if got := at(when); got.Leaf.Equal(first.Leaf) != same {
 			t.Errorf("at %v it is the same: %v", when, !same)
 		}
@@ -475,8 +472,7 @@ func TestSecretsThatAreOutOfReachAreAskedFor(t *testing.T) {
 	x.keyring.Keeper = secret.Memory()
 	next = x.again(t)
 	expect(t, x.Health.Has(health.KeyReplaced), true, "told that the key is gone again: %v")
-	_, err = next.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: "entered", NgrokAuthtoken: "anew"}, keepNothing)
-	noErr(t, err)
+	must(next.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: "entered", NgrokAuthtoken: "anew"}, keepNothing))
 	expect(t, x.Health.Has(health.KeyReplaced), false, "told that the key is gone once all was entered anew: %v")
 	other := x.settings
 	other.ClientID = "another"
@@ -513,13 +509,11 @@ func TestHandingOverEndsTheSignInAndLeavesTheRegistration(t *testing.T) {
 	if x.owed(t) != 0 || revoked == 0 || x.asked("/connect/token") != renewed || x.asked("/endpoints/set") != 0 {
 		t.Errorf("%d are owed, revoked %d times, deleted %d times", x.owed(t), revoked, x.asked("/endpoints/set"))
 	}
-	revoke, err = x.HandOver(t.Context(), func(*store.Tx) error { return nil })
-	noErr(t, err)
+	revoke = must(x.HandOver(t.Context(), func(*store.Tx) error { return nil }))
 	revoke(t.Context())
 	expect(t, x.asked("/connect/revoke"), revoked, "revoked %d times, and nobody was signed in after %d", revoked)
 	x.signIn(t)
-	_, err = x.HandOver(t.Context(), func(*store.Tx) error { return nil })
-	noErr(t, err)
+	must(x.HandOver(t.Context(), func(*store.Tx) error { return nil }))
 	x.runRevocations(t, func() bool { return x.owed(t) == 0 })
 	expect(t, x.asked("/connect/revoke"), 2*revoked, "revoked %d times, want %d", 2*revoked)
 }
@@ -560,8 +554,7 @@ func (x *testService) moveOnTo(t *testing.T, client string) {
 	t.Helper()
 	next := x.settings
 	next.ClientID = client
-	_, err := x.Configure(t.Context(), next, office.Secrets{ClientSecret: "another"}, keepNothing)
-	noErr(t, err)
+	must(x.Configure(t.Context(), next, office.Secrets{ClientSecret: "another"}, keepNothing))
 }
 
 func TestWhoComesBackToAClientFindsSinceWhenThereIsAnOffice(t *testing.T) {
@@ -589,8 +582,7 @@ func TestWhoComesBackToAClientFindsSinceWhenThereIsAnOffice(t *testing.T) {
 func TestAnotherSecretBeginsAnotherSessionAndOtherScopesDoNot(t *testing.T) {
 	x := signedIn(t)
 	token := func() string {
-		access, err := x.current.Get().service.session.Access(t.Context())
-		noErr(t, err)
+		access := must(x.current.Get().service.session.Access(t.Context()))
 		return access
 	}
 	first := token()
@@ -600,8 +592,7 @@ func TestAnotherSecretBeginsAnotherSessionAndOtherScopesDoNot(t *testing.T) {
 	x.Breaker.Open(x.Now(), time.Hour)
 	noErr(t, x.service.ExpireAccessTokens())
 	for _, s := range []string{"another", sandbox.DemoClient().Secret} {
-		_, err := x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: s}, keepNothing)
-		noErr(t, err)
+		must(x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: s}, keepNothing))
 	}
 	if token() == first || !x.SignedIn() || x.Breaker.Left(x.Now()) > 0 {
 		t.Errorf("with another secret: left alone for %v", x.Breaker.Left(x.Now()))
@@ -640,13 +631,10 @@ func TestTheKeyForBackupsFollowsFromTheOneInTheKeyring(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	x.Begin(t.Context())
-	key, err := x.BackupKey()
-	noErr(t, err)
-	same, err := x.again(t).BackupKey()
-	noErr(t, err)
+	key := must(x.BackupKey())
+	same := must(x.again(t).BackupKey())
 	x.keyring.Keeper = secret.Memory()
-	other, err := x.again(t).BackupKey()
-	noErr(t, err)
+	other := must(x.again(t).BackupKey())
 	if key != same || key == other || key == [32]byte{} {
 		t.Errorf("%x, after a restart %x, with another key %x", key, same, other)
 	}
@@ -667,8 +655,7 @@ func TestNobodyCallsTheServiceWhereAnotherComputerHasTheOffice(t *testing.T) {
 func TestAStateInPlaceOfTheOneBeforeIsFollowed(t *testing.T) {
 	x := signedIn(t)
 	mine := issuer.Refresh.Of(issuer.Of(x.settings))
-	_, err := x.keys.Get(mine)
-	noErr(t, err)
+	must(x.keys.Get(mine))
 	opened := len(x.endpoint.noted())
 	noErr(t, x.Data.Update(func(tx *store.Tx) error { return ReplaceSealed(tx, nil) }))
 	noErr(t, x.Reload(t.Context()))

@@ -18,9 +18,12 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/store"
 	"countersign/internal/table"
+	"countersign/internal/trytest"
 )
 
 var noErr = looptest.NoErr
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // desk is an office whose outbox stores drafts, and fails when the test wants that: before the commit or after it, as a kill does.
 type desk struct {
@@ -113,8 +116,7 @@ func (d *desk) end(state office.DraftState, n int) error {
 func (d *desk) work(end office.DraftState) {
 	d.t.Helper()
 	for {
-		_, err := d.feed(d.t.Context())
-		noErr(d.t, err)
+		must(d.feed(d.t.Context()))
 		if len(d.drafts(office.DraftQueued)) == 0 {
 			return
 		}
@@ -126,8 +128,7 @@ func (d *desk) prepare(lines ...string) office.BulkList {
 	d.t.Helper()
 	path := filepath.Join(d.t.TempDir(), "people.csv")
 	noErr(d.t, os.WriteFile(path, []byte("E-mail;Flat\n"+strings.Join(lines, "\n")), 0o600))
-	l, err := d.Prepare(d.t.Context(), path, office.NewPackage{Name: "Lease {flat}"}, "")
-	noErr(d.t, err)
+	l := must(d.Prepare(d.t.Context(), path, office.NewPackage{Name: "Lease {flat}"}, ""))
 	if len(l.Wrong)+l.WrongLines() > 0 {
 		d.t.Fatalf("%+v", l)
 	}
@@ -136,8 +137,7 @@ func (d *desk) prepare(lines ...string) office.BulkList {
 
 func (d *desk) send(l office.BulkList) string {
 	d.t.Helper()
-	id, err := d.Send(d.t.Context(), l, false, 0)
-	noErr(d.t, err)
+	id := must(d.Send(d.t.Context(), l, false, 0))
 	return id
 }
 
@@ -243,8 +243,7 @@ func TestWhatCannotBeReadIsNotTakenForWhatWasNeverSentNorForSent(t *testing.T) {
 func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
 	d := newDesk(t)
 	id := d.send(d.prepare(people(20)...))
-	_, err := d.feed(t.Context())
-	noErr(t, err)
+	must(d.feed(t.Context()))
 	if got := before(d.prepare(people(20)...)); got != strings.Repeat("s", ahead)+strings.Repeat("w", 20-ahead) {
 		t.Errorf("while it runs: %s", got)
 	}
@@ -254,8 +253,7 @@ func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
 		t.Errorf("once it was stopped: %s, %+v", before(l), d.progress(id))
 	}
 	second := d.send(l)
-	_, err = d.feed(t.Context())
-	noErr(t, err)
+	must(d.feed(t.Context()))
 	_, lines, _, err := d.List(second)
 	noErr(t, err)
 	replaces := 0
@@ -310,8 +308,7 @@ func TestAListPausesByItself(t *testing.T) {
 
 func TestAListWaitsUntilItCannotBeUndone(t *testing.T) {
 	d := newDesk(t)
-	id, err := d.Send(t.Context(), d.prepare(people(2)...), false, 8*time.Second)
-	noErr(t, err)
+	id := must(d.Send(t.Context(), d.prepare(people(2)...), false, 8*time.Second))
 	if pause, err := d.feed(t.Context()); err != nil || pause <= 0 || pause > 8*time.Second || len(d.drafts()) != 0 {
 		t.Errorf("%v, %v", pause, err)
 	}

@@ -28,12 +28,10 @@ func (x *testService) saved(id, body string) office.Job {
 
 func (x *testService) savedAs(j office.Job, body string) office.Job {
 	x.t.Helper()
-	f, err := archive.OpenFolder(j.Folder)
-	noErr(x.t, err)
+	f := must(archive.OpenFolder(j.Folder))
 	defer f.Close()
 	pdf := "%PDF-1.7\n" + body + "\n%%EOF\n"
-	s, err := f.Save(x.t.Context(), archive.Request{Target: j.Target, Key: x.tempKey(j), Declared: int64(len(pdf)), Body: strings.NewReader(pdf)})
-	noErr(x.t, err)
+	s := must(f.Save(x.t.Context(), archive.Request{Target: j.Target, Key: x.tempKey(j), Declared: int64(len(pdf)), Body: strings.NewReader(pdf)}))
 	j.Size, j.Digest = s.Size, s.Digest
 	noErr(x.t, x.finish(j, false))
 	return x.job(j)
@@ -42,16 +40,14 @@ func (x *testService) savedAs(j office.Job, body string) office.Job {
 // index reads a folder's index as a spreadsheet does.
 func index(t *testing.T, folder string, comma rune) (lines [][]string) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(folder, archive.IndexName))
-	noErr(t, err)
+	b := must(os.ReadFile(filepath.Join(folder, archive.IndexName)))
 	text, ok := strings.CutPrefix(string(b), "\ufeff")
 	if !ok || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
 		t.Errorf("without the mark that Excel needs, or its line ends: %q", b)
 	}
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = comma
-	lines, err = r.ReadAll()
-	noErr(t, err)
+	lines = must(r.ReadAll())
 	return lines
 }
 
@@ -63,8 +59,7 @@ func wantListed(t *testing.T, folder string, comma rune, jobs ...office.Job) {
 		t.Errorf("%d lines for %d files: %q", len(lines)-1, len(jobs), lines)
 	}
 	for _, j := range jobs {
-		b, err := os.ReadFile(filepath.Join(j.Folder, j.Target))
-		noErr(t, err)
+		b := must(os.ReadFile(filepath.Join(j.Folder, j.Target)))
 		sum := sha256.Sum256(b)
 		n := 0
 		for _, l := range lines[1:] {
@@ -298,11 +293,9 @@ func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
 func TestAnIndexThatIsOpenElsewhereCostsNoDocument(t *testing.T) {
 	x := newService(t)
 	x.settings.Index = true
-	f, err := archive.OpenFolder(x.settings.SaveTo)
-	noErr(t, err)
+	f := must(archive.OpenFolder(x.settings.SaveTo))
 	defer f.Close()
-	open, err := f.OpenIndex((&Service{deps: x.deps}).indexWords(x.settings).titles(), ',', archive.Mark{})
-	noErr(t, err)
+	open := must(f.OpenIndex((&Service{deps: x.deps}).indexWords(x.settings).titles(), ',', archive.Mark{}))
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- x.RunIndex(ctx) }()

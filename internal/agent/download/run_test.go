@@ -160,8 +160,7 @@ func (x *testService) wantSaved(jobs ...office.Job) {
 			x.t.Errorf("%s: told %+v", j.PackageID, told)
 		}
 	}
-	lines, err := x.Activity(1000)
-	noErr(x.t, err)
+	lines := must(x.Activity(1000))
 	for _, j := range jobs {
 		line := office.Activity{Kind: "saved", PackageID: j.PackageID, Text: message.Saved(x.job(j).Target, j.Folder)}
 		if n := len(slices.DeleteFunc(slices.Clone(lines), func(a office.Activity) bool { a.Time = time.Time{}; return a != line })); n != 1 {
@@ -423,8 +422,7 @@ func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T
 		if x.job(j).State != office.JobDone || g.times("p") != 3 {
 			t.Errorf("asked %d times: %+v", g.times("p"), x.job(j))
 		}
-		lines, err := x.Activity(10)
-		noErr(t, err)
+		lines := must(x.Activity(10))
 		if len(lines) != 1 || !strings.Contains(lines[0].Text.String(), "open it and check that it is complete") {
 			t.Errorf("told: %+v", lines)
 		}
@@ -489,8 +487,7 @@ func TestADocumentThatIsThereIsFoundWhateverItsNameIsReservedFor(t *testing.T) {
 				if j = x.job(j); j.State != office.JobDone || found != (j.Target == c.names[i]) || j.Found != found || p.History[0].Time.By != found {
 					t.Errorf("%s, of %s: %+v; %+v", j.PackageID, c.names[i], j, p.History)
 				}
-				lines, err := x.Activity(10)
-				noErr(t, err)
+				lines := must(x.Activity(10))
 				was := func(a office.Activity) bool { return a.Text == message.SavedBefore(j.Target, j.Folder) }
 				expect(t, slices.ContainsFunc(lines, was), found, "people read %v that it was there")
 			}
@@ -614,8 +611,7 @@ func TestANameIsShownAsItWillBe(t *testing.T) {
 	x.settings.NameTemplate, x.settings.Language = "{package} - {document} {kind}", "de"
 	name := func() string {
 		t.Helper()
-		name, err := x.PreviewName(x.settings)
-		noErr(t, err)
+		name := must(x.PreviewName(x.settings))
 		return name
 	}
 	expect(t, name(), "Lease Sonnenweg 4 - Lease unterschrieben.pdf", "without a package it is %q")

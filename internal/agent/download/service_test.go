@@ -23,11 +23,14 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 
 	"github.com/zeebo/blake3"
 )
 
 var noErr, expect = looptest.NoErr, looptest.Expect
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
 type testService struct {
@@ -177,8 +180,7 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 		}
 		return nil
 	})
-	there, err := x.Named(old)
-	noErr(t, err)
+	there := must(x.Named(old))
 	x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, there, x.Now()) })
 	if j := x.job(named); j.Folder != old || j.Target != named.Target || j.Digest == "" {
 		t.Errorf("the file that is there: %+v", j)
@@ -267,8 +269,7 @@ func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 	x.settings.NameTemplate = "{document} {kind}"
 	j := x.plan("p")[0]
 	looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
-	folder, err := archive.OpenFolder(j.Folder)
-	noErr(t, err)
+	folder := must(archive.OpenFolder(j.Folder))
 	defer folder.Close()
 	body := "%PDF-1.7\n%%EOF\n"
 	download := &esign.Download{Body: io.NopCloser(strings.NewReader(body)), Length: int64(len(body))}
@@ -303,8 +304,7 @@ func TestDocumentsGoBesideTheirOriginalWhereThatWasChosenAndIsThere(t *testing.T
 	})
 	goes := func(draft string) string {
 		t.Helper()
-		got, err := x.Folder(x.settings, office.Package{ID: "p", Source: office.Source{DraftID: draft}})
-		noErr(t, err)
+		got := must(x.Folder(x.settings, office.Package{ID: "p", Source: office.Source{DraftID: draft}}))
 		return got
 	}
 	expect(t, goes("draft"), usual, "nobody has chosen that: %q")
@@ -334,8 +334,7 @@ func TestNamesThatAreTakenAreTriedMoreAndMoreRarely(t *testing.T) {
 	j := x.plan("p")[0]
 	j.Tries, j.Problem = 30, message.DownloadForbidden() // the service did not give it for long, which is over
 	x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
-	folder, err := archive.OpenFolder(j.Folder)
-	noErr(t, err)
+	folder := must(archive.OpenFolder(j.Folder))
 	defer folder.Close()
 	for n := range 6 {
 		noErr(t, x.rename(folder, j, archive.Saved{Size: 1, Digest: "another"}))
@@ -434,8 +433,7 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 	}
 	concluded := func(cause error) func(*testService, office.Job) error {
 		return func(x *testService, j office.Job) error {
-			folder, err := archive.OpenFolder(j.Folder)
-			noErr(t, err)
+			folder := must(archive.OpenFolder(j.Folder))
 			defer folder.Close()
 			return orTold(x, x.conclude(t.Context(), folder, j, got, cause))
 		}
@@ -460,8 +458,7 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 			return orTold(x, x.putOff(j, message.ServiceRefused(), 0, true))
 		},
 		"renamed": func(x *testService, j office.Job) error {
-			folder, err := archive.OpenFolder(j.Folder)
-			noErr(t, err)
+			folder := must(archive.OpenFolder(j.Folder))
 			defer folder.Close()
 			return x.rename(folder, j, archive.Saved{})
 		},

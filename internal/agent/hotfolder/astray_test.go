@@ -20,8 +20,7 @@ func TestAFileThatCannotBeMovedIsRecordedOnce(t *testing.T) {
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		write(t, filepath.Join(f.Path, "Offer.pdf"), pdf("offer"))
 		d.looks()
-		all, err := d.intakes()
-		noErr(t, err)
+		all := must(d.intakes())
 		if len(all) > 2 {
 			t.Errorf("%d records of two files", len(all))
 		}
@@ -81,8 +80,7 @@ func TestAFileThatHasBothItsNamesIsSentOnce(t *testing.T) {
 		lease := filepath.Join(f.Path, "Lease.pdf")
 		write(t, lease, pdf("lease"))
 		d.killedAt("folder recorded")
-		all, err := d.intakes()
-		noErr(t, err)
+		all := must(d.intakes())
 		next := filepath.Join(f.Path, filepath.FromSlash(all[0].Next))
 		noErr(t, os.MkdirAll(filepath.Dir(next), 0o700))
 		noErr(t, os.Link(lease, next))

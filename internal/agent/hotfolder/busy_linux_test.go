@@ -9,13 +9,10 @@ import (
 )
 
 func TestAFileThatSomebodyWritesIsBusy(t *testing.T) {
-	dir, err := disk.OpenDir(t.TempDir())
-	noErr(t, err)
+	dir := must(disk.OpenDir(t.TempDir()))
 	defer dir.Close()
-	scanner, err := os.Create(filepath.Join(dir.Path(), "scan.pdf"))
-	noErr(t, err)
-	info, err := scanner.Stat()
-	noErr(t, err)
+	scanner := must(os.Create(filepath.Join(dir.Path(), "scan.pdf")))
+	info := must(scanner.Stat())
 	if !busy(dir, info) {
 		t.Error("it is open for writing")
 	}

@@ -77,8 +77,7 @@ func TestALinkInThePlaceOfAFilesOwnSubfolderLeadsNowhere(t *testing.T) {
 			drafts := len(d.drafts())
 			elsewhere := t.TempDir()
 			write(t, filepath.Join(elsewhere, "Lease.pdf"), pdf("private"))
-			own, err := filepath.Glob(filepath.Join(f.Path, "Waiting", "*"))
-			noErr(t, err)
+			own := must(filepath.Glob(filepath.Join(f.Path, "Waiting", "*")))
 			noErr(t, os.RemoveAll(own[0]))
 			noErr(t, os.Symlink(elsewhere, own[0]))
 			d.decide(func(x *office.Draft) { x.State = office.DraftSent })
@@ -102,8 +101,7 @@ func TestWhatTookThePlaceOfAFileIsNotSent(t *testing.T) {
 				write(t, private, pdf("private"))
 				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 				d.killedAt(point)
-				found, err := filepath.Glob(filepath.Join(f.Path, "Waiting", "*", "Lease.pdf"))
-				noErr(t, err)
+				found := must(filepath.Glob(filepath.Join(f.Path, "Waiting", "*", "Lease.pdf")))
 				file := append(found, filepath.Join(f.Path, "Lease.pdf"))[0]
 				noErr(t, os.Remove(file))
 				if err := swap(private, file); err != nil {
@@ -133,8 +131,7 @@ func TestWhatAnOrderlyQuitInterruptsComesBackWithTheNextStart(t *testing.T) {
 					quit()
 				}
 			}
-			_, err := d.look(ctx, deaf{})
-			noErr(t, err)
+			must(d.look(ctx, deaf{}))
 			if ctx.Err() == nil {
 				t.Fatal("it was not interrupted")
 			}
@@ -193,8 +190,7 @@ func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
 			sent := len(d.drafts())
 			d.looks()
 			d.put(paused(f)) // a pause confirms nothing
-			rows, err := d.Folders()
-			noErr(t, err)
+			rows := must(d.Folders())
 			if rows[0].Real != f.Real || rows[0].Real == "" {
 				t.Errorf("it led to %q, and now to %q", f.Real, rows[0].Real)
 			}

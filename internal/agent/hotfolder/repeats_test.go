@@ -112,8 +112,7 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 				}
 			}
 			said := 0
-			lines, err := d.tools.Activity(100)
-			noErr(t, err)
+			lines := must(d.tools.Activity(100))
 			for _, a := range lines {
 				if a.Text == message.FileCameTwice("Lease.pdf", f.Called()) {
 					said++
@@ -177,8 +176,7 @@ func (d *desk) corrected(state office.DraftState) {
 func (d *desk) lookTwice() {
 	d.t.Helper()
 	for range 3 {
-		_, err := d.look(d.t.Context(), deaf{})
-		noErr(d.t, err)
+		must(d.look(d.t.Context(), deaf{}))
 		time.Sleep(3 * time.Second)
 	}
 }

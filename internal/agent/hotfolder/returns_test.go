@@ -89,8 +89,7 @@ func (d *desk) packages(change func(*office.Package)) {
 
 func (d *desk) rows() []office.HotFolderRow {
 	d.t.Helper()
-	rows, err := d.Folders()
-	noErr(d.t, err)
+	rows := must(d.Folders())
 	return rows
 }
 
@@ -126,8 +125,7 @@ func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *test
 			away := f.Path + " away"
 			noErr(t, os.Rename(f.Path, away))
 			d.looks()
-			_, err := d.Remove(f.ID)
-			noErr(t, err)
+			must(d.Remove(f.ID))
 			c.after(d)
 			d.looks()
 			d.restart()
@@ -198,8 +196,7 @@ func TestWhatCameUnderTheNameOfARecordedFileIsTakenOnceItStandsStill(t *testing.
 		noErr(t, os.Remove(inTheWay))
 		for n := range 200 {
 			write(t, file, make([]byte, n+10))
-			_, err := d.look(t.Context(), deaf{})
-			noErr(t, err)
+			must(d.look(t.Context(), deaf{}))
 			if _, err := os.Stat(file); err != nil {
 				t.Fatalf("it was taken while it was written: %q", files(t, f.Path))
 			}

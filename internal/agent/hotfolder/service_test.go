@@ -30,9 +30,12 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
 var noErr, expect = looptest.NoErr, looptest.Expect
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -164,8 +167,7 @@ func (d *desk) folder(change ...func(*office.HotFolder)) office.HotFolder {
 	for _, c := range change {
 		c(&f)
 	}
-	f, err := d.Put(f)
-	noErr(d.t, err)
+	f = must(d.Put(f))
 	return f
 }
 
@@ -173,16 +175,14 @@ func (d *desk) folder(change ...func(*office.HotFolder)) office.HotFolder {
 func (d *desk) looks() {
 	d.t.Helper()
 	for range 20 {
-		_, err := d.look(d.t.Context(), deaf{})
-		noErr(d.t, err)
+		must(d.look(d.t.Context(), deaf{}))
 		time.Sleep(3 * time.Second)
 	}
 }
 
 func (d *desk) drafts(states ...office.DraftState) []office.Draft {
 	d.t.Helper()
-	list, err := data.Read(d.tools.Data, "drafts", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(states...) })
-	noErr(d.t, err)
+	list := must(data.Read(d.tools.Data, "drafts", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(states...) }))
 	return list
 }
 
@@ -233,8 +233,7 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 		"while it is still being written": {func(t *testing.T, d *desk, folder string) {
 			for n := range 5 {
 				write(t, filepath.Join(folder, "Lease.pdf"), pdf(strings.Repeat("page", n)))
-				_, err := d.look(t.Context(), deaf{})
-				noErr(t, err)
+				must(d.look(t.Context(), deaf{}))
 				time.Sleep(3 * time.Second)
 			}
 		}, 1, []string{"Sent/Lease.pdf"}},
@@ -242,8 +241,7 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 			for _, text := range []string{"", "%PDF-1.7\nhalf", string(pdf("half and half"))} {
 				write(t, filepath.Join(folder, "Lease.pdf"), []byte(text))
 				for range 10 {
-					_, err := d.look(t.Context(), deaf{})
-					noErr(t, err)
+					must(d.look(t.Context(), deaf{}))
 					time.Sleep(2 * time.Second)
 				}
 			}
@@ -251,8 +249,7 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 		"written twice": {func(t *testing.T, d *desk, folder string) {
 			write(t, filepath.Join(folder, "Lease.pdf"), pdf("lease"))
 			for range 4 {
-				_, err := d.look(t.Context(), deaf{})
-				noErr(t, err)
+				must(d.look(t.Context(), deaf{}))
 				time.Sleep(3 * time.Second)
 			}
 			write(t, filepath.Join(folder, "Lease.pdf"), pdf("lease"))
@@ -267,8 +264,7 @@ func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
 		}, 1, []string{"Sent/Lease.pdf"}},
 		"renamed on the way": {func(t *testing.T, d *desk, folder string) {
 			write(t, filepath.Join(folder, "scan.pdf"), pdf("lease"))
-			_, err := d.look(t.Context(), deaf{})
-			noErr(t, err)
+			must(d.look(t.Context(), deaf{}))
 			noErr(t, os.Rename(filepath.Join(folder, "scan.pdf"), filepath.Join(folder, "Lease.pdf")))
 		}, 1, []string{"Sent/Lease.pdf"}},
 		"thirty at once": {func(t *testing.T, d *desk, folder string) {
@@ -439,8 +435,7 @@ func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {
 		for n := range 30 {
 			write(t, filepath.Join(f.Path, fmt.Sprintf("scan %02d.pdf", n)), pdf(fmt.Sprint(n)))
 			if n%10 == 0 {
-				_, err := d.look(t.Context(), deaf{})
-				noErr(t, err)
+				must(d.look(t.Context(), deaf{}))
 				time.Sleep(2 * time.Second)
 			}
 		}
@@ -457,8 +452,7 @@ func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {
 // firstHeld is the draft of the first file that waits.
 func (d *desk) firstHeld() string {
 	d.t.Helper()
-	all, err := d.intakes()
-	noErr(d.t, err)
+	all := must(d.intakes())
 	return all[0].Draft
 }
 
@@ -475,8 +469,7 @@ func TestWhatCannotBeSentLiesInProblemsWithTheReason(t *testing.T) {
 			t.Fatalf("there are %q", got)
 		}
 		for name, reason := range map[string]message.Message{"Locked.pdf": message.FileProtected("Locked.pdf"), "film.mov": message.FileType("film.mov"), "Lease.pdf": message.MayNotSendDocuments()} {
-			text, err := os.ReadFile(filepath.Join(f.Path, "Problems", name+".txt"))
-			noErr(t, err)
+			text := must(os.ReadFile(filepath.Join(f.Path, "Problems", name+".txt")))
 			if !strings.Contains(string(text), reason.String()) {
 				t.Errorf("%s: %s", name, text)
 			}
@@ -506,8 +499,7 @@ func TestNothingIsReplacedInSigned(t *testing.T) {
 		d.takesLease(f)
 		d.executed("Lease.pdf", pdf("signed"))
 		d.looks()
-		mine, err := os.ReadFile(filepath.Join(f.Path, "Signed", "Lease signed.pdf"))
-		noErr(t, err)
+		mine := must(os.ReadFile(filepath.Join(f.Path, "Signed", "Lease signed.pdf")))
 		came, err := os.ReadFile(filepath.Join(f.Path, "Signed", "Lease signed (2).pdf"))
 		if err != nil || string(mine) != "mine" || !bytes.Equal(came, pdf("signed")) {
 			t.Errorf("%q, %q, %v", mine, came, err)
@@ -597,8 +589,7 @@ func TestAFolderIsTriedWithoutBeingKept(t *testing.T) {
 	if expect(t, len(d.rows()), 0, "%d are kept"); changed > 0 {
 		t.Errorf("the list is said to have changed %d times", changed)
 	}
-	f, err := d.Put(f)
-	noErr(t, err)
+	f = must(d.Put(f))
 	for n, known := range []bool{true, false} {
 		<-d.ring // it is looked at once
 		if was, err := d.Remove(f.ID); was != known || err != nil || changed != n+2 {
@@ -612,8 +603,7 @@ func TestAFolderInTheWrongPlaceIsRefused(t *testing.T) {
 	f := d.folder()
 	link := filepath.Join(t.TempDir(), "link")
 	noErr(t, os.Symlink(f.Path, link))
-	home, err := os.UserHomeDir()
-	noErr(t, err)
+	home := must(os.UserHomeDir())
 	full := t.TempDir()
 	write(t, filepath.Join(full, "Old.pdf"), pdf("old"))
 	for name, path := range map[string]string{
@@ -689,8 +679,7 @@ func TestAFolderRestsForAnotherAccountUntilSomebodyConfirmsIt(t *testing.T) {
 				c.decide(d, f)
 			}
 			d.takesLease(f)
-			rows, err := d.Folders()
-			noErr(t, err)
+			rows := must(d.Folders())
 			want := 1
 			if !c.problem.IsZero() {
 				want = 0
@@ -729,8 +718,7 @@ func TestWhatWasTakenForOneAccountIsNotSentByAnother(t *testing.T) {
 
 func (d *desk) put(f office.HotFolder) {
 	d.t.Helper()
-	_, err := d.Put(f)
-	noErr(d.t, err)
+	must(d.Put(f))
 }
 
 func paused(f office.HotFolder) office.HotFolder { f.Paused = true; return f }
@@ -825,8 +813,7 @@ func TestAFileThatIsWrittenAllDayKeepsNothingFromBeingTold(t *testing.T) {
 		write(t, filepath.Join(d.folder().Path, "film.mov"), []byte("film"))
 		for n := range 60 {
 			write(t, log, bytes.Repeat([]byte("line"), n+1))
-			_, err := d.look(t.Context(), deaf{})
-			noErr(t, err)
+			must(d.look(t.Context(), deaf{}))
 			time.Sleep(2 * time.Second)
 		}
 		if len(d.facts) != 1 {

@@ -68,8 +68,7 @@ func TestWhatIsAnsweredSaysWhatBecomesOfADraftWhichIsNeverSentTwice(t *testing.T
 			r.deps.PackageAdded = func() {}
 			work := func(want office.DraftState) string {
 				t.Helper()
-				_, err := r.sendDue(t.Context())
-				noErr(t, err)
+				must(r.sendDue(t.Context()))
 				all, err := r.Drafts()
 				if want == office.DraftSent && len(all) == 0 {
 					return ""
@@ -142,8 +141,7 @@ func TestWhateverIsAnsweredAfterTheWorkThereIsOnePackage(t *testing.T) {
 func TestADraftThatWasBeingAddedWhenTheProgramWasKilledIsNotSentAgain(t *testing.T) {
 	r := newService(t, accept)
 	r.end() // the test does what it runs
-	id, err := r.Hold(r.newPackage(t))
-	noErr(t, err)
+	id := must(r.Hold(r.newPackage(t)))
 	d, _, err := r.Data.Draft(id)
 	noErr(t, err)
 	d.State = office.DraftAdding
@@ -172,8 +170,7 @@ func TestAfterARestoringAPersonDecidesAboutEachDraft(t *testing.T) {
 		r.end()
 		d := office.Draft{ID: "d", State: state, Delivery: office.Delivery{Problem: refused, Decision: office.Decision{Send: true, At: time.Now()}}}
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return errors.Join(tx.PutDraft(d), Doubt(tx, time.Now())) }))
-		_, err := r.sendDue(t.Context())
-		noErr(t, err)
+		must(r.sendDue(t.Context()))
 		if d, _, err := r.Data.Draft("d"); err != nil || d.State != want.becomes || d.Problem != want.says || r.service.added() > 0 {
 			t.Errorf("what was %s is %s, for %v; %v", state, d.State, d.Problem, err)
 		}

@@ -24,8 +24,7 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 	} {
 		r := newService(t, accept)
 		d := r.newPackage(t)
-		id, err := r.Hold(d)
-		noErr(t, err)
+		id := must(r.Hold(d))
 		if held, _, err := r.Data.Draft(id); err != nil || held.State != office.DraftHeld || !held.Stopped {
 			t.Errorf("%s: what was stopped is %+v, %v", name, held, err)
 		}
@@ -41,13 +40,11 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 func TestARefusedDraftIsChangedFromItsCopyWhichStaysUntilAnotherTakesItsPlace(t *testing.T) {
 	r := newService(t, refuse)
 	d := r.newPackage(t)
-	state, err := r.Send(t.Context(), d, nil)
-	noErr(t, err)
+	state := must(r.Send(t.Context(), d, nil))
 	noErr(t, os.Remove(d.Files[0]))
 	keep := func(_ context.Context, name string, _ int64, from io.Reader) (string, error) {
 		path := filepath.Join(t.TempDir(), name)
-		b, err := io.ReadAll(from)
-		noErr(t, err)
+		b := must(io.ReadAll(from))
 		return path, os.WriteFile(path, b, 0o600)
 	}
 	again, lost, err := r.Again(t.Context(), state.DraftID, keep)
@@ -73,10 +70,8 @@ func TestARefusedDraftIsChangedFromItsCopyWhichStaysUntilAnotherTakesItsPlace(t 
 
 func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 	r := newService(t, accept)
-	id, err := r.Hold(r.newPackage(t))
-	noErr(t, err)
-	back, err := r.Hold(r.newPackage(t))
-	noErr(t, err)
+	id := must(r.Hold(r.newPackage(t)))
+	back := must(r.Hold(r.newPackage(t)))
 	if inTime, err := r.Cancel(back); err != nil || !inTime {
 		t.Errorf("taken back: %v, %v", inTime, err)
 	}
@@ -105,8 +100,7 @@ func TestADraftWithoutItsWholeCopySendsNothing(t *testing.T) {
 		r := newService(t, accept)
 		r.end() // the test does what it runs
 		d := r.newPackage(t)
-		id, err := r.Hold(d)
-		noErr(t, err)
+		id := must(r.Hold(d))
 		noErr(t, os.MkdirAll(locations.Dropped(r.dir), 0o700))
 		noErr(t, os.WriteFile(filepath.Join(locations.Dropped(r.dir), "Lease.pdf"), []byte("%PDF-1.7"), 0o600))
 		held, _, err := r.Data.Draft(id)

@@ -18,8 +18,7 @@ import (
 func TestWhatWasSentIsKeptUntilItsPackageHasEndedLongAgo(t *testing.T) {
 	const keep = 5
 	r := newService(t, accept)
-	state, err := r.Send(t.Context(), r.newPackage(t), nil)
-	noErr(t, err)
+	state := must(r.Send(t.Context(), r.newPackage(t), nil))
 	r.end() // the test does what it runs
 	r.sweepCopies()
 	d, _, err := r.DraftOf(state.PackageID)
@@ -28,8 +27,7 @@ func TestWhatWasSentIsKeptUntilItsPackageHasEndedLongAgo(t *testing.T) {
 	if in(locations.Outbox(r.dir)) || !in(locations.Sent(r.dir)) {
 		t.Fatal("it was not moved")
 	}
-	file, err := r.OpenSent(d.Files[0])
-	noErr(t, err)
+	file := must(r.OpenSent(d.Files[0]))
 	b, err := io.ReadAll(file)
 	noErr(t, errors.Join(err, file.Close()))
 	expect(t, int64(len(b)), d.Files[0].Size, "it has %d bytes")
@@ -92,8 +90,7 @@ func TestNothingOfAListWaitsOnceItIsStopped(t *testing.T) {
 	r := newService(t, accept)
 	r.end()
 	given := r.newPackage(t)
-	sums, err := r.Sums(t.Context(), given)
-	noErr(t, err)
+	sums := must(r.Sums(t.Context(), given))
 	var common office.Draft
 	noErr(t, r.KeepList(t.Context(), given, sums, func(_ *store.Tx, d *office.Draft) error { common = *d; return nil }))
 	noErr(t, r.Data.Store.View(func(tx *store.Tx) (err error) { common, _, err = tx.Draft(common.ID); return err }))

@@ -95,8 +95,7 @@ func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newService(t, accept)
 			given := r.newPackage(t)
-			old, err := r.Hold(given)
-			noErr(t, err)
+			old := must(r.Hold(given))
 			d := &desk{r, t, old, given}
 			d.change.Name, d.change.Replaces = "Lease, changed", []string{old}
 			both(d)
@@ -109,11 +108,9 @@ func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 	r := newService(t, accept)
 	given := r.newPackage(t)
-	old, err := r.Hold(given)
-	noErr(t, err)
+	old := must(r.Hold(given))
 	given.Replaces = []string{old}
-	held, err := r.Hold(given)
-	noErr(t, err)
+	held := must(r.Hold(given))
 	for _, id := range []string{old, held} {
 		noErr(t, r.Resolve(id, true, 0))
 		r.settled(t)
@@ -178,8 +175,7 @@ func TestACorrectionGoesOutOnceTheFirstOneIsOutOfTheWayAndNotBefore(t *testing.T
 		state, _ := r.Send(ended(t), d, nil)
 		work := func() office.Draft {
 			t.Helper()
-			_, err := r.sendDue(t.Context())
-			noErr(t, err)
+			must(r.sendDue(t.Context()))
 			d, _, err := r.Data.Draft(state.DraftID)
 			noErr(t, err)
 			return d

@@ -163,8 +163,7 @@ func TestAnUploadIsUsedOnlyWhileTheServiceKeepsItForThisAccount(t *testing.T) {
 		d.Files[0].FileID, d.Files[0].Uploaded, d.Files[0].UploadedBy = "before", time.Now().Add(-c.ago), c.by
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
 		noErr(t, r.Resolve(id, true, 0)) // by a person, where one has to decide
-		_, err = r.sendDue(t.Context())
-		noErr(t, err)
+		must(r.sendDue(t.Context()))
 		want := map[int]string{0: "before", 1: "f"}[c.uploads]
 		if got := lines(t, r.service.bodies[0]); len(r.service.sent()) != c.uploads || !slices.Contains(got, "document "+want+"|Lease.pdf|Lease||map[]") {
 			t.Errorf("%s: %d uploads, sent %q", name, len(r.service.sent()), got)
@@ -254,8 +253,7 @@ func TestAFileOfAFolderIsSentOrHeldAsTheFolderSays(t *testing.T) {
 	r := newService(t, accept)
 	r.end()
 	path := file(t, "Lease.pdf")
-	open, err := os.Open(path)
-	noErr(t, err)
+	open := must(os.Open(path))
 	defer open.Close()
 	folder := office.HotFolder{ID: "f1", By: "ana", Signers: []office.Signer{{FirstName: "Jan", Email: "jan@example.com"}}}
 	noted := ""
@@ -285,8 +283,7 @@ func TestAFileOfAFolderIsSentOrHeldAsTheFolderSays(t *testing.T) {
 			t.Errorf("%v passes: %v", err, !want)
 		}
 	}
-	drafts, err := r.Drafts()
-	noErr(t, err)
+	drafts := must(r.Drafts())
 	expect(t, len(drafts), 2, "%d drafts")
 }
 
@@ -329,8 +326,7 @@ func TestACorrectionGoesOutOnceTheFirstOneCannotBeSigned(t *testing.T) {
 		d.Corrects = "first"
 		id, err := r.Hold(d)
 		noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
-		_, err = r.sendDue(t.Context())
-		noErr(t, err)
+		must(r.sendDue(t.Context()))
 		if got, _, err := r.Data.Draft(id); err != nil || got.State != c.want || got.Problem != c.says {
 			t.Errorf("%s: %s, %q, %v", name, got.State, got.Problem, err)
 		}
@@ -412,8 +408,7 @@ func TestADraftWhosePackageIsKnownIsNeverAdded(t *testing.T) {
 		for _, claimed := range []bool{true, false} { // or known by its record alone
 			r := newService(t, accept)
 			r.end()
-			id, err := r.Hold(r.newPackage(t))
-			noErr(t, err)
+			id := must(r.Hold(r.newPackage(t)))
 			noErr(t, r.Data.Update(func(tx *store.Tx) error {
 				d, _, err := tx.Draft(id)
 				if d.State = state; state == office.DraftQueued || !claimed {
@@ -429,8 +424,7 @@ func TestADraftWhosePackageIsKnownIsNeverAdded(t *testing.T) {
 			if !claimed {
 				noErr(t, r.Resolve(id, true, 0))
 			}
-			_, err = r.sendDue(t.Context())
-			noErr(t, err)
+			must(r.sendDue(t.Context()))
 			if d, _, err := r.Data.Draft(id); err != nil || d.State != office.DraftSent || d.PackageID != "p7" || r.service.added() != 0 {
 				t.Errorf("%s, claimed %v: %+v, %v, added %d times", state, claimed, d, err, r.service.added())
 			}

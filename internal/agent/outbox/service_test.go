@@ -25,9 +25,12 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
 var noErr, expect = looptest.NoErr, looptest.Expect
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // service takes files and packages. It does with packages/add what the test says.
 type service struct {
@@ -212,8 +215,7 @@ func TestADraftBecomesOnePackage(t *testing.T) {
 	if p.Origin != office.MadeHere || p.DraftID != state.DraftID || p.Name != "Lease" || len(p.Documents) != 1 || r.service.added() != 1 {
 		t.Errorf("%d added; %+v", r.service.added(), p)
 	}
-	_, err = r.Send(t.Context(), r.newPackage(t), nil)
-	noErr(t, err)
+	must(r.Send(t.Context(), r.newPackage(t), nil))
 	if people, err := r.People(); err != nil || len(people) != 1 || people[0].Email != "ana@example.com" {
 		t.Errorf("remembered: %+v, %v", people, err)
 	}
@@ -237,8 +239,7 @@ func TestAnEventTellsWhatBecameOfADraft(t *testing.T) {
 				r.Claim(tx, &other, withCorrelation(nil, id))) // which it cannot be, too
 		}))
 		r.Service.Now = func() time.Time { return time.Now().Add(time.Hour) } // when it would be tried again
-		_, err = r.sendDue(t.Context())
-		noErr(t, err)
+		must(r.sendDue(t.Context()))
 		if state, err := r.draftState(id); err != nil || state.State != office.DraftSent || state.PackageID != "p7" || other.DraftID != "" || r.service.added() != 1 {
 			t.Errorf("%+v, %v, added %d times; the other: %+v", state, err, r.service.added(), other)
 		}
@@ -283,8 +284,7 @@ func TestACopyStaysForADraftThatCannotBeRead(t *testing.T) {
 func TestADraftThatWasStoppedIsSentWhenItIsToBe(t *testing.T) {
 	r := newService(t, accept)
 	for _, undo := range []time.Duration{0, time.Millisecond} {
-		id, err := r.Hold(r.newPackage(t))
-		noErr(t, err)
+		id := must(r.Hold(r.newPackage(t)))
 		waits := r.live.begin(id, nil)
 		defer r.live.end(id, waits)
 		if stopped, err := r.Stop(id); err != nil || !stopped {
@@ -346,9 +346,7 @@ func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testi
 func TestADocumentIsNeverTakenFromAnotherDraft(t *testing.T) {
 	r := newService(t, refuse)
 	forAna := r.newPackage(t)
-	if _, err := r.Send(t.Context(), forAna, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(r.Send(t.Context(), forAna, nil))
 	noErr(t, os.Remove(forAna.Files[0]))
 	forBob := forAna
 	forBob.Signers = []office.Signer{{FirstName: "Bob", Email: "bob@example.com"}}
@@ -364,8 +362,7 @@ func TestADocumentIsNeverTakenFromAnotherDraft(t *testing.T) {
 func TestWhatIsSentAgainHasTheSameBytesOrIsLeftOut(t *testing.T) {
 	r := newService(t, accept)
 	d := r.newPackage(t)
-	state, err := r.Send(t.Context(), d, nil)
-	noErr(t, err)
+	state := must(r.Send(t.Context(), d, nil))
 	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
 	keep := func(_ context.Context, name string, size int64, from io.Reader) (string, error) {
 		b, err := io.ReadAll(from)
@@ -404,8 +401,7 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 		now := time.Now()
 		r.end()
 		r.Service.Now = func() time.Time { return now }
-		id, err := r.Hold(r.newPackage(t))
-		noErr(t, err)
+		id := must(r.Hold(r.newPackage(t)))
 		pass := func(d time.Duration) office.DraftState {
 			t.Helper()
 			now = now.Add(d)
@@ -484,8 +480,7 @@ func TestADraftForAnotherAccountWaitsForAPerson(t *testing.T) {
 	r.deps.Sender = func() string { return "max" }
 	work := func() office.Draft {
 		t.Helper()
-		_, err := r.sendDue(t.Context())
-		noErr(t, err)
+		must(r.sendDue(t.Context()))
 		d, _, err := r.Data.Draft(id)
 		noErr(t, err)
 		return d
@@ -628,8 +623,7 @@ func TestAnUploadThatFailedIsNotSaidToBeOnItsWay(t *testing.T) {
 // That a package was sent of which nobody knew for a while stands in the diary once, as of any other.
 func TestThatALostPackageWasSentStandsInTheDiary(t *testing.T) {
 	r := newService(t, loseAnswer)
-	state, err := r.Send(t.Context(), r.newPackage(t), nil)
-	noErr(t, err)
+	state := must(r.Send(t.Context(), r.newPackage(t), nil))
 	eventually(t, "it is found", func() bool {
 		d, _, err := r.Data.Draft(state.DraftID)
 		return err == nil && d.State == office.DraftSent

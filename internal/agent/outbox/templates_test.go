@@ -95,8 +95,7 @@ func TestTemplatesUsedLastComeFirst(t *testing.T) {
 	})
 	names := func(search string) (names []string) {
 		t.Helper()
-		all, err := x.Templates(t.Context(), search)
-		noErr(t, err)
+		all := must(x.Templates(t.Context(), search))
 		for _, x := range all {
 			names = append(names, x.Name)
 		}
@@ -110,8 +109,7 @@ func TestTemplatesUsedLastComeFirst(t *testing.T) {
 	}
 	used := func(most int) (ids []string) {
 		t.Helper()
-		all, err := x.UsedTemplates(most)
-		noErr(t, err)
+		all := must(x.UsedTemplates(most))
 		for _, u := range all {
 			ids = append(ids, u.ID)
 		}

@@ -29,8 +29,7 @@ func (x *testService) open(f office.DraftFile) (*os.File, error) {
 func (x *testService) compare(_ context.Context, documents []*os.File) ([]byte, error) {
 	var texts []string
 	for _, f := range documents {
-		b, err := os.ReadFile(f.Name())
-		noErr(x.t, err)
+		b := must(os.ReadFile(f.Name()))
 		texts = append(texts, strings.TrimPrefix(string(b), "%PDF-1.4\n"))
 	}
 	last := len(texts) - 1
@@ -100,8 +99,7 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	x.saveJob(j, "sealed 9,250")
 	x.look()
 	told := message.MatchBecame(3, "5,200", "sealed 9,250")
-	lines, err := x.Activity(9)
-	noErr(t, err)
+	lines := must(x.Activity(9))
 	if len(lines) != 1 || lines[0].Text != told {
 		t.Errorf("the activity says %+v", lines)
 	}
@@ -132,11 +130,9 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 // saveJob is save for a job of any kind.
 func (x *testService) saveJob(j office.Job, text string) office.Job {
 	x.t.Helper()
-	folder, err := archive.OpenFolder(j.Folder)
-	noErr(x.t, err)
+	folder := must(archive.OpenFolder(j.Folder))
 	defer folder.Close()
-	saved, err := folder.Save(x.t.Context(), archive.Request{Target: j.Target, Key: j.Key(), Declared: -1, Before: "", Body: strings.NewReader("%PDF-1.4\n" + text + "\n%%EOF\n")})
-	noErr(x.t, err)
+	saved := must(folder.Save(x.t.Context(), archive.Request{Target: j.Target, Key: j.Key(), Declared: -1, Before: "", Body: strings.NewReader("%PDF-1.4\n" + text + "\n%%EOF\n")}))
 	noErr(x.t, x.Data.Update(func(tx *store.Tx) error {
 		if _, err := tx.PlanJob(j); err != nil {
 			return err

@@ -24,8 +24,7 @@ import (
 // unpack unpacks a ZIP into a new folder.
 func unpack(t *testing.T, path string) (dir string) {
 	t.Helper()
-	files, err := zip.OpenReader(path)
-	noErr(t, err)
+	files := must(zip.OpenReader(path))
 	defer files.Close()
 	dir = t.TempDir()
 	noErr(t, os.CopyFS(dir, files))
@@ -62,8 +61,7 @@ func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
 		dir := unpack(t, path)
 		noErr(t, os.WriteFile(filepath.Join(dir, "authority.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Raw}), 0o600))
 		said := ""
-		text, err := os.ReadFile(filepath.Join(dir, "Proof.txt"))
-		noErr(t, err)
+		text := must(os.ReadFile(filepath.Join(dir, "Proof.txt")))
 		for line := range strings.Lines(string(text)) {
 			if command, isOne := strings.CutPrefix(line, "    "); isOne {
 				cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
@@ -103,8 +101,7 @@ func TestWhatAProofSaysOfASealIsOfTheFileThatWasSavedAndRunsNothingElse(t *testi
 	text := func() string {
 		path := filepath.Join(t.TempDir(), "proof.zip")
 		noErr(t, x.Prove(t.Context(), "p", nil, path, false))
-		b, err := os.ReadFile(filepath.Join(unpack(t, path), "Proof.txt"))
-		noErr(t, err)
+		b := must(os.ReadFile(filepath.Join(unpack(t, path), "Proof.txt")))
 		return string(b)
 	}
 	const command = `    pdfsig './documents/O'\''Neill $(touch it) ` + "`touch it` 😀.pdf'\n"

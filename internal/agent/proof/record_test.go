@@ -103,8 +103,7 @@ func (x *testService) said(s health.State) (text message.Message) {
 func TestALineOfTheRecordFitsAsLongAsNothingWasChanged(t *testing.T) {
 	x := newService(t)
 	x.log(3)
-	first, err := x.RecordState()
-	noErr(t, err)
+	first := must(x.RecordState())
 	expect(t, first.Size, 4, "with its key, the record has %d facts") // the key is one
 	x.log(700)
 	check := func(line string, want message.Message) {
@@ -123,29 +122,22 @@ func TestALineOfTheRecordFitsAsLongAsNothingWasChanged(t *testing.T) {
 
 // authority stamps what it is sent, after tamper had its way with the answer.
 func authority(t *testing.T, usage x509.ExtKeyUsage, tamper func(*timestamp.Timestamp)) (*httptest.Server, *x509.Certificate) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	noErr(t, err)
-	id, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}})
-	noErr(t, err)
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	id := must(asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}}))
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Stamps"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	if usage == x509.ExtKeyUsageTimeStamping {
 		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: id}}
 	} else {
 		c.ExtKeyUsage = []x509.ExtKeyUsage{usage}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
-	noErr(t, err)
-	c, err = x509.ParseCertificate(der)
-	noErr(t, err)
+	der := must(x509.CreateCertificate(rand.Reader, c, c, key.Public(), key))
+	c = must(x509.ParseCertificate(der))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		noErr(t, err)
-		asked, err := timestamp.ParseRequest(body)
-		noErr(t, err)
+		body := must(io.ReadAll(r.Body))
+		asked := must(timestamp.ParseRequest(body))
 		stamp := &timestamp.Timestamp{HashAlgorithm: asked.HashAlgorithm, HashedMessage: asked.HashedMessage, Time: time.Now(), Nonce: asked.Nonce, Policy: asn1.ObjectIdentifier{1, 2, 3}, AddTSACertificate: true}
 		tamper(stamp)
-		answer, err := stamp.CreateResponseWithOpts(c, key, crypto.SHA256)
-		noErr(t, err)
+		answer := must(stamp.CreateResponseWithOpts(c, key, crypto.SHA256))
 		w.Write(answer)
 	}))
 	t.Cleanup(s.Close)
@@ -181,8 +173,7 @@ func TestOnlyAStampThatAnswersTheQuestionIsKept(t *testing.T) {
 		expect(t, err == nil, c.want > 0, name+": tested, it is good: %v")
 		expect(t, message.For(err) == message.StampStranger(server.URL), name == "stranger" || name == "other purpose" || name == "after its expiry", name+": tested, it is a stranger's: %v")
 		noErr(t, x.keepRecord(t.Context()))
-		got, err := x.RecordState()
-		noErr(t, err)
+		got := must(x.RecordState())
 		expect(t, got.Stamped, c.want, name+": stamped are %d facts")
 		expect(t, x.said(health.RecordWaits).IsZero(), c.want > 0, name+": health says nothing: %v")
 		if c.want > 0 {
@@ -253,8 +244,7 @@ func TestACopyOfTheRecordVerifiesByItselfAndIsNeverOverwritten(t *testing.T) {
 	said, _, err := older.CheckRecord(own)
 	noErr(t, err)
 	expect(t, said, message.RecordConsistent(copyLines+1), "of the new copy it says %v")
-	kept, err := filepath.Glob(own + " until *")
-	noErr(t, err)
+	kept := must(filepath.Glob(own + " until *"))
 	expect(t, len(kept), 1, "%d copies are kept beside")
 	fits(kept[0], message.RecordConsistent(copyLines+16))
 
@@ -329,8 +319,7 @@ func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 	}
 	x.look()
 	elsewhere := filepath.Join(t.TempDir(), "renamed.pdf")
-	whole, err := os.ReadFile(x.path(lease))
-	noErr(t, err)
+	whole := must(os.ReadFile(x.path(lease)))
 	noErr(t, os.WriteFile(elsewhere, whole, 0o600))
 	noErr(t, os.WriteFile(x.path(rent), []byte("%PDF-1.4\nother\n%%EOF\n"), 0o600))
 	noErr(t, os.WriteFile(filepath.Join(x.folder, "list.csv"), []byte("a;b"), 0o600))
@@ -397,8 +386,7 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		x.daysLater(30)
 		want := message.FilesAstray(2, []string{"changed.pdf", "lost.pdf"})
 		expect(t, check(), want, "it says %v")
-		lines, err := x.Activity(9)
-		noErr(t, err)
+		lines := must(x.Activity(9))
 		texts := map[message.Message]bool{}
 		for _, l := range lines {
 			texts[l.Text] = true

@@ -26,9 +26,12 @@ import (
 	"countersign/internal/preview"
 	"countersign/internal/seal"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
 var noErr, expect = looptest.NoErr, looptest.Expect
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // testService examines documents whose text says what is to be found in them.
 type testService struct {
@@ -47,11 +50,9 @@ func newService(t *testing.T) *testService {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	noErr(t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Signing service"}, NotAfter: time.Now().AddDate(1, 0, 0)}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, public, private)
-	noErr(t, err)
+	der := must(x509.CreateCertificate(rand.Reader, c, c, public, private))
 	x := &testService{t: t, folder: t.TempDir()}
-	x.mine, err = x509.ParseCertificate(der)
-	noErr(t, err)
+	x.mine = must(x509.ParseCertificate(der))
 	x.vault = &plainVault{map[string][]byte{}, x}
 	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: func() bool { return x.busy }, Examine: x.find, Comparing: Comparing{Compare: x.compare, Sent: x.open},
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "0a1b2c3d-4e5f" }, Vault: x.vault})
@@ -60,8 +61,7 @@ func newService(t *testing.T) *testService {
 
 func (x *testService) find(_ context.Context, document *os.File, what string) ([]byte, error) {
 	x.examined.Add(1)
-	text, err := os.ReadFile(document.Name())
-	noErr(x.t, err)
+	text := must(os.ReadFile(document.Name()))
 	found := seal.Found{}
 	if what == "authorities" {
 		return json.Marshal([][]byte{x.mine.Raw, []byte("no certificate")})
@@ -90,8 +90,7 @@ func (x *testService) path(j office.Job) string { return filepath.Join(j.Folder,
 func (x *testService) look() {
 	x.t.Helper()
 	for range 1000 {
-		pause, err := x.examineDue(x.t.Context())
-		noErr(x.t, err)
+		pause := must(x.examineDue(x.t.Context()))
 		if pause != breath {
 			return
 		}
@@ -159,8 +158,7 @@ func TestADocumentThatIsNotWhatWasSealedIsToldUntilSomebodyHasRead(t *testing.T)
 	x := newService(t)
 	x.save("first", "forged")
 	x.look()
-	lines, err := x.Activity(9)
-	noErr(t, err)
+	lines := must(x.Activity(9))
 	if len(lines) != 1 || lines[0].PackageID != "first" || lines[0].Text != message.SealBroken() {
 		t.Errorf("the activity says %+v", lines)
 	}
@@ -199,8 +197,7 @@ func TestWhatIsTrustedIsJudgedAnew(t *testing.T) {
 	expect(t, x.of(j), office.SealIntact, "before it is judged anew the seal is %q")
 	x.look()
 	expect(t, x.of(j), office.SealStranger, "then it is %q")
-	named, err := x.Authorities(t.Context(), x.path(j))
-	noErr(t, err)
+	named := must(x.Authorities(t.Context(), x.path(j)))
 	noErr(t, x.Trust(named...))
 	x.look()
 	expect(t, x.verify(x.path(j))[0].Seal.State, office.SealIntact, "any file is %q")
@@ -223,8 +220,7 @@ func TestAFileThatCannotBeExaminedIsExaminedLaterAndHoldsUpNoOther(t *testing.T)
 			return x.find(ctx, document, what)
 		}
 		other, one := x.save("other", "forged"), x.save("one", "sealed")
-		whole, err := os.ReadFile(x.path(one))
-		noErr(t, err)
+		whole := must(os.ReadFile(x.path(one)))
 		noErr(t, os.Remove(x.path(one)))
 		noErr(t, os.Symlink(x.path(other), x.path(one)))
 		x.look()
@@ -275,8 +271,7 @@ func TestAllThatAreTrustedAtOnceAreTrusted(t *testing.T) {
 		})
 	}
 	all.Wait()
-	trust, err := x.trust()
-	noErr(t, err)
+	trust := must(x.trust())
 	expect(t, len(trust.Pinned), 20, "%d are trusted")
 	kept := make([][]byte, seal.MaxTrusted)
 	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(DocTrusted, kept) }))

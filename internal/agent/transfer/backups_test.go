@@ -23,9 +23,12 @@ import (
 	"countersign/internal/private"
 	"countersign/internal/safe"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
 var noErr, expect = looptest.NoErr, looptest.Expect
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // backups makes backups of an empty state.
 func backups(t *testing.T, adjust func(*Options)) *Backups {
@@ -181,8 +184,7 @@ func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
 				}
 			}
 		})
-		files, err := List(r.options.Folder)
-		noErr(t, err)
+		files := must(List(r.options.Folder))
 		if len(files) > 11 || files[0].Number != 22 {
 			t.Errorf("%d backups, the newest is number %d", len(files), files[0].Number)
 		}
@@ -213,10 +215,8 @@ func TestABackupTakesThePlaceOfEverything(t *testing.T) {
 	r.holdsDraft(t)
 	noErr(t, r.Make())
 	noErr(t, now.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(office.Draft{ID: "of now", State: office.DraftHeld}) }))
-	files, err := List(r.options.Folder)
-	noErr(t, err)
-	f, err := Open(files[0].Path)
-	noErr(t, err)
+	files := must(List(r.options.Folder))
+	f := must(Open(files[0].Path))
 	defer f.Close()
 	if _, err := io.CopyN(io.Discard, f, 9); err != nil { // somebody has looked at it
 		t.Fatal(err)
@@ -264,8 +264,7 @@ func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	noErr(t, err)
+	b := must(os.ReadFile(path))
 	return b
 }
 

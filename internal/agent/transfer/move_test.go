@@ -32,8 +32,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add("folder", []byte(`{"path":"/x","signers":[{"email":"a@b.example"}]}`), true)
 	f.Add("bytes", []byte(`{"name":"../x","size":3}`), false)
 	f.Add("job", []byte(`{"package_id":"a","folder":"/autostart","target":"x.desktop"}`), false)
-	settings, err := json.Marshal(theOffice().Settings)
-	noErr(f, err)
+	settings := must(json.Marshal(theOffice().Settings))
 	f.Fuzz(func(t *testing.T, kind string, value []byte, end bool) {
 		var file bytes.Buffer
 		w, err := Write(&file, safe.Secret{1}, Header{Kind: Move})
@@ -210,8 +209,7 @@ func TestWhatIsLeftOutIsSaidOnceAndWithinBounds(t *testing.T) {
 	}
 	var file bytes.Buffer
 	noErr(t, WriteMove(&file, safe.Password("password 10"), o, nil))
-	got, err := ReadMove(&file, "password 10", time.Now(), "")
-	noErr(t, err)
+	got := must(ReadMove(&file, "password 10", time.Now(), ""))
 	if len(got.LeftOut) != mostLeftOut || got.LeftOut[0] == got.LeftOut[1] {
 		t.Errorf("%d lines, %v first", len(got.LeftOut), got.LeftOut[:2])
 	}
@@ -226,8 +224,7 @@ func TestAPackageKnowsItsWatchedFolderOnTheNewComputer(t *testing.T) {
 			Source: office.Source{Folder: "f2"}}}
 	var file bytes.Buffer
 	noErr(t, WriteMove(&file, safe.Password("password 10"), o, nil))
-	got, err := ReadMove(&file, "password 10", time.Now(), "")
-	noErr(t, err)
+	got := must(ReadMove(&file, "password 10", time.Now(), ""))
 	if len(got.Folders) != 1 || len(got.Packages) != 3 {
 		t.Fatalf("%+v, left out %v", got, got.LeftOut)
 	}
@@ -270,8 +267,7 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 		noErr(t, WriteMove(&b, key, o, func(office.DraftFile) string { return filepath.Join(from, "lease") }))
 		return &b
 	}
-	got, err := ReadMove(write(safe.Password("password 10"), o), "password 10", now, to)
-	noErr(t, err)
+	got := must(ReadMove(write(safe.Password("password 10"), o), "password 10", now, to))
 	s := got.Settings
 	if s.NgrokCA != "" || len(s.CopyTo) > 0 || s.BesideOriginal || s.SaveTo != "/there" || s.Language != "de" || !s.Index || s.DueDays != 9 || s.Theme != "dark" {
 		t.Errorf("settings %+v", s)

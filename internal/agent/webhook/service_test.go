@@ -33,10 +33,13 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 	"countersign/internal/tunnel"
 )
 
 var noErr, expect = looptest.NoErr, looptest.Expect
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -457,9 +460,7 @@ func TestWithoutAPublicAddressNothingIsMissed(t *testing.T) {
 	}
 	choose(office.TunnelExternal)
 	again := New(x.Base, x.Deps)
-	if err := again.Load(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, again.Load())
 	if again.Tell(); !x.Health.Has(health.EndpointLost) {
 		t.Error("what was lost before is not said again")
 	}
@@ -469,8 +470,7 @@ func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
 	x := newService(t)
 	x.register(t)
 	i := issuer.Of(x.settings)
-	done, err := x.TakeOver(t.Context())
-	noErr(t, err)
+	done := must(x.TakeOver(t.Context()))
 	if address, id, err := x.AtService(); address != hook || id != "e1" || err != nil {
 		t.Errorf("to be deleted: %q %q", address, id)
 	}
@@ -672,9 +672,7 @@ func TestNothingIsTakenForLostThatCouldNotCome(t *testing.T) {
 func TestACertificateFileThatCannotBeUsedIsSaidInPlainWords(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone.pem")
 	other := filepath.Join(t.TempDir(), "other.pem")
-	if err := os.WriteFile(other, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(other, []byte("no certificate"), 0o600))
 	for _, file := range []string{gone, other} {
 		_, err := readCAs(file)
 		if m, ok := message.Of(err); !ok || m != message.CertificateFileUnusable() {

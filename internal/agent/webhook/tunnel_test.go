@@ -27,12 +27,10 @@ import (
 // An address is opened for a moment, and what is sent there has to arrive here.
 func TestThePublicAddressIsTriedWithoutBeingUsed(t *testing.T) {
 	x := newService(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	noErr(t, err)
+	free := must(net.Listen("tcp", "127.0.0.1:0"))
 	listen := free.Addr().String()
 	free.Close()
-	squatter, err := net.Listen("tcp", "127.0.0.1:0")
-	noErr(t, err)
+	squatter := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer squatter.Close()
 	serves := func(h http.Handler) string { // as an office's own proxy does
 		s := httptest.NewTLSServer(h)
@@ -327,8 +325,7 @@ func TestOneChangeOfTheRegistrationAtATime(t *testing.T) {
 		t.Errorf("a second registration: %v", err)
 	}
 	go func() { <-under.Done(); done() }()
-	done, err = x.TakeOver(t.Context())
-	noErr(t, err)
+	done = must(x.TakeOver(t.Context()))
 	done()
 	noErr(t, x.Register(t.Context(), false))
 }

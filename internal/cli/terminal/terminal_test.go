@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"countersign/internal/trytest"
 )
+
+var noErr = trytest.NoErr
 
 func TestColoursAreNotForEveryone(t *testing.T) {
 	for env, want := range map[string]bool{"": true, "NO_COLOR=1": false, "TERM=dumb": false, "TERM=xterm": true, "NO_COLOR=": true} {
@@ -42,9 +46,7 @@ func TestNothingFromOutsideIsAnInstructionToTheTerminal(t *testing.T) {
 	} {
 		for _, width := range []int{0, 80} {
 			var out bytes.Buffer
-			if err := print(Sized(&out, width, false)); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, print(Sized(&out, width, false)))
 			text := strings.TrimPrefix(out.String(), "\r") // of progress, which stays in its line
 			bad := func(r rune) bool { return r != '\n' && r != '\t' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) }
 			nothing := name == "progress" && width == 0
@@ -61,12 +63,8 @@ func TestNothingFromOutsideIsAnInstructionToTheTerminal(t *testing.T) {
 func TestALineKeepsItsColumns(t *testing.T) {
 	var out bytes.Buffer
 	w := Sized(&out, 80, true)
-	if err := w.Line("%-10s %s", "Account", "Ana  Ruiz"); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Parts(Cell{Text: "done", Tint: Green}, Cell{Text: "  saved"}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, w.Line("%-10s %s", "Account", "Ana  Ruiz"))
+	noErr(t, w.Parts(Cell{Text: "done", Tint: Green}, Cell{Text: "  saved"}))
 	if want := "Account    Ana  Ruiz\n\x1b[32mdone\x1b[0m  saved\n"; out.String() != want {
 		t.Errorf("it printed %q, want %q", out.String(), want)
 	}
@@ -76,9 +74,7 @@ func TestProgressStaysOnItsLineAndLeavesNothing(t *testing.T) {
 	var pipe, screen bytes.Buffer
 	for _, w := range []*Writer{New(&pipe), Sized(&screen, 80, false)} {
 		for _, text := range []string{"Sending 100 %", "Sending 5 %", "", ""} {
-			if err := w.Progress(text); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, w.Progress(text))
 		}
 	}
 	if want := "\rSending 100 %\rSending 5 %  \r" + strings.Repeat(" ", 11) + "\r"; screen.String() != want || pipe.Len() > 0 {

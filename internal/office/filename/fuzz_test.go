@@ -77,8 +77,7 @@ func FuzzName(f *testing.F) {
 			Kind: kinds[int(choice)%len(kinds)],
 		}
 		for _, text := range templates {
-			template, err := Parse(text)
-			must(t, err)
+			template := must(Parse(text))
 			name := template.Name(fields)
 			elements := strings.Count(text, "/") + 1
 			checkName(t, name, elements)

@@ -1,11 +1,5 @@
 package filename
 
-import "testing"
+import "countersign/internal/trytest"
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

@@ -55,8 +55,7 @@ func TestNameFollowsTheTemplate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			template, err := Parse(tt.template)
-			must(t, err)
+			template := must(Parse(tt.template))
 			if got := template.Name(tt.fields); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -146,8 +145,7 @@ func TestLongNamesAreCutBetweenCharacters(t *testing.T) {
 }
 
 func TestLongPathsShortenTheLongestElements(t *testing.T) {
-	template, err := Parse("{signer}/{package}/{date}/{document}")
-	must(t, err)
+	template := must(Parse("{signer}/{package}/{date}/{document}"))
 	name := template.Name(with(func(f *Fields) {
 		f.Package = strings.Repeat("p", 300)
 		f.Document = strings.Repeat("d", 300)
