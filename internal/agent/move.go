@@ -441,23 +441,6 @@ func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
 func (a *Agent) Desks(ctx context.Context) []office.DeskRow        { return a.desks.List(ctx) }
 func (a *Agent) RemoveDesk(ctx context.Context, name string) error { return a.desks.Remove(ctx, name) }
 
-// WriteInvitation adds a desk of that name, and writes the file that its computer opens; without a name, the file that tells all desks
-// where the hub is now.
-func (a *Agent) WriteInvitation(ctx context.Context, name, path string) error {
-	invite := func() (OfficeFile, error) { return a.InviteDesk(ctx, name, "", false) }
-	if name == "" {
-		invite = func() (OfficeFile, error) { return a.MovedHub("") }
-	}
-	file, err := invite()
-	if err != nil {
-		return err
-	}
-	if err = WriteOffice(path, file); err != nil && name != "" { // nobody has its key
-		err = errors.Join(err, a.RemoveDesk(ctx, name))
-	}
-	return err
-}
-
 // OfferDesk offers an invitation, or the file for all desks, by a code; see desks.Offer.
 func (a *Agent) OfferDesk(ctx context.Context, file OfficeFile, tell func(code string) error) error {
 	b, err := transfer.EncodeShared(file)

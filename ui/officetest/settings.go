@@ -11,6 +11,9 @@ import (
 	"countersign/internal/office"
 )
 
+// Code is that of every invitation.
+const Code = "H7KQ-2MXR-9DTE"
+
 // settings are those of the office, its folders that send, and what its first run has kept.
 type settings struct {
 	Kept     office.Settings
@@ -20,6 +23,7 @@ type settings struct {
 	DeskRows []office.DeskRow
 
 	Handed map[string]agent.OfficeFile // files of administrators, by path
+	Taken  chan struct{}               // ends the offer of a code
 
 	entered *agent.FirstRun
 	locked  bool // the keyring, so that nothing of that can be kept or read
@@ -300,12 +304,49 @@ func (o *Office) Desks(context.Context) []office.DeskRow {
 	return read(o, func() []office.DeskRow { return slices.Clone(o.DeskRows) })
 }
 
-func (o *Office) WriteInvitation(_ context.Context, name, path string) error {
-	if err := o.first("WriteInvitation"); err != nil {
+func (o *Office) InviteDesk(_ context.Context, name, _ string, _ bool) (agent.OfficeFile, error) {
+	if err := o.first("InviteDesk"); err != nil {
+		return agent.OfficeFile{}, err
+	}
+	o.Change(office.SettingsChanged, func(o *Office) { o.DeskRows = append(o.DeskRows, office.DeskRow{Desk: office.Desk{Name: name}}) })
+	return agent.OfficeFile{Settings: o.invitation()}, nil
+}
+
+func (o *Office) MovedHub(string) (agent.OfficeFile, error) {
+	return agent.OfficeFile{Settings: o.invitation()}, o.first("MovedHub")
+}
+
+func (o *Office) invitation() office.Settings {
+	s := o.Settings()
+	s.Tunnel, s.Office, s.OfficePin, s.OfficeListen, s.Redirect = office.TunnelOffice, "nats://192.0.2.20:7422", "", "", office.RedirectLocalhost
+	return s
+}
+
+// OfferDesk waits until the code is taken where there is a Taken.
+func (o *Office) OfferDesk(ctx context.Context, _ agent.OfficeFile, tell func(string) error) error {
+	if err := o.first("OfferDesk"); err != nil {
 		return err
 	}
-	o.note(office.SettingsChanged, "invite", name, path)
-	return nil
+	if err := tell(Code); err != nil {
+		return err
+	}
+	if o.Taken == nil {
+		return nil
+	}
+	select {
+	case <-o.Taken:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// FetchOffice is what a hub has for Code.
+func (o *Office) FetchOffice(_ context.Context, code, _ string) (agent.OfficeFile, error) {
+	if code != Code {
+		return agent.OfficeFile{}, message.Error(message.CodeNotFound(), nil)
+	}
+	return agent.OfficeFile{Settings: o.invitation()}, nil
 }
 
 func (o *Office) RemoveDesk(_ context.Context, name string) error {

@@ -5,14 +5,13 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
-	"countersign/ui/browse"
 	"countersign/ui/i18n"
+	"countersign/ui/join"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -20,12 +19,14 @@ import (
 // Desks are the other computers of the office.
 type Desks interface {
 	Desks(ctx context.Context) []office.DeskRow
-	WriteInvitation(ctx context.Context, name, path string) error
+	InviteDesk(ctx context.Context, name, servers string, withSecret bool) (agent.OfficeFile, error)
+	MovedHub(servers string) (agent.OfficeFile, error)
+	OfferDesk(ctx context.Context, file agent.OfficeFile, tell func(code string) error) error
+	FetchOffice(ctx context.Context, code, hub string) (agent.OfficeFile, error)
 	RemoveDesk(ctx context.Context, name string) error
 }
 
-// hubPort is where other desks connect unless the office says otherwise.
-const hubPort = ":7422"
+const hubPort = ":" + office.HubPort
 
 // desks is the part about them. In an office that has one desk it is a quiet button.
 type desks struct {
@@ -42,11 +43,13 @@ type desks struct {
 func newDesks(s *Screen) *desks {
 	d := &desks{screen: s, list: widgets.Stack(12), where: widgets.NewProse("")}
 	d.reader = async.NewReader(s.env.Work, func(ctx context.Context) ([]office.DeskRow, error) { return s.office.Desks(ctx), nil }, d.show)
-	d.begin = widgets.Outdent(widgets.Row(0, widgets.NewButton(lang.L("Share with other desks…"), d.makeHub).Quiet()))
+	d.begin = widgets.Outdent(widgets.Flow(8, widgets.NewButton(lang.L("Share with other desks…"), d.makeHub).Quiet(),
+		widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
 	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This computer is the hub: it hands the events of the signing service on to the other desks, which connect to it.")),
-		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a desk…"), d.add), widgets.NewButton(lang.L("Tell all desks where the hub is…"), func() { d.write("") }).Quiet(),
+		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a desk…"), d.add), widgets.NewButton(lang.L("Tell all desks where the hub is…"), d.tellMoved).Quiet(),
 			widgets.NewButton(lang.L("Stop being the hub…"), d.stop).Quiet()))
-	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is the hub gone? Choose under “Service and account” how the service reaches this computer, and then make it the hub here.")),
+	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is the hub gone? Make this computer the hub, or enter the code that a new hub shows.")),
+		widgets.Flow(8, widgets.NewButton(lang.L("Make this computer the hub…"), d.takeOver), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()),
 		s.place("saved_elsewhere", tabProgram))
 	d.section = widgets.Section(lang.L("Desks"), 12, d.hub, d.desk, s.place("notify_mine", tabProgram))
 	return d
@@ -105,6 +108,11 @@ func (d *desks) makeHub() {
 	})
 }
 
+// enter has this computer join the office whose hub shows a code.
+func (d *desks) enter() {
+	join.Code(d.screen.env, d.screen.office, func(file agent.OfficeFile) { join.Ask(d.screen.env, d.screen.office, file, d.screen.Reload) })
+}
+
 func (d *desks) stop() {
 	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
 		Title: lang.L("Stop being the hub?"), Text: lang.L("The other desks then ask the signing service themselves, and documents reach them a little later."),
@@ -116,35 +124,6 @@ func (d *desks) listen(at string) {
 	s := d.screen.office.Settings()
 	s.OfficeListen, s.Office, s.OfficePin = at, "", ""
 	d.screen.env.Attempt(func(ctx context.Context) error { return d.screen.office.Configure(ctx, s, office.Secrets{}) }, d.screen.Reload)
-}
-
-// add asks what the desk is called.
-func (d *desks) add() {
-	name := widgets.NewEntry(lang.L("Reception"))
-	var popup *widgets.PopUp
-	leave := func() { popup.Close() }
-	press := func() {
-		if name.Text != "" {
-			leave()
-			d.write(name.Text)
-		}
-	}
-	name.OnSubmitted, name.OnEscape = func(string) { press() }, leave
-	popup = widgets.Open(d.screen.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Add a desk")),
-		widgets.NewField(lang.L("Name of the desk"), name, lang.L("The invitation is a file for one computer. Whoever has it reads what the service reports to this office, so hand it over safely.")),
-		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), widgets.NewButton(lang.L("Choose where to save…"), press).Primary()))),
-		fyne.NewSize(440, 0), name, nil)
-}
-
-// write writes the invitation of one desk; without a name, where the hub is, for all of them.
-func (d *desks) write(name string) {
-	called := name
-	if name == "" {
-		called = lang.L("Hub")
-	}
-	browse.Save(d.screen.env, lang.L("Invitation"), called+agent.OfficeEnding, func(path string, _ bool) {
-		d.screen.env.Attempt(func(ctx context.Context) error { return d.screen.office.WriteInvitation(ctx, name, path) }, d.reader.Ask)
-	})
 }
 
 func (d *desks) remove(name string) {

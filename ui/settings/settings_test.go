@@ -356,6 +356,54 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	if rows := b.Office.Desks(t.Context()); len(rows) != 2 || rows[0].Name != "Accounts" {
 		t.Errorf("left are %+v", rows)
 	}
+	invite := func(name string) {
+		b.Press(s.desks.hub, "Add a desk…")
+		screentest.All[*widgets.Entry](screentest.Top(b.Window))[0].SetText(name)
+	}
+	names := func() string { return screentest.Text(s.desks.list) }
+	invite("Door")
+	b.Office.Taken = make(chan struct{})
+	screentest.Button(screentest.Top(b.Window), "Continue").OnTapped()
+	b.Until(func() bool {
+		return screentest.Top(b.Window) != nil && strings.Contains(screentest.Text(screentest.Top(b.Window)), officetest.Code)
+	})
+	close(b.Office.Taken)
+	b.Until(func() bool {
+		return strings.Contains(screentest.Text(screentest.Top(b.Window)), "Door has its invitation.")
+	})
+	b.Press(screentest.Top(b.Window), "Close")
+	if !strings.Contains(names(), "Door") || screentest.Top(b.Window) != nil {
+		t.Errorf("the desks are %s", names())
+	}
+	invite("Window")
+	b.Office.Fail("OfferDesk", message.Error(message.CodeExpired(), nil))
+	b.Press(screentest.Top(b.Window), "Continue")
+	if top := screentest.Text(screentest.Top(b.Window)); !strings.Contains(top, "no longer valid") || strings.Contains(top, officetest.Code) {
+		t.Errorf("a code that expired: %s", top)
+	}
+	b.Press(screentest.Top(b.Window), "Cancel")
+	if strings.Contains(names(), "Window") { // nobody has its invitation
+		t.Errorf("the desks are %s", names())
+	}
+	invite("Window")
+	b.Office.Fail("OfferDesk", message.Error(message.CodeExpired(), nil))
+	b.Press(screentest.Top(b.Window), "Continue")
+	b.Office.Fail("OfferDesk", nil)
+	b.Press(screentest.Top(b.Window), "New code")
+	b.Press(screentest.Top(b.Window), "Close")
+	invite("Archive")
+	path := filepath.Join(t.TempDir(), "Archive.countersign")
+	b.System.OnChoose = func(context.Context, system.FileDialog) ([]string, error) { return []string{path}, nil }
+	b.Office.Fail("OfferDesk", message.Error(message.CodeNotOffered(), nil))
+	b.Press(screentest.Top(b.Window), "Continue")
+	b.Press(screentest.Top(b.Window), "Save as a file…")
+	b.Press(screentest.Top(b.Window), "Close")
+	if file, err := agent.ReadOffice(path); err != nil || file.Settings.Office == "" {
+		t.Errorf("the file says %+v, %v", file, err)
+	}
+	if got := names(); !strings.Contains(got, "Window") || !strings.Contains(got, "Archive") {
+		t.Errorf("the desks are %s", got)
+	}
 	b.Press(s.desks.hub, "Stop being the hub…")
 	b.Press(screentest.Top(b.Window), "Stop being the hub")
 	b.Settle()
@@ -367,10 +415,42 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	if !s.desks.desk.Visible() || s.desks.hub.Visible() || s.desks.where.Text == "" {
 		t.Error("a desk does not say where its events come from")
 	}
+	b.Press(s.desks.desk, "Enter a code…")
+	screentest.All[*widgets.Entry](screentest.Top(b.Window))[0].SetText(officetest.Code)
+	b.Press(screentest.Top(b.Window), "Continue")
+	b.Press(screentest.Top(b.Window), "Connect")
+	if at := b.Office.Settings().Office; at != "nats://192.0.2.20:7422" {
+		t.Errorf("it hears from %q", at)
+	}
 	s.form.by["notify_mine"].input.(*widgets.Check).SetChecked(true)
 	b.Settle()
 	if x := b.Office.Settings(); !x.Mine || x.Tunnel != office.TunnelOffice {
 		t.Errorf("kept %+v", x)
+	}
+}
+
+func TestADeskIsMadeTheHubWithOnePress(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) {
+		o.Kept.Tunnel, o.Kept.Office, o.Kept.Redirect, o.Kept.SavedElsewhere = office.TunnelOffice, "nats://hub:7422", office.RedirectLocalhost, true
+		o.Kept.PublicURL, o.Kept.NgrokDomain, o.Taken = "", "office.ngrok.app", make(chan struct{})
+	})
+	s.Reload()
+	b.Settle()
+	b.Press(s.desks.desk, "Make this computer the hub…")
+	screentest.All[*widgets.Entry](screentest.Top(b.Window))[0].SetText("token")
+	screentest.Button(screentest.Top(b.Window), "Make this computer the hub").OnTapped()
+	b.Until(func() bool {
+		return screentest.Top(b.Window) != nil && strings.Contains(screentest.Text(screentest.Top(b.Window)), officetest.Code)
+	})
+	close(b.Office.Taken)
+	b.Settle()
+	x := b.Office.Settings()
+	if x.Tunnel != office.TunnelNgrok || x.NgrokDomain != "office.ngrok.app" || x.OfficeListen != hubPort || x.Office != "" || x.SavedElsewhere || b.Office.Secret.NgrokAuthtoken != "token" {
+		t.Errorf("kept %+v", x)
+	}
+	if !s.desks.hub.Visible() || s.desks.desk.Visible() {
+		t.Error("it is not shown to be the hub")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/i18n"
+	"countersign/ui/join"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -139,6 +140,15 @@ func (s *Screen) PickMove() {
 	}
 }
 
+// EnterCode fills the wizard with the invitation whose code the hub of an office shows.
+func (s *Screen) EnterCode() {
+	if s.cancel == nil {
+		join.Code(s.env, s.office, func(file agent.OfficeFile) {
+			s.take(file, lang.L("The invitation is here. Go through the steps and check what was filled in."))
+		})
+	}
+}
+
 // OpenFile fills the wizard with the file of an administrator and shows its first step, so that the person sees which service
 // it is before anything is asked or kept. A file that cannot be used changes nothing.
 //
@@ -158,12 +168,12 @@ func (s *Screen) OpenFile(path string) {
 			case err != nil:
 				s.bar.say(theme.MarkProblem, i18n.Error(err))
 			default:
-				s.take(file)
+				s.take(file, lang.L("The file is open. Go through the steps and check what was filled in."))
 			}
 		})
 }
 
-func (s *Screen) take(file agent.OfficeFile) {
+func (s *Screen) take(file agent.OfficeFile, said string) {
 	a := s.answers
 	a.settings = file.Into(a.settings)
 	if file.ClientSecret != "" {
@@ -175,7 +185,7 @@ func (s *Screen) take(file agent.OfficeFile) {
 	s.showAnswers()
 	s.show(0)
 	s.keep()
-	s.bar.say(theme.MarkSaved, lang.L("The file is open. Go through the steps and check what was filled in."))
+	s.bar.say(theme.MarkSaved, said)
 }
 
 // resume goes to where the person was when the program ended, but not beyond the folder: after it there are settings.

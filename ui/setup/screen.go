@@ -80,6 +80,7 @@ type Service interface {
 // Files are those that an office can begin with.
 type Files interface {
 	ReadOffice(path string) (agent.OfficeFile, error)
+	FetchOffice(ctx context.Context, code, hub string) (agent.OfficeFile, error)
 	ReadMove(ctx context.Context, path, password string) (agent.Arrival, error)
 	MoveIn(ctx context.Context, path, password, digest, saveTo string) error
 }
@@ -153,9 +154,10 @@ const columnWidth = 620
 func (s *Screen) build() {
 	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator).Quiet()
 	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile).Quiet()
+	code := widgets.NewButton(lang.L("Enter a code…"), s.EnterCode).Quiet()
 	s.progress.Shorten = false
 	s.help = widgets.Stack(0, widgets.NewProse(lang.L("You don’t need to know all this. Your administrator can answer for you or send you a file.")),
-		widgets.Outdent(widgets.Flow(8, ask, open)))
+		widgets.Outdent(widgets.Flow(8, ask, open, code)))
 	column := widgets.Stack(20, widgets.Outdent(widgets.Across(nil, widgets.Brand(), s.progress)), s.page, s.help)
 	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 12, widgets.Middle(columnWidth, widgets.Tall(440, column))))
 	s.content = widgets.Frame(s.strip, nil, nil, widgets.Between(nil, s.bar.content, s.scroll))

@@ -460,6 +460,22 @@ func TestWhatIsEnteredWhileTheKeyringIsLockedStaysAndIsKeptLater(t *testing.T) {
 	}
 }
 
+func TestTheCodeOfAHubFillsTheWizard(t *testing.T) {
+	w := first(t)
+	w.EnterCode()
+	fields := func() []*widgets.Entry { return screentest.All[*widgets.Entry](screentest.Top(w.Window)) }
+	fields()[0].SetText("ABCD-EFGH-JKMN")
+	w.Press(screentest.Top(w.Window), "Continue")
+	if said := screentest.Text(screentest.Top(w.Window)); !strings.Contains(said, "was not found on this network") || !strings.Contains(said, "Address of the hub") {
+		t.Errorf("said %q", said)
+	}
+	fields()[0].SetText(officetest.Code)
+	w.Press(screentest.Top(w.Window), "Continue")
+	if s := w.answers.settings; screentest.Top(w.Window) != nil || s.Tunnel != office.TunnelOffice || s.Office != "nats://192.0.2.20:7422" || !strings.HasPrefix(w.bar.text.Text, "The invitation is here.") {
+		t.Errorf("said %q, filled in %+v", w.bar.text.Text, s)
+	}
+}
+
 func TestAnAdministratorsFileFillsTheWizard(t *testing.T) {
 	w := first(t)
 	s := office.DefaultSettings()

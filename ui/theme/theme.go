@@ -36,6 +36,8 @@ const (
 	Caption = fynetheme.SizeNameCaptionText
 	Heading = fynetheme.SizeNameHeadingText
 	Title   = fynetheme.SizeNameSubHeadingText
+
+	Code fyne.ThemeSizeName = "countersignCode" // what is read aloud or typed elsewhere
 )
 
 // Theme is Countersign's theme, in light and dark. It is built on Fyne's default for fonts and icons.
@@ -170,7 +172,7 @@ func OnPage(name fyne.ThemeColorName) color.Color { return colours[name].light }
 func (t *Theme) Size(name fyne.ThemeSizeName) float32 {
 	size := t.size(name)
 	switch name {
-	case Body, Caption, Title, Heading, fynetheme.SizeNameInlineIcon:
+	case Body, Caption, Title, Heading, Code, fynetheme.SizeNameInlineIcon:
 		if t.look.Text > 0 {
 			size = size * float32(t.look.Text) / 100
 		}
@@ -188,6 +190,8 @@ func (t *Theme) size(name fyne.ThemeSizeName) float32 {
 		return 16
 	case Heading:
 		return 20
+	case Code:
+		return 32
 	case fynetheme.SizeNameInlineIcon:
 		return 18
 	case fynetheme.SizeNameScrollBar:

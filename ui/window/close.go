@@ -17,6 +17,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/join"
 	"countersign/ui/setup"
 	"countersign/ui/system"
 	"countersign/ui/theme"
@@ -227,17 +228,7 @@ func (w *Window) openInvitation(path string) {
 				i18n.V{"File": filepath.Base(path)}))
 			return
 		}
-		widgets.Ask(w.window.Canvas(), widgets.Question{
-			Title: lang.L("Get events from this hub?"),
-			Text: lang.L("“{{.File}}” names the hub at {{.Address}}. What the signing service reports then comes from there, and no longer to an address of this computer.",
-				i18n.V{"File": filepath.Base(path), "Address": file.Settings.Office}),
-			Safe: lang.L("Cancel"), Do: lang.L("Connect"),
-			OnDo: func() {
-				w.env.Attempt(func(ctx context.Context) error {
-					return o.Configure(ctx, file.Into(o.Settings()), office.Secrets{ClientSecret: file.ClientSecret, DeskKey: file.DeskKey})
-				}, w.settings.Reload)
-			},
-		})
+		join.Ask(w.env, o, file, w.settings.Reload)
 	})
 }
 

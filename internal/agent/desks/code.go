@@ -28,9 +28,10 @@ import (
 // hub that does not know it has nothing to say. Of 60 bits, nobody guesses it, nor finds it out from what was overheard.
 
 var (
-	codeTime = 10 * time.Minute
-	findTime = 5 * time.Second
-	stretch  = safe.Password.Stretch // tests do it for nothing
+	codeTime  = 10 * time.Minute
+	findTime  = 5 * time.Second
+	startTime = 5 * time.Second       // of a hub that was only just made one
+	stretch   = safe.Password.Stretch // tests do it for nothing
 )
 
 const (
@@ -84,6 +85,9 @@ var errTaken = errors.New("it was taken")
 // ctx or its time ends.
 func (r *Service) Offer(ctx context.Context, invitation []byte, once bool, tell func(code string) error) error {
 	x := r.running()
+	for end := r.Now().Add(startTime); x == nil && r.Settings().OfficeListen != "" && r.Now().Before(end) && loop.Sleep(ctx, 100*time.Millisecond); {
+		x = r.running()
+	}
 	if x == nil || x.hub == nil {
 		return message.Error(message.CodeNotOffered(), nil)
 	}

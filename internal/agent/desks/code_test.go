@@ -138,5 +138,7 @@ func TestAnOfferEnds(t *testing.T) {
 	_, over = hub.offering(t.Context(), "for one", true)
 	fails(t, "time", <-over, message.CodeExpired())
 	hub.stop()
+	startTime = 0
+	defer func() { startTime = 5 * time.Second }()
 	fails(t, "no hub", hub.Offer(t.Context(), nil, true, nil), message.CodeNotOffered())
 }

@@ -1,0 +1,76 @@
+// Package join is how this computer becomes a desk of an office: the dialog in which the code of an invitation is typed, and the
+// question whether events come from the hub that an invitation names from now on.
+package join
+
+import (
+	"context"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+
+	"countersign/internal/agent"
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/widgets"
+)
+
+// Office is the office that may become a desk.
+type Office interface {
+	FetchOffice(ctx context.Context, code, hub string) (agent.OfficeFile, error)
+	Settings() office.Settings
+	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
+}
+
+// Code asks for the code that a hub shows, and hands over what the hub gives for it. It asks where the hub is once that was not found.
+func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
+	code, at := widgets.NewEntry("ABCD-EFGH-JKMN"), widgets.NewEntry("192.0.2.20:"+office.HubPort)
+	typed := widgets.NewField(lang.L("Code"), code, lang.L("The hub shows it when a desk is added there. Both computers must be in the same network."))
+	where := widgets.NewField(lang.L("Address of the hub"), at, lang.L("Leave empty to look for it in this network."))
+	where.Hide()
+	var popup *widgets.PopUp
+	var do *widgets.Button
+	leave, stop := func() { popup.Close() }, func() {}
+	press := func() {
+		if do.Disabled() {
+			return
+		}
+		do.Disable()
+		typed.Hint(lang.L("Looking for the hub…"))
+		word, hub := code.Text, at.Text
+		stop = async.Then(d.Work, func(ctx context.Context) (agent.OfficeFile, error) { return o.FetchOffice(ctx, word, hub) }, func(file agent.OfficeFile, err error) {
+			do.Enable()
+			if err == nil {
+				popup.Close()
+				got(file)
+				return
+			}
+			typed.Wrong(i18n.Error(err))
+			where.Show()
+			popup.Refresh()
+		})
+	}
+	for _, e := range []*widgets.Entry{code, at} {
+		e.OnSubmitted, e.OnEscape = func(string) { press() }, leave
+	}
+	do = widgets.NewButton(lang.L("Continue"), press).Primary()
+	popup = widgets.Open(d.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Join an office")), typed, where,
+		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), do))), fyne.NewSize(440, 0), code, func() { stop() })
+}
+
+// Ask asks whether the events of an office that is set up come from the hub that an invitation names. done is called after they do.
+func Ask(d *env.Env, o Office, file agent.OfficeFile, done func()) {
+	widgets.Ask(d.Window.Canvas(), widgets.Question{
+		Title: lang.L("Get events from this hub?"),
+		Text: lang.L("The invitation names the hub at {{.Address}}. What the signing service reports then comes from there, and no longer to an address of this computer.",
+			i18n.V{"Address": file.Settings.Office}),
+		Safe: lang.L("Cancel"), Do: lang.L("Connect"),
+		OnDo: func() {
+			d.Attempt(func(ctx context.Context) error {
+				return o.Configure(ctx, file.Into(o.Settings()), office.Secrets{ClientSecret: file.ClientSecret, DeskKey: file.DeskKey})
+			}, done)
+		},
+	})
+}
