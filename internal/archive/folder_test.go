@@ -307,6 +307,7 @@ func TestSweepRemovesOnlyOurLeftovers(t *testing.T) {
 		"x.countersign-" + mine + "-0123456789abcdef.part",
 		".countersign-" + mine + "-0123456789abcdef.part.pdf",
 		"a/Contract.pdf",
+		strings.Repeat("deep/", filename.MaxDepth) + ".countersign-" + mine + "-0123456789abcdef.part", // no document lies there
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		noErr(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -154,6 +154,7 @@ var unended = map[string][]byte{
 	"shorter than it says, with an end":    quickly(5000, 9000),
 	"never had an end":                     append(pdf(5000)[:4000], "\nstartxref\n12\n"...),
 	"an end that is far from where it was": append(pdf(5000), bytes.Repeat([]byte{' '}, ended)...),
+	"an end that is far and came long ago": append(pdf(bufferSize), bytes.Repeat([]byte{' '}, ended)...),
 }
 
 func TestADocumentThatMayHaveBeenCutOffGetsItsNameOnlyWhenItComesTwiceTheSame(t *testing.T) {

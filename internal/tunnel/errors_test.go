@@ -26,6 +26,9 @@ func TestEveryKindOfErrorHasItsOwnSentence(t *testing.T) {
 				continue // there always is one
 			}
 			sentenceIsFit(t, e)
+			if want := strings.TrimSpace("tunnel: " + string(kind) + " " + address); e.Error() != want {
+				t.Errorf("the log says %q, want %q", e.Error(), want)
+			}
 			if strings.Contains(e.Message().String(), "Settings") || strings.Contains(e.Message().String(), "Trying again") {
 				t.Errorf("%s: the first run has no Settings, and a test tries once: %s", kind, e.Message().String())
 			}

@@ -77,6 +77,7 @@ func TestSettingsThatCannotWorkEndAtOnce(t *testing.T) {
 	}{
 		"no public URL":        {tunnel.External(tunnel.ExternalConfig{Listen: "127.0.0.1:0"}), tunnel.Setting},
 		"no scheme":            {tunnel.External(tunnel.ExternalConfig{PublicURL: "office.example", Listen: "127.0.0.1:0"}), tunnel.Setting},
+		"another scheme":       {tunnel.External(tunnel.ExternalConfig{PublicURL: "ftp://office.example", Listen: "127.0.0.1:0"}), tunnel.Setting},
 		"no port":              {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Listen: "nonsense"}), tunnel.Listen},
 		"port too large":       {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Listen: "127.0.0.1:70000"}), tunnel.Listen},
 		"loopback to everyone": {tunnel.Loopback(tunnel.LoopbackConfig{Listen: "0.0.0.0:0", Certificate: pair}), tunnel.Listen},

@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -151,6 +152,10 @@ func TestCloseEndsAWriteUnderWay(t *testing.T) {
 func TestALargeAnswerToAReadingClientArrivesWhole(t *testing.T) {
 	raw, theirs := streams(t)
 	conn := newStreamConn(raw, stallTime)
+	_ = conn.SetDeadline(time.Now()) // which is for reading alone
+	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("after its time was over, a read ended with %v", err)
+	}
 	const size = 3 << 20
 	go func() {
 		for sent := 0; sent < size; sent += 32 << 10 {
@@ -179,7 +184,7 @@ func TestTheNewcomerTakesThePlaceOfTheSlowest(t *testing.T) {
 		for i := range 3 {
 			join(i)
 		}
-		c.moved(near[0], http.StateActive) // the oldest does something
+		c.moved(tls.Server(near[0], nil), http.StateActive) // the oldest does something
 		join(3)
 		began := time.Now()
 		c.moved(near[0], http.StateIdle)

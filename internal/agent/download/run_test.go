@@ -251,8 +251,8 @@ func TestAServiceThatGivesNothingIsLeftAloneAndAskedAgainAtAWord(t *testing.T) {
 		for _, j := range jobs {
 			asked += g.times(j.PackageID)
 		}
-		if asked < 20 || asked > 200 {
-			t.Errorf("asked %d times in an hour", asked)
+		if asked < 20 || asked > 200 || x.Flowing() {
+			t.Errorf("asked %d times in an hour, flowing %v", asked, x.Flowing())
 		}
 		g.mu.Lock()
 		down = false
@@ -284,7 +284,7 @@ func TestAFileThatIsUnderWayWhenAPersonWantsEverythingTriedIsTriedAtOnce(t *test
 		j := x.plan("p")[0]
 		x.Wake()
 		for g.times("p") < 10 {
-			time.Sleep(time.Minute)
+			time.Sleep(time.Second)
 		}
 		x.Retry()
 		time.Sleep(2*time.Minute + time.Second)
@@ -299,7 +299,7 @@ func TestFilesThatComeSlowlyHoldUpNoOther(t *testing.T) {
 		g := &giver{say: func(id string, n int, _ string) answer {
 			switch {
 			case id == "slow":
-				return answer{pause: time.Hour}
+				return answer{pause: time.Duration(n)*time.Hour + time.Second/2} // one after the other
 			case n == 1: // which ends nothing that is under way
 				return answer{status: 429}
 			}
@@ -320,7 +320,10 @@ func TestFilesThatComeSlowlyHoldUpNoOther(t *testing.T) {
 		time.Sleep(30 * time.Minute) // several may be refused at once, which makes the pause longer
 		x.wantSaved(others...)
 		x.saveCertificates(true)
-		time.Sleep(3 * time.Hour)
+		time.Sleep(30*time.Minute + time.Second/2)
+		synctest.Wait()
+		expect(t, g.times("slow"), packageShare+1, "once the first of them is there, %d were asked for")
+		time.Sleep(9 * time.Hour)
 		stop()
 		for _, j := range slow {
 			if x.job(j).State != office.JobDone {
@@ -340,7 +343,7 @@ func TestFilesThatWaitForTheDiskHoldUpNoDownload(t *testing.T) {
 				<-flushed
 			}
 		}
-		g := &giver{}
+		g := &giver{say: func(string, int, string) answer { return answer{pause: time.Second} }}
 		defer x.from(g)()
 		var jobs []office.Job
 		for i := range 3 * atOnce {
@@ -348,6 +351,8 @@ func TestFilesThatWaitForTheDiskHoldUpNoDownload(t *testing.T) {
 		}
 		x.Wake()
 		synctest.Wait()
+		expect(t, len(g.asked), atOnce, "%d downloads begin at once")
+		time.Sleep(5 * time.Second)
 		for _, j := range jobs {
 			expect(t, g.times(j.PackageID), 1, "%d downloads of "+j.PackageID)
 		}
@@ -555,6 +560,7 @@ func TestFilesAreFetchedOnceMoreAtAWord(t *testing.T) {
 		noErr(t, x.SaveAgain("p"))
 		time.Sleep(time.Second)
 		synctest.Wait()
+		expect(t, g.times("p"), 4, "its two files were asked for %d times")
 		for i, want := range []string{j[0].Target, filename.Numbered(j[1].Target, 2)} {
 			now := x.job(j[i])
 			if body, err := os.ReadFile(filepath.Join(now.Folder, now.Target)); string(body) != document("p") || now.Target != want || now.State != office.JobDone {

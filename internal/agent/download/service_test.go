@@ -91,7 +91,7 @@ func (x *testService) plan(id string) []office.Job {
 func (x *testService) planned(p office.Package) (planned []office.Job) {
 	x.t.Helper()
 	x.update(func(tx *store.Tx) error {
-		p.Name, p.State, p.Executed = "Offer", office.PackageExecuted, office.When{Time: x.Now()}
+		p.Name, p.State, p.Executed.Time = "Offer", office.PackageExecuted, x.Now()
 		if _, err := x.Plan(tx, &p, x.settings, x.settings.SaveTo); err != nil {
 			return err
 		}
@@ -127,6 +127,12 @@ func TestPlanningTwiceChangesNothing(t *testing.T) {
 			t.Errorf("the second time: %+v, before: %+v", j, first[i])
 		}
 	}
+	later := office.Package{ID: "p", Documents: []office.Document{{ID: "d"}, {ID: "later"}}}
+	x.update(func(tx *store.Tx) error {
+		n, err := x.Plan(tx, &later, x.settings, x.settings.SaveTo)
+		expect(t, n, 2, "of a document that was not known before, %d files are planned")
+		return err
+	})
 }
 
 func TestFilesOfOneNameGetTheirOwnPlaces(t *testing.T) {
@@ -287,6 +293,13 @@ func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 func TestADocumentWaitsItsTurnThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 	x := newService(t)
 	j := x.plan("p")[0]
+	alone := j
+	alone.PackageID, alone.Target = "forgotten", "alone.pdf"
+	x.update(func(tx *store.Tx) error { _, err := tx.PlanJob(alone); return err })
+	noErr(t, x.refused(t.Context(), alone, &esign.Error{Kind: esign.NotFound, Status: 404}))
+	if _, known, err := x.Data.Package(""); err != nil || known || x.job(alone).Tries != 1 {
+		t.Errorf("one that has no record: %v, %v, and its file is %+v", known, err, x.job(alone))
+	}
 	looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
 	noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound, Status: 404}))
 	if got := x.job(j); got.Tries != 1 || got.NextTry.IsZero() {
@@ -354,6 +367,10 @@ func TestNamesThatAreTakenAreTriedMoreAndMoreRarely(t *testing.T) {
 	noErr(t, x.finish(moved, false))
 	if is, its := x.job(j), x.job(other); is.State != office.JobPending || is.Tries != j.Tries+1 || its.Target != other.Target || its.State != office.JobDone {
 		t.Errorf("one whose place is another document's by now: %+v, and that: %+v", is, its)
+	}
+	folder.Close()
+	if err := x.rename(folder, j, archive.Saved{}); err == nil {
+		t.Error("it gets a name though nobody could see which are in use")
 	}
 }
 

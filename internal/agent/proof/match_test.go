@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -112,6 +114,13 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	issues := x.Health.List()
 	if len(issues) != 1 || issues[0].ID != health.DocumentsWrong.ID {
 		t.Errorf("health says %+v", issues)
+	}
+	x.deps.Draw = func(_ context.Context, document *os.File, page, width int) (image.Image, error) {
+		return image.NewGray(image.Rect(0, page, width, len(must(io.ReadAll(document))))), nil
+	}
+	for document, size := range map[int]int{0: len("5,200"), -1: int(x.now(j).Size)} {
+		drawn := must(x.Page(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}, document, 3, 80))
+		expect(t, drawn.Bounds(), image.Rect(0, 3, 80, size), "of document %[3]d it draws %[1]v", document)
 	}
 	noErr(t, os.Remove(filepath.Join(x.folder, "draft-p-1")))
 	noErr(t, x.Trust(x.mine)) // which has the seal judged anew

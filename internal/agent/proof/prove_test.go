@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/digitorus/timestamp"
 
@@ -54,12 +55,16 @@ func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
 		if stamped {
 			x.nextDay()
 			noErr(t, x.keepRecord(t.Context()))
+			noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.AddFact(record.Fact{Kind: record.Sent, Package: "another"}) }))
 		} else {
 			x.log(1) // after the stamp
 		}
 		noErr(t, x.Prove(t.Context(), "p", nil, path, true))
 		dir := unpack(t, path)
 		noErr(t, os.WriteFile(filepath.Join(dir, "authority.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Raw}), 0o600))
+		if head := must(os.ReadFile(filepath.Join(dir, "record", "head.txt"))); !strings.Contains(string(head), "\n\n\u2014 ") {
+			t.Errorf("stamped: %v: its head is not signed:\n%s", stamped, head)
+		}
 		said := ""
 		text := must(os.ReadFile(filepath.Join(dir, "Proof.txt")))
 		for line := range strings.Lines(string(text)) {
@@ -97,7 +102,12 @@ func TestWhatAProofSaysOfASealIsOfTheFileThatWasSavedAndRunsNothingElse(t *testi
 	j := office.Job{PackageID: "p", DocumentID: "d", Kind: office.FileSigned, Folder: x.folder, Target: "O'Neill $(touch it) `touch it` 😀.pdf"}
 	j = x.saveJob(j, "sealed")
 	x.look()
-	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(office.Package{ID: "p", Name: "Lease 😀"}) }))
+	j, at := x.now(j), time.Date(2026, 11, 23, 20, 9, 0, 0, time.UTC)
+	j.Seal.At, j.Seal.Stamped = at, "Stamps Ltd"
+	p := office.Package{ID: "p", Name: "Lease 😀", Documents: []office.Document{{ID: "d", SignedBy: []string{"a"}}},
+		Signers: []office.Signer{{ID: "a", FirstName: "Ana"}, {ID: "b", FirstName: "Ben", Declined: office.When{Time: at.Add(time.Hour)}}, {ID: "c", FirstName: "Cleo"}},
+		History: []office.HistoryEntry{{Time: office.When{Time: at.Add(-time.Hour)}, What: office.EntrySigned, Who: "a", Ref: "d"}}}
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return errors.Join(tx.PutJob(j), tx.PutPackage(p)) }))
 	text := func() string {
 		path := filepath.Join(t.TempDir(), "proof.zip")
 		noErr(t, x.Prove(t.Context(), "p", nil, path, false))
@@ -105,8 +115,14 @@ func TestWhatAProofSaysOfASealIsOfTheFileThatWasSavedAndRunsNothingElse(t *testi
 		return string(b)
 	}
 	const command = `    pdfsig './documents/O'\''Neill $(touch it) ` + "`touch it` 😀.pdf'\n"
-	if said := text(); !strings.Contains(said, command) || !strings.Contains(said, "Sealed by “Signing service”") {
-		t.Errorf("of a sealed document it says\n%s", said)
+	said := text()
+	for _, want := range []string{
+		command, "Sealed by “Signing service”", "Sealed: 2026-11-23 20:09:00 UTC", "Time confirmed by: Stamps Ltd",
+		"Ana: signed 2026-11-23 19:09:00 UTC", "Ben: declined 2026-11-23 21:09:00 UTC", "Cleo: not signed",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("without %q, of a sealed document it says\n%s", want, said)
+		}
 	}
 	noErr(t, os.WriteFile(x.path(j), []byte("%PDF-1.4\nanother\n%%EOF\n"), 0o600))
 	if said := text(); !strings.Contains(said, "no longer the file that was saved") || strings.Contains(said, "Sealed by") || strings.Contains(said, "pdfsig") {

@@ -222,6 +222,12 @@ func TestACopyOfTheRecordVerifiesByItselfAndIsNeverOverwritten(t *testing.T) {
 	fits(own, message.RecordConsistent(copyLines+6))
 	keep(10)
 	fits(own, message.RecordConsistent(copyLines+16))
+	heads := must(filepath.Glob(filepath.Join(own, "*.head.txt")))
+	last := heads[len(heads)-1]
+	head := must(os.ReadFile(last))
+	noErr(t, os.WriteFile(last, must(os.ReadFile(heads[0])), 0o600))
+	fits(own, message.RecordDiffers())
+	noErr(t, os.WriteFile(last, head, 0o600))
 	noErr(t, x.keepRecord(t.Context()))
 	if list, err := os.ReadDir(own); err != nil || len(list) != 5 {
 		t.Errorf("the copy has %d files (%v)", len(list), err)
@@ -363,7 +369,7 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		x := newService(t)
 		x.settings.CheckFiles = 30
 		x.nextDay()
-		fine, changed, lost, renamed := x.save("fine", "a"), x.save("changed", "b"), x.save("lost", "c"), x.save("renamed", "d")
+		fine, changed, lost, renamed := x.save("fine", "a"), x.save("changed", "b"), x.save("lost", "c"), x.save("again", "c") // the last two hold the same
 		check := func() message.Message {
 			t.Helper()
 			noErr(t, x.checkFiles(t.Context()))
@@ -391,7 +397,7 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		for _, l := range lines {
 			texts[l.Text] = true
 		}
-		for _, text := range []message.Message{message.FileNotAsSaved("changed.pdf"), message.FileLost("lost.pdf", x.folder), message.FileRenamed("renamed.pdf", "other name.pdf")} {
+		for _, text := range []message.Message{message.FileNotAsSaved("changed.pdf"), message.FileLost("lost.pdf", x.folder), message.FileRenamed("again.pdf", "other name.pdf")} {
 			if !texts[text] || len(lines) != 3 {
 				t.Errorf("activity lacks %v, it has %d lines", text, len(lines))
 			}

@@ -143,7 +143,7 @@ func TestADocumentWhoseReaderEndsIsUnjudgedOnlyAfterSomeTries(t *testing.T) {
 		expect(t, x.of(bomb), office.SealState(""), "at first the seal is %q")
 		expect(t, x.of(once), office.SealState(""), "where comparing was ended the seal is %q")
 		x.deps.Compare = x.compare
-		for range enoughTries {
+		for range enoughTries - 1 {
 			time.Sleep(time.Hour)
 			x.look()
 		}
@@ -151,6 +151,13 @@ func TestADocumentWhoseReaderEndsIsUnjudgedOnlyAfterSomeTries(t *testing.T) {
 		noErr(t, x.Data.Store.View(func(tx *store.Tx) (err error) { once, _, err = tx.Job(once.Key()); return err }))
 		expect(t, once.Seal.State, office.SealStranger, "of the other the seal is %q")
 		expect(t, once.Match.State, office.MatchSame, "the other is %q")
+		noErr(t, x.Trust(x.mine)) // it is read anew
+		x.deps.Examine = func(context.Context, *os.File, string) ([]byte, error) { return nil, preview.ErrUnreadable }
+		for range enoughTries - 1 {
+			x.look()
+			time.Sleep(time.Hour)
+		}
+		expect(t, x.of(once), office.SealStranger, "after fewer tries than that since it was read, the seal is %q")
 	})
 }
 
