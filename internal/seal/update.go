@@ -3,6 +3,7 @@ package seal
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -37,25 +38,27 @@ type reading struct {
 	base int64
 }
 
-// errLoose means that something is not written in the one way.
-var errLoose = fmt.Errorf("the update is not written as strictly as it has to be")
+// errLoose means that something is not written in the one way. Whoever finds that panics with it, up to readUpdates.
+var errLoose = errors.New("the update is not written as strictly as it has to be")
+
+func demand(ok bool) {
+	if !ok {
+		panic(errLoose)
+	}
+}
 
 // readUpdates reads revisions to the end of a file. before is where the table of the last one before is, root its catalog, and size how many
 // objects it counts: none of them may be beyond the count.
 func readUpdates(text []byte, base, before int64, root ref, size int) (all updates, err error) {
 	defer func() {
-		if recover() != nil { // beyond the end
+		if recover() != nil { // also beyond the end
 			err = errLoose
 		}
 	}()
 	r := &reading{text: text, base: base}
 	all = updates{}
 	for r.blank(); r.at < len(r.text); r.blank() {
-		start, err := r.revision(all, before, root, &size)
-		if err != nil {
-			return nil, err
-		}
-		before = start
+		before, size = r.revision(all, before, root, size)
 	}
 	return all, nil
 }
@@ -69,84 +72,59 @@ type revision struct {
 	hybrid  int64          // where the table that is a stream is, of two; 0 for none
 }
 
-// revision reads objects, where they are, and the end. It returns where that table is.
-func (r *reading) revision(all updates, before int64, root ref, size *int) (start int64, err error) {
-	v := revision{objects: map[int]place{}, values: map[int]any{}, lengths: map[ref][2]int{}, table: map[int]place{}}
+// revision reads objects, where they are, and the end. It returns where that table is, and how many objects it counts.
+func (r *reading) revision(all updates, before int64, root ref, size int) (start int64, counts int) {
+	v := &revision{objects: map[int]place{}, values: map[int]any{}, lengths: map[ref][2]int{}, table: map[int]place{}}
 	var trailer map[string]any
 	for trailer == nil {
-		if err := r.comment(); err != nil {
-			return 0, err
-		}
+		r.comment()
 		start = r.base + int64(r.at)
 		if r.word("xref") {
-			trailer, err = r.table(&v)
+			trailer = r.table(v)
 		} else {
-			trailer, err = r.object(&v, start)
-		}
-		if err != nil {
-			return 0, err
+			trailer = r.object(v, start)
 		}
 	}
-	if trailer["Prev"] != other(strconv.FormatInt(before, 10)) || trailer["Root"] != root || trailer["Encrypt"] != nil || !r.sound(v, trailer, start) {
-		return 0, errLoose
-	}
-	now := numbers([]any{trailer["Size"]})
-	if len(now) == 0 || now[0] < *size || now[0] <= slices.Max(slices.Collect(maps.Keys(v.table))) {
-		return 0, errLoose
-	}
-	*size = now[0]
+	demand(trailer["Prev"] == other(strconv.FormatInt(before, 10)) && trailer["Root"] == root && trailer["Encrypt"] == nil)
+	r.check(v, trailer, start)
+	counts = natural(trailer["Size"])
+	demand(counts >= size && counts > slices.Max(slices.Collect(maps.Keys(v.table))))
 	maps.Copy(all, v.objects)
 	maps.Copy(all, v.table)
-	if err := r.comment(); err != nil {
-		return 0, err
-	}
-	if !r.word("startxref") {
-		return 0, errLoose
-	}
-	said, err := strconv.ParseInt(r.next(), 10, 64)
-	if err != nil || r.exact(place{at: said}).at != start {
-		return 0, errLoose
-	}
-	return said, r.expect("%%EOF")
+	r.comment()
+	r.expect("startxref")
+	said := integer(r.next())
+	demand(r.exact(place{at: said}).at == start)
+	r.expect("%%EOF")
+	return said, counts
 }
 
 // comment passes over the name of a program, between objects.
-func (r *reading) comment() error {
+func (r *reading) comment() {
 	r.blank()
 	if r.word("%") {
 		line, _, _ := bytes.Cut(r.text[r.at:], []byte("\n"))
-		if bytes.ContainsAny(line, "%\r") || bytes.Contains(line, []byte("xref")) || bytes.Contains(line, []byte("obj")) {
-			return errLoose
-		}
+		demand(!bytes.ContainsAny(line, "%\r") && !bytes.Contains(line, []byte("xref")) && !bytes.Contains(line, []byte("obj")))
 		r.at += len(line)
 		r.blank()
 	}
-	return nil
 }
 
-// sound reports whether the tables say where all objects are, and nothing else, and streams are as long as they say.
-func (r *reading) sound(v revision, trailer map[string]any, start int64) bool {
-	if stm := trailer["XRefStm"]; stm != nil && stm != other(strconv.FormatInt(v.hybrid, 10)) {
-		return false
-	}
+// check demands that the tables say where all objects are, and nothing else, and that streams are as long as they say.
+func (r *reading) check(v *revision, trailer map[string]any, start int64) {
+	second := trailer["XRefStm"]
+	demand(second == nil || second == other(strconv.FormatInt(v.hybrid, 10)))
 	for number, at := range v.table {
-		if v.objects[number] != r.exact(at) {
-			return false
-		}
+		demand(v.objects[number] == r.exact(at))
 	}
 	for number, at := range v.objects {
 		_, named := v.table[number]
-		if !named && at != (place{at: start}) && at != (place{at: v.hybrid}) { // a table that is a stream need not name itself
-			return false
-		}
+		demand(named || at == place{at: start} || at == place{at: v.hybrid}) // a table that is a stream need not name itself
 	}
 	for of, between := range v.lengths {
-		text, _ := v.values[of[0]].(other)
-		if n, err := strconv.Atoi(string(text)); err != nil || n < between[0] || n > between[1] {
-			return false
-		}
+		n := natural(v.values[of[0]])
+		demand(between[0] <= n && n <= between[1])
 	}
-	return true
 }
 
 // exact is a place without blanks before the object: some programs count those in.
@@ -159,165 +137,124 @@ func (r *reading) exact(at place) place {
 	return at
 }
 
-// add says where an object is.
-func (v revision) add(number int, at place) bool {
+// add notes where a table says that an object is.
+func (v *revision) add(number int, at place) {
 	was, twice := v.table[number]
+	demand(!twice || was == at && v.hybrid != 0)
 	v.table[number] = at
-	return !twice || was == at && v.hybrid != 0
+}
+
+// define notes where an object is.
+func (v *revision) define(number int, at place) {
+	_, twice := v.objects[number]
+	demand(!twice)
+	v.objects[number] = at
 }
 
 // object reads N G obj … endobj. It returns the dictionary of a table that ends the revision.
-func (r *reading) object(v *revision, start int64) (trailer map[string]any, err error) {
-	number, err := strconv.Atoi(r.next())
-	_, twice := v.objects[number]
-	if generation := r.next(); generation != "0" || err != nil || number <= 0 || twice {
-		return nil, errLoose
-	}
-	if err := r.expect("obj"); err != nil {
-		return nil, err
-	}
-	v.objects[number] = place{at: start}
-	value, err := r.value(maxDepth)
-	if err != nil {
-		return nil, err
-	}
+func (r *reading) object(v *revision, start int64) (trailer map[string]any) {
+	number := int(integer(r.next()))
+	demand(number > 0 && r.next() == "0")
+	v.define(number, place{at: start})
+	r.expect("obj")
+	value := r.value(maxDepth)
 	r.blank()
 	dict, _ := value.(map[string]any)
 	if !r.word("stream") {
 		v.values[number] = value
-		return nil, r.expect("endobj")
+		r.expect("endobj")
+		return nil
 	}
-	stream, err := r.stream(v, dict)
-	if err != nil {
-		return nil, err
+	stream := r.stream(v, dict)
+	r.expect("endobj")
+	switch dict["Type"] {
+	default:
+		return nil
+	case name("ObjStm"):
+		v.pack(number, dict, stream)
+		return nil
+	case name("XRef"):
 	}
-	if err := r.expect("endobj"); err != nil {
-		return nil, err
-	}
-	if dict["Type"] == name("ObjStm") {
-		return nil, v.pack(number, dict, stream)
-	}
-	if dict["Type"] != name("XRef") {
-		return nil, nil
-	}
-	if err := streamTable(v, dict, stream); err != nil || v.hybrid != 0 {
-		return nil, errLoose
-	}
+	demand(v.hybrid == 0)
+	v.streamTable(dict, stream)
 	r.blank()
 	if bytes.HasPrefix(r.text[r.at:], []byte("startxref")) || r.text[r.at] == '%' {
-		return dict, nil
+		return dict
 	}
 	v.hybrid = start
-	return nil, nil
+	return nil
 }
 
 // pack reads the objects in a stream (ISO 32000-1, 7.5.7).
-func (v *revision) pack(number int, dict map[string]any, stream []byte) error {
-	text, err := unpack(dict, stream)
-	sizes := numbers([]any{dict["N"], dict["First"]})
-	if err != nil || len(sizes) != 2 || dict["Extends"] != nil || sizes[1] > len(text) {
-		return errLoose
-	}
-	head := &reading{text: text[:sizes[1]]}
-	at := make([][2]int, sizes[0])
-	for i := range at {
-		for j := range at[i] {
-			if at[i][j], err = strconv.Atoi(head.next()); err != nil {
-				return errLoose
-			}
-		}
+func (v *revision) pack(number int, dict map[string]any, stream []byte) {
+	text, count, first := unpack(dict, stream), natural(dict["N"]), natural(dict["First"])
+	demand(count >= 0 && 0 <= first && first <= len(text) && dict["Extends"] == nil)
+	head := &reading{text: text[:first]}
+	var at [][2]int // the number of each object, and where it begins
+	for range count {
+		at = append(at, [2]int{int(integer(head.next())), int(integer(head.next()))})
 	}
 	for i, of := range at {
 		end := len(text)
 		if i+1 < len(at) {
-			end = sizes[1] + at[i+1][1]
+			end = first + at[i+1][1]
 		}
-		body := &reading{text: append(bytes.Clone(text[sizes[1]+of[1]:end]), ' ')}
-		value, err := body.value(maxDepth)
+		body := &reading{text: append(bytes.Clone(text[first+of[1]:end]), ' ')}
+		v.values[of[0]] = body.value(maxDepth)
 		body.blank()
-		if _, twice := v.objects[of[0]]; err != nil || twice || body.at < len(body.text) {
-			return errLoose
-		}
-		v.objects[of[0]], v.values[of[0]] = place{int64(i), number}, value
+		demand(body.at == len(body.text))
+		v.define(of[0], place{int64(i), number})
 	}
-	return nil
 }
 
-func (r *reading) expect(text string) error {
-	if r.blank(); !r.word(text) {
-		return errLoose
-	}
-	return nil
+func (r *reading) expect(text string) {
+	r.blank()
+	demand(r.word(text))
 }
 
 // stream reads the bytes of a stream, and what ends it.
-func (r *reading) stream(v *revision, dict map[string]any) ([]byte, error) {
-	if r.text[r.at] == '\r' {
-		r.at++
-	}
-	if r.text[r.at] != '\n' {
-		return nil, errLoose
-	}
-	r.at++
-	from := r.at
-	switch length := dict["Length"].(type) {
-	case other:
-		n, err := strconv.Atoi(string(length))
-		if err != nil || n < 0 {
-			return nil, errLoose
-		}
-		r.at += n
-	case ref:
-		n := bytes.Index(r.text[from:], []byte("endstream"))
+func (r *reading) stream(v *revision, dict map[string]any) []byte {
+	r.word("\r")
+	demand(r.word("\n"))
+	from, n := r.at, natural(dict["Length"])
+	if object, named := dict["Length"].(ref); named {
+		n = bytes.Index(r.text[from:], []byte("endstream"))
 		least := len(bytes.TrimRight(r.text[from:from+n], "\r\n"))
-		v.lengths[length] = [2]int{min(least, n), n}
-		r.at += n
-	default:
-		return nil, errLoose
+		v.lengths[object] = [2]int{least, n}
 	}
+	demand(n >= 0)
+	r.at += n
 	stream := r.text[from:r.at]
-	return stream, r.expect("endstream")
+	r.expect("endstream")
+	return stream
 }
 
 // table reads entries, each of an object that is there, and the trailer.
-func (r *reading) table(v *revision) (trailer map[string]any, err error) {
+func (r *reading) table(v *revision) (trailer map[string]any) {
 	for r.blank(); r.text[r.at] >= '0' && r.text[r.at] <= '9'; r.blank() {
-		first, err1 := strconv.Atoi(r.next())
-		count, err2 := strconv.Atoi(r.next())
-		if err1 != nil || err2 != nil {
-			return nil, errLoose
-		}
-		for i := range count {
-			at, err := strconv.ParseInt(r.next(), 10, 64)
-			generation := r.next()
-			switch kind := r.next(); {
-			case err != nil:
-				return nil, errLoose
-			case kind == "f" && first+i == 0: // the head of the free ones
-			case kind != "n" || strings.Trim(generation, "0") != "" || !v.add(first+i, place{at: at}):
-				return nil, errLoose
+		first, count := integer(r.next()), integer(r.next())
+		for number := first; number < first+count; number++ {
+			at, generation, kind := integer(r.next()), r.next(), r.next()
+			if kind == "f" && number == 0 {
+				continue // the head of the free ones
 			}
+			demand(kind == "n" && strings.Trim(generation, "0") == "")
+			v.add(int(number), place{at: at})
 		}
 	}
-	if err := r.expect("trailer"); err != nil {
-		return nil, err
-	}
-	return r.dict()
+	r.expect("trailer")
+	r.blank()
+	return r.dict(maxDepth)
 }
 
 // streamTable reads the same from a stream.
-func streamTable(v *revision, dict map[string]any, stream []byte) error {
-	rows, err := unpack(dict, stream)
-	if err != nil {
-		return err
+func (v *revision) streamTable(dict map[string]any, stream []byte) {
+	said := dict["Index"]
+	if said == nil {
+		said = []any{other("0"), dict["Size"]}
 	}
-	w, index := numbers(dict["W"]), numbers(dict["Index"])
-	if dict["Index"] == nil {
-		index = append([]int{0}, numbers([]any{dict["Size"]})...)
-	}
-	if len(w) != 3 || len(index)%2 != 0 {
-		return errLoose
-	}
+	rows, w, index := unpack(dict, stream), naturals(dict["W"]), naturals(said)
+	demand(len(w) == 3 && len(index)%2 == 0)
 	field := func(n int, missing int64) (x int64) {
 		if n == 0 {
 			return missing
@@ -331,80 +268,80 @@ func streamTable(v *revision, dict map[string]any, stream []byte) error {
 	for i := 0; i < len(index); i += 2 {
 		for number := index[i]; number < index[i]+index[i+1]; number++ {
 			kind, second, third := field(w[0], 1), field(w[1], 0), field(w[2], 0)
-			at := place{at: second}
-			if kind == 2 {
-				at = place{third, int(second)}
-			}
-			if kind == 0 && number == 0 {
-				continue
-			}
-			if kind < 1 || kind > 2 || kind == 1 && third != 0 || !v.add(number, at) {
-				return errLoose
+			switch {
+			case kind == 0 && number == 0:
+			case kind == 1 && third == 0:
+				v.add(number, place{at: second})
+			default:
+				demand(kind == 2)
+				v.add(number, place{third, int(second)})
 			}
 		}
 	}
-	return nil
 }
 
 // maxTable is how large an unpacked table may be.
 const maxTable = 16 << 20 // bytes
 
 // unpack undoes the filter of a table, with the rows' differences to the ones above (ISO 32000-1, 7.4.4.4; PNG's up).
-func unpack(dict map[string]any, stream []byte) ([]byte, error) {
-	switch filter := dict["Filter"]; {
-	case filter == nil:
-		return stream, nil
-	case fmt.Sprint(filter) != "FlateDecode" && fmt.Sprint(filter) != "[FlateDecode]":
-		return nil, errLoose
+func unpack(dict map[string]any, stream []byte) (out []byte) {
+	if dict["Filter"] == nil {
+		return stream
 	}
+	filter := fmt.Sprint(dict["Filter"])
+	demand(filter == "FlateDecode" || filter == "[FlateDecode]")
 	z, err := zlib.NewReader(bytes.NewReader(stream))
-	if err != nil {
-		return nil, errLoose
-	}
+	demand(err == nil)
 	rows, err := io.ReadAll(io.LimitReader(z, maxTable+1))
-	if err != nil || len(rows) > maxTable {
-		return nil, errLoose
-	}
+	demand(err == nil && len(rows) <= maxTable)
 	parameters, _ := dict["DecodeParms"].(map[string]any)
 	if list, is := dict["DecodeParms"].([]any); is && len(list) == 1 {
 		parameters, _ = list[0].(map[string]any)
 	}
-	predictor, columns := numbers([]any{parameters["Predictor"]}), numbers([]any{parameters["Columns"]})
-	if len(predictor) == 0 || predictor[0] < 10 {
-		return rows, nil
+	if natural(parameters["Predictor"]) < 10 {
+		return rows
 	}
-	if len(columns) == 0 || columns[0] <= 0 {
-		return nil, errLoose
-	}
-	var out []byte
-	above := make([]byte, columns[0])
-	for n := columns[0] + 1; len(rows) >= n; rows = rows[n:] {
-		if kind := rows[0]; kind != 0 && kind != 2 {
-			return nil, errLoose
-		}
-		line := bytes.Clone(rows[1:n])
+	columns := natural(parameters["Columns"])
+	demand(0 < columns && columns < len(rows))
+	above := make([]byte, columns)
+	for n := columns + 1; len(rows) >= n; rows = rows[n:] {
+		kind, line := rows[0], bytes.Clone(rows[1:n])
+		demand(kind == 0 || kind == 2)
 		for i := range line {
-			if rows[0] == 2 {
+			if kind == 2 {
 				line[i] += above[i]
 			}
 		}
 		out, above = append(out, line...), line
 	}
-	return out, nil
+	return out
 }
 
-// numbers are the whole numbers of an array; nil when it has anything else.
-func numbers(array any) (all []int) {
+// natural is a whole number that is not negative, and less than that for anything else.
+func natural(v any) int {
+	text, _ := v.(other)
+	if n, err := strconv.Atoi(string(text)); err == nil {
+		return n
+	}
+	return -1
+}
+
+// naturals are the numbers of an array.
+func naturals(array any) (all []int) {
 	list, _ := array.([]any)
 	for _, v := range list {
-		text, _ := v.(other)
-		n, err := strconv.Atoi(string(text))
-		if err != nil || n < 0 {
-			return nil
-		}
+		n := natural(v)
+		demand(n >= 0)
 		all = append(all, n)
 	}
 	return all
+}
+
+// integer reads a whole number.
+func integer(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	demand(err == nil)
+	return n
 }
 
 func (r *reading) blank() {
@@ -437,79 +374,57 @@ func (r *reading) token() string {
 	return string(r.text[from:r.at])
 }
 
-func (r *reading) value(depth int) (any, error) {
+func (r *reading) value(depth int) any {
 	r.blank()
-	if depth == 0 {
-		return nil, errLoose
-	}
+	demand(depth > 0)
 	switch b := r.text[r.at]; {
 	case b == '/':
 		r.at++
-		text := r.token()
-		return name(text), nil
+		return name(r.token())
 	case b == '<' && r.text[r.at+1] == '<':
-		return r.dictAt(depth)
+		return r.dict(depth)
 	case b == '<':
-		end := bytes.IndexByte(r.text[r.at:], '>')
-		r.at += end + 1
-		return other(r.text[r.at-end-1 : r.at]), nil
+		from, length := r.at, bytes.IndexByte(r.text[r.at:], '>')+1
+		demand(length > 0)
+		r.at += length
+		return other(r.text[from:r.at])
 	case b == '(':
 		return r.literal()
 	case b == '[':
 		r.at++
 		list := []any{}
 		for r.blank(); !r.word("]"); r.blank() {
-			v, err := r.value(depth - 1)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
+			list = append(list, r.value(depth-1))
 		}
-		return list, nil
+		return list
 	}
 	text := r.token()
-	if text == "" {
-		return nil, errLoose
-	}
+	demand(text != "")
 	// A reference is three tokens.
 	if number, err := strconv.Atoi(text); err == nil {
 		here := r.at
 		generation, err := strconv.Atoi(r.next())
 		if err == nil && r.next() == "R" {
-			return ref{number, generation}, nil
+			return ref{number, generation}
 		}
 		r.at = here
 	}
-	return other(text), nil
+	return other(text)
 }
 
-func (r *reading) dict() (map[string]any, error) {
-	r.blank()
-	return r.dictAt(maxDepth)
-}
-
-func (r *reading) dictAt(depth int) (map[string]any, error) {
-	if !r.word("<<") {
-		return nil, errLoose
-	}
+func (r *reading) dict(depth int) map[string]any {
+	demand(r.word("<<"))
 	d := map[string]any{}
 	for r.blank(); !r.word(">>"); r.blank() {
-		key, err := r.value(depth - 1)
-		if err != nil {
-			return nil, err
-		}
-		text, isName := key.(name)
-		if _, twice := d[string(text)]; !isName || twice || strings.Contains(string(text), "#") { // which is another way to write it
-			return nil, errLoose
-		}
-		if d[string(text)], err = r.value(depth - 1); err != nil {
-			return nil, err
-		}
+		key, isName := r.value(depth - 1).(name)
+		_, twice := d[string(key)]
+		demand(isName && !twice && !strings.Contains(string(key), "#")) // which is another way to write it
+		d[string(key)] = r.value(depth - 1)
 	}
-	return d, nil
+	return d
 }
 
-func (r *reading) literal() (any, error) {
+func (r *reading) literal() other {
 	from := r.at
 	for depth := 0; ; r.at++ {
 		switch r.text[r.at] {
@@ -520,7 +435,7 @@ func (r *reading) literal() (any, error) {
 		case ')':
 			if depth--; depth == 0 {
 				r.at++
-				return other(r.text[from:r.at]), nil
+				return other(r.text[from:r.at])
 			}
 		}
 	}
