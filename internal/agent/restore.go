@@ -496,7 +496,7 @@ func PrepareRestore(ctx context.Context, keeper secret.Keeper, dataDir, file str
 		return "", err
 	}
 	same := func(b Backup) bool {
-		return file == "" || filepath.Base(b.Path) == filepath.Base(file) && sameFile(b.Path, file)
+		return file == "" || filepath.Base(b.Path) == filepath.Base(file) && disk.Same(b.Path, file)
 	}
 	if !slices.ContainsFunc(list, same) {
 		_, missing := os.Stat(file)
@@ -547,12 +547,6 @@ func anyRestorable(ctx context.Context, keeper secret.Keeper, list []Backup) err
 		return message.Error(message.BackupNotUsable(filepath.Base(list[0].Path)), err)
 	}
 	return message.Error(message.BackupsLocked(), err)
-}
-
-func sameFile(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
 // restorable are the backups in the order in which they are to be tried; first is the name of the one that a person has chosen.

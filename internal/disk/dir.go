@@ -571,6 +571,17 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
+// Empty reports whether a folder is away, or has nothing in it, as what a share is mounted on while it is not.
+func Empty(folder string) bool {
+	dir, err := os.Open(folder)
+	if err != nil {
+		return true
+	}
+	defer dir.Close()
+	_, err = dir.Readdirnames(1)
+	return err != nil
+}
+
 // FreeIn is Free of the folder at a path.
 func FreeIn(folder string) (uint64, bool) {
 	dir, err := os.Open(folder)

@@ -475,50 +475,28 @@ func (tx *Tx) UseService(name string) error {
 	if err := tx.put(bucketMeta, keyService, []byte(name)); err != nil {
 		return err
 	}
-	changed, err := tx.notAtHome(name)
-	if err != nil {
-		return err
-	}
-	var failed []error
-	for _, p := range changed.packages {
-		failed = append(failed, tx.PutPackage(p))
-	}
-	for _, j := range changed.jobs {
-		failed = append(failed, tx.PutJob(j))
-	}
-	for _, d := range changed.drafts {
-		failed = append(failed, tx.PutDraft(d))
-	}
-	return errors.Join(failed...)
-}
-
-type records struct {
-	packages []office.Package
-	jobs     []office.Job
-	drafts   []office.Draft
-}
-
-// notAtHome are the records whose Home is not as it is to be while name is in use.
-func (tx *Tx) notAtHome(name string) (r records, err error) {
 	wrong := func(h office.Home) bool { return h.Service == "" || h.Away != (h.Service != name) }
-	err = tx.Packages(func(p office.Package) bool {
+	var packages []office.Package
+	errs := []error{tx.Packages(func(p office.Package) bool {
 		if wrong(p.Home) {
-			r.packages = append(r.packages, p)
+			packages = append(packages, p)
 		}
 		return true
-	})
-	if err != nil {
-		return r, err
+	})}
+	for _, p := range packages {
+		errs = append(errs, tx.PutPackage(p))
+	}
+	jobs, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return wrong(j.Home) })
+	errs = append(errs, err)
+	for _, j := range jobs {
+		errs = append(errs, tx.PutJob(j))
 	}
 	drafts, err := tx.Drafts()
+	errs = append(errs, err)
 	for _, d := range drafts {
 		if wrong(d.Home) {
-			r.drafts = append(r.drafts, d)
+			errs = append(errs, tx.PutDraft(d))
 		}
 	}
-	if err != nil {
-		return r, err
-	}
-	r.jobs, err = tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return wrong(j.Home) })
-	return r, err
+	return errors.Join(errs...)
 }

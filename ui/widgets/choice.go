@@ -123,8 +123,8 @@ func NewTabs(texts []string, chosen func(index int)) *Tabs {
 		t.row.Add(item)
 	}
 	Group(t.items, t.Chosen, t.Choose, nil)
-	for i, item := range t.items {
-		item.step, item.below = func(by int) { t.step(i, by) }, t.down
+	for _, item := range t.items {
+		item.below = t.down
 	}
 	t.ExtendBaseWidget(t)
 	t.show()
@@ -147,28 +147,11 @@ func (t *Tabs) Choose(index int) {
 
 func (t *Tabs) Chosen() int { return t.chosen }
 
-// step goes on to the next tab that is offered.
-func (t *Tabs) step(from, by int) {
-	for next := from + by; next >= 0 && next < len(t.items); next += by {
-		if t.items[next].Visible() {
-			t.Choose(next)
-			t.focus(next)
-			return
-		}
-	}
-}
-
 func (t *Tabs) down() {
 	if c := fyne.CurrentApp().Driver().CanvasForObject(t); t.OnDown != nil {
 		t.OnDown()
 	} else if c != nil {
 		c.FocusNext()
-	}
-}
-
-func (t *Tabs) focus(index int) {
-	if c := fyne.CurrentApp().Driver().CanvasForObject(t); c != nil {
-		c.Focus(t.items[index])
 	}
 }
 

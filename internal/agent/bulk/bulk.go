@@ -10,9 +10,12 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -271,17 +274,8 @@ func put(tx *store.Tx, b office.Bulk) error { return tx.PutDoc(docLists+b.ID, b)
 
 // lists are all lists, oldest first.
 func lists(tx *store.Tx) (all []office.Bulk, err error) {
-	names, err := tx.DocNames(docLists)
-	for _, name := range names {
-		var b office.Bulk
-		if ok, err := tx.GetDoc(name, &b); err != nil {
-			return nil, err
-		} else if ok {
-			all = append(all, b)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b office.Bulk) int { return a.Created.Compare(b.Created) })
-	return all, err
+	docs, err := store.Docs[office.Bulk](tx, docLists, "", math.MaxInt)
+	return slices.SortedFunc(maps.Values(docs), func(a, b office.Bulk) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) }), err
 }
 
 // Run makes drafts of the lists that run, until ctx ends.

@@ -1,10 +1,13 @@
 package hotfolder
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -258,22 +261,8 @@ func (r *Service) intakes() ([]office.Intake, error) {
 }
 
 func intakesIn(tx *store.Tx) (list []office.Intake, err error) {
-	names, err := tx.DocNames(prefixIntake)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		var in office.Intake
-		known, err := tx.GetDoc(name, &in)
-		if err != nil {
-			return nil, err
-		}
-		if known { // else it cannot be read; the file stays where it is
-			list = append(list, in)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b office.Intake) int { return a.Created.Compare(b.Created) })
-	return list, nil
+	all, err := store.Docs[office.Intake](tx, prefixIntake, "", math.MaxInt) // the file of one that cannot be read stays where it is
+	return slices.SortedFunc(maps.Values(all), func(a, b office.Intake) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) }), err
 }
 
 // recorded are the names of the files of a folder that are known already, and could not be moved yet.

@@ -441,7 +441,7 @@ func (r *Service) returned(in *office.Intake, j office.Job) error {
 // a person has taken from it does not: that is said once.
 func (r *Service) notReturned(in *office.Intake, j office.Job, cause error) error {
 	gone := errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, errOther) || errors.Is(cause, disk.ErrLink) || errors.Is(cause, disk.ErrNotFile)
-	if !gone || holdsNothing(j.Folder) {
+	if !gone || disk.Empty(j.Folder) {
 		return trouble(j.Folder, cause)
 	}
 	if err := r.returned(in, j); err != nil {
@@ -449,15 +449,4 @@ func (r *Service) notReturned(in *office.Intake, j office.Job, cause error) erro
 	}
 	r.Record(office.Activity{Kind: "problem", PackageID: j.PackageID, Text: message.NotReturned(path.Base(j.Target), filepath.Base(in.Path))})
 	return nil
-}
-
-// holdsNothing reports whether a folder is away, or empty as what a share is mounted on is while it is not.
-func holdsNothing(path string) bool {
-	dir, err := disk.OpenDir(path)
-	if err != nil {
-		return true
-	}
-	defer dir.Close()
-	_, err = dir.File().Readdirnames(1)
-	return err != nil
 }

@@ -440,10 +440,7 @@ func noteNotSent(tx *store.Tx, files []office.Intake) error {
 }
 
 func (r *Service) tellNotSent() error {
-	x, err := data.Read(r.Data, "the files that were not sent", func(tx *store.Tx) (x notSent, err error) {
-		_, err = tx.GetDoc(docNotSent, &x)
-		return x, err
-	})
+	x, _, err := data.Doc[notSent](r.Data, docNotSent)
 	if err != nil && !store.OfOneRecord(err) {
 		return err
 	}

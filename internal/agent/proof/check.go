@@ -157,7 +157,7 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 		return nil, err
 	}
 	for _, folder := range slices.Sorted(maps.Keys(lost)) {
-		if !x.There[folder] && empty(folder) { // also that of a job that is not there any more
+		if !x.There[folder] && disk.Empty(folder) { // also that of a job that is not there any more
 			r.Log.Info("nothing is in a folder, as where a disk is not mounted: it is taken to be out of reach", "folder", folder)
 			continue
 		}
@@ -183,17 +183,6 @@ func (x *looked) lookAt(j office.Job) {
 		}
 		x.There[j.Folder] = true
 	}
-}
-
-// empty reports whether nothing at all is in a folder.
-func empty(folder string) bool {
-	dir, err := disk.OpenDir(folder)
-	if err != nil {
-		return true
-	}
-	defer dir.Close()
-	_, err = dir.File().Readdirnames(1)
-	return err != nil
 }
 
 // isThere reports whether a saved file is there, byte for byte. Where its folder is out of reach that is errAway.

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -245,11 +247,9 @@ func (r *Service) keepRecord(ctx context.Context) error {
 
 // Stamps are the heads that authorities stamped, as they move with the record.
 func Stamps(tx *store.Tx) (all []json.RawMessage, err error) {
-	names, err := tx.DocNames(stampDocs)
-	for _, name := range names {
-		var one json.RawMessage
-		_, failed := tx.GetDoc(name, &one)
-		all, err = append(all, one), errors.Join(err, failed)
+	docs, err := store.Docs[json.RawMessage](tx, stampDocs, "", math.MaxInt)
+	for _, name := range slices.Sorted(maps.Keys(docs)) {
+		all = append(all, docs[name])
 	}
 	return all, err
 }
