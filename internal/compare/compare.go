@@ -106,20 +106,41 @@ const (
 var errLarge = errors.New("more than is read")
 
 // Compare compares what came back with the documents that went out, which may have been joined to one. It gives up at the deadline.
-func Compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Time) Result {
-	r, err := compare(engine, sent, back, deadline)
-	switch {
-	case errors.Is(err, errLarge):
-		return Result{State: Unread, Why: WhyLarge}
-	case errors.Is(err, pdfiumerrors.ErrPassword):
-		return Result{State: Unread, Why: WhyPassword}
-	case err != nil:
-		return Result{State: Unread, Why: WhyDamaged}
-	}
-	return r
+func Compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Time) (r Result) {
+	defer func() {
+		switch reason := recover().(type) {
+		case nil:
+		case failure:
+			r = Result{State: Unread, Why: WhyDamaged}
+			if errors.Is(reason.err, errLarge) {
+				r.Why = WhyLarge
+			} else if errors.Is(reason.err, pdfiumerrors.ErrPassword) {
+				r.Why = WhyPassword
+			}
+		default:
+			panic(reason)
+		}
+	}()
+	return compare(engine, sent, back, deadline)
 }
 
-func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Time) (Result, error) {
+// failure is why documents cannot be compared. Whoever finds that panics with it, up to Compare.
+type failure struct{ err error }
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// ask asks PDFium for what the comparison cannot do without.
+func ask[Q, A any](call func(*Q) (*A, error), q Q) *A {
+	a, err := call(&q)
+	check(err)
+	return a
+}
+
+func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Time) Result {
 	var before []sheet
 	var documents []*document
 	defer func() {
@@ -127,29 +148,20 @@ func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Tim
 			d.close()
 		}
 	}()
-	open := func(b []byte) ([]sheet, error) {
-		d, err := openDocument(engine, b)
-		if err != nil {
-			return nil, err
-		}
+	open := func(b []byte) []sheet {
+		d := openDocument(engine, b)
 		documents = append(documents, d)
 		return d.sheets(deadline)
 	}
 	r := Result{State: Same}
 	for _, b := range sent {
-		sheets, err := open(b)
-		if err != nil {
-			return Result{}, err
-		}
+		sheets := open(b)
 		before = append(before, sheets...)
 		r.Pages = append(r.Pages, len(sheets))
 	}
-	after, err := open(back)
-	if err != nil {
-		return Result{}, err
-	}
+	after := open(back)
 	if len(sent) == 1 && bytes.Equal(sent[0], back) {
-		return r, nil
+		return r
 	}
 	for _, p := range compareData(documents[:len(sent)], documents[len(sent)]) {
 		r.add(p)
@@ -157,7 +169,7 @@ func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Tim
 	pairs := align(before, after)
 	for i, x := range pairs {
 		if time.Now().After(deadline) {
-			return Result{}, errLarge
+			check(errLarge)
 		}
 		var places []Place
 		switch {
@@ -166,10 +178,7 @@ func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Tim
 		case x.page < 0:
 			places = []Place{{Kind: pageBetween(before, pairs, i), Now: short(after[x.back].text)}}
 		default:
-			places, err = comparePages(before[x.page], after[x.back])
-			if err != nil {
-				return Result{}, err
-			}
+			places = comparePages(before[x.page], after[x.back])
 		}
 		for _, p := range places {
 			p.Page, p.Back = x.page+1, x.back+1
@@ -178,7 +187,7 @@ func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Tim
 	}
 	slices.SortStableFunc(r.Places, func(a, b Place) int { return cmp.Compare(b.Kind.weight(), a.Kind.weight()) })
 	r.Places = r.Places[:min(len(r.Places), maxPlaces)]
-	return r, nil
+	return r
 }
 
 // add notes a place. Of those that are no change only so many are kept.

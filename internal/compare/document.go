@@ -11,7 +11,6 @@ import (
 	"github.com/klippa-app/go-pdfium/enums"
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
-	"github.com/klippa-app/go-pdfium/responses"
 	"github.com/klippa-app/go-pdfium/structs"
 )
 
@@ -27,12 +26,9 @@ type document struct {
 func (d *document) layered() bool { return d.data == nil || len(d.data.layers) > 0 }
 
 // openDocument opens a document. Of its form nothing is run: this PDFium has no scripts, and the functions that it would call do nothing.
-func openDocument(engine pdfium.Pdfium, b []byte) (*document, error) {
-	opened, err := engine.OpenDocument(&requests.OpenDocument{File: &b})
-	if err != nil {
-		return nil, err
-	}
-	form, err := engine.FPDFDOC_InitFormFillEnvironment(&requests.FPDFDOC_InitFormFillEnvironment{Document: opened.Document, FormFillInfo: structs.FPDF_FORMFILLINFO{
+func openDocument(engine pdfium.Pdfium, b []byte) *document {
+	opened := ask(engine.OpenDocument, requests.OpenDocument{File: &b})
+	form := ask(engine.FPDFDOC_InitFormFillEnvironment, requests.FPDFDOC_InitFormFillEnvironment{Document: opened.Document, FormFillInfo: structs.FPDF_FORMFILLINFO{
 		FFI_Invalidate:         func(references.FPDF_PAGE, float64, float64, float64, float64) {},
 		FFI_SetCursor:          func(enums.FXCT) {},
 		FFI_SetTimer:           func(int, func(int)) int { return 0 },
@@ -42,10 +38,7 @@ func openDocument(engine pdfium.Pdfium, b []byte) (*document, error) {
 		FFI_GetRotation:        func(references.FPDF_PAGE) enums.FPDF_PAGE_ROTATION { return enums.FPDF_PAGE_ROTATION_NONE },
 		FFI_ExecuteNamedAction: func(string) {},
 	}})
-	if err != nil {
-		return nil, err
-	}
-	return &document{engine, opened.Document, form.FormHandle, readData(b)}, nil
+	return &document{engine, opened.Document, form.FormHandle, readData(b)}
 }
 
 func (d *document) close() {
@@ -64,34 +57,29 @@ type sheet struct {
 }
 
 // sheets are the pages of a document.
-func (d *document) sheets(deadline time.Time) (list []sheet, err error) {
-	count, err := d.engine.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: d.ref})
-	if err != nil {
-		return nil, err
-	}
-	for i := range count.PageCount {
+func (d *document) sheets(deadline time.Time) (list []sheet) {
+	for i := range ask(d.engine.FPDF_GetPageCount, requests.FPDF_GetPageCount{Document: d.ref}).PageCount {
 		if i == maxPages || time.Now().After(deadline) {
-			return nil, errLarge
+			check(errLarge)
 		}
-		p, err := d.open(i)
-		if err != nil {
-			return nil, err
-		}
-		s := sheet{document: d, index: i, w: p.w, h: p.h, unit: d.data.unit(i)}
-		if p.chars > 0 {
-			got, err := d.engine.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: p.text, Count: p.chars})
-			if err != nil {
-				p.close()
-				return nil, err
-			}
-			s.words = strings.Fields(got.Text)
-			s.text = strings.Join(s.words, " ")
-			slices.Sort(s.words)
-		}
-		p.close()
-		list = append(list, s)
+		list = append(list, d.sheet(i))
 	}
-	return list, nil
+	return list
+}
+
+func (d *document) sheet(i int) sheet {
+	p := d.open(i)
+	defer p.close()
+	s := sheet{document: d, index: i, w: p.w, h: p.h, unit: d.data.unit(i)}
+	if p.chars > maxChars {
+		check(errLarge)
+	}
+	if p.chars > 0 {
+		s.words = strings.Fields(ask(d.engine.FPDFText_GetText, requests.FPDFText_GetText{TextPage: p.text, Count: p.chars}).Text)
+		s.text = strings.Join(s.words, " ")
+		slices.Sort(s.words)
+	}
+	return s
 }
 
 // page is one that is open.
@@ -107,44 +95,19 @@ type page struct {
 func (p *page) page() requests.Page { return requests.Page{ByReference: &p.ref} }
 
 // open opens page i. Close it before another one of its document is opened.
-func (d *document) open(i int) (*page, error) {
-	loaded, err := d.engine.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: d.ref, Index: i})
-	if err != nil {
-		return nil, err
-	}
-	p := &page{document: d, ref: loaded.Page}
-	size, err := d.engine.GetPageSize(&requests.GetPageSize{Page: p.page()})
-	if err == nil {
-		p.w, p.h = size.Width, size.Height
-		_, err = d.engine.FORM_OnAfterLoadPage(&requests.FORM_OnAfterLoadPage{Page: p.page(), FormHandle: d.form})
-	}
-	if err != nil {
-		_, _ = d.engine.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: p.ref})
-		return nil, err
-	}
-	text, err := d.engine.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: p.page()})
-	if err == nil {
-		p.text = text.TextPage
-		var n *responses.FPDFText_CountChars
-		n, err = d.engine.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: p.text})
-		if err == nil {
-			p.chars = max(n.Count, 0)
-		}
-	}
-	if err == nil && p.chars > maxChars {
-		err = errLarge
-	}
-	if err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
+func (d *document) open(i int) *page {
+	p := &page{document: d, ref: ask(d.engine.FPDF_LoadPage, requests.FPDF_LoadPage{Document: d.ref, Index: i}).Page}
+	size := ask(d.engine.GetPageSize, requests.GetPageSize{Page: p.page()})
+	p.w, p.h = size.Width, size.Height
+	ask(d.engine.FORM_OnAfterLoadPage, requests.FORM_OnAfterLoadPage{Page: p.page(), FormHandle: d.form})
+	p.text = ask(d.engine.FPDFText_LoadPage, requests.FPDFText_LoadPage{Page: p.page()}).TextPage
+	p.chars = max(ask(d.engine.FPDFText_CountChars, requests.FPDFText_CountChars{TextPage: p.text}).Count, 0)
+	return p
 }
 
+// close lets go of the page. One that could not be opened is let go with its document.
 func (p *page) close() {
-	if p.text != "" {
-		_, _ = p.engine.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text})
-	}
+	_, _ = p.engine.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text})
 	_, _ = p.engine.FORM_OnBeforeClosePage(&requests.FORM_OnBeforeClosePage{Page: p.page(), FormHandle: p.form})
 	_, _ = p.engine.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: p.ref})
 }
@@ -154,17 +117,10 @@ type strip struct{ w, top, h, all int } // pixels; all is the height of the page
 
 // picture is what a strip of a page looks like, four bytes a pixel. With bare it is without notes and fields, with printing as it is
 // printed.
-func (p *page) picture(s strip, bare, printing bool) ([]byte, error) {
-	w, h := s.w, s.h
-	made, err := p.engine.FPDFBitmap_Create(&requests.FPDFBitmap_Create{Width: w, Height: h})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _, _ = p.engine.FPDFBitmap_Destroy(&requests.FPDFBitmap_Destroy{Bitmap: made.Bitmap}) }()
-	_, err = p.engine.FPDFBitmap_FillRect(&requests.FPDFBitmap_FillRect{Bitmap: made.Bitmap, Width: w, Height: h, Color: 0xFFFFFFFF})
-	if err != nil {
-		return nil, err
-	}
+func (p *page) picture(s strip, bare, printing bool) []byte {
+	bitmap := ask(p.engine.FPDFBitmap_Create, requests.FPDFBitmap_Create{Width: s.w, Height: s.h}).Bitmap
+	defer func() { _, _ = p.engine.FPDFBitmap_Destroy(&requests.FPDFBitmap_Destroy{Bitmap: bitmap}) }()
+	ask(p.engine.FPDFBitmap_FillRect, requests.FPDFBitmap_FillRect{Bitmap: bitmap, Width: s.w, Height: s.h, Color: 0xFFFFFFFF})
 	flags := enums.FPDF_RENDER_FLAG_ANNOT
 	if bare {
 		flags = 0
@@ -172,29 +128,16 @@ func (p *page) picture(s strip, bare, printing bool) ([]byte, error) {
 	if printing {
 		flags |= enums.FPDF_RENDER_FLAG_PRINTING
 	}
-	_, err = p.engine.FPDF_RenderPageBitmap(&requests.FPDF_RenderPageBitmap{Bitmap: made.Bitmap, Page: p.page(), StartY: -s.top, SizeX: w, SizeY: s.all, Flags: flags})
-	if err != nil {
-		return nil, err
-	}
+	ask(p.engine.FPDF_RenderPageBitmap, requests.FPDF_RenderPageBitmap{Bitmap: bitmap, Page: p.page(), StartY: -s.top, SizeX: s.w, SizeY: s.all, Flags: flags})
 	if !bare {
-		_, err = p.engine.FPDF_FFLDraw(&requests.FPDF_FFLDraw{FormHandle: p.form, Bitmap: made.Bitmap, Page: p.page(), StartY: -s.top, SizeX: w, SizeY: s.all, Flags: flags})
-		if err != nil {
-			return nil, err
-		}
+		ask(p.engine.FPDF_FFLDraw, requests.FPDF_FFLDraw{FormHandle: p.form, Bitmap: bitmap, Page: p.page(), StartY: -s.top, SizeX: s.w, SizeY: s.all, Flags: flags})
 	}
-	buffer, err := p.engine.FPDFBitmap_GetBuffer(&requests.FPDFBitmap_GetBuffer{Bitmap: made.Bitmap})
-	if err != nil {
-		return nil, err
-	}
-	return slices.Clone(buffer.Buffer), nil
+	return slices.Clone(ask(p.engine.FPDFBitmap_GetBuffer, requests.FPDFBitmap_GetBuffer{Bitmap: bitmap}).Buffer)
 }
 
 // lieAs has a page show the part of its paper that the other shows, whose letters are so many points from its own.
-func (p *page) lieAs(other *page, x, y float64) error {
-	of, err := p.engine.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: other.page()})
-	if err != nil {
-		return err
-	}
+func (p *page) lieAs(other *page, x, y float64) {
+	of := ask(p.engine.FPDF_GetPageBoundingBox, requests.FPDF_GetPageBoundingBox{Page: other.page()})
 	left, right, bottom, top := of.Rect.Left-float32(x), of.Rect.Right-float32(x), of.Rect.Bottom-float32(y), of.Rect.Top-float32(y)
 	// go-pdfium 1.18 reads eight bytes at each of the numbers, which have four: the last one needs something behind it.
 	var box struct {
@@ -204,11 +147,10 @@ func (p *page) lieAs(other *page, x, y float64) error {
 	}
 	box.media = requests.FPDFPage_SetMediaBox{Page: p.page(), Left: left, Right: right, Bottom: bottom, Top: top}
 	box.crop = requests.FPDFPage_SetCropBox{Page: p.page(), Left: left, Right: right, Bottom: bottom, Top: top}
-	if _, err := p.engine.FPDFPage_SetMediaBox(&box.media); err != nil {
-		return err
-	}
+	_, err := p.engine.FPDFPage_SetMediaBox(&box.media)
+	check(err)
 	_, err = p.engine.FPDFPage_SetCropBox(&box.crop)
-	return err
+	check(err)
 }
 
 // rect is a part of a picture in pixels, the right and lower edges excluded.
@@ -224,25 +166,16 @@ type device struct{ x, y, ax, ay, bx, by float64 }
 // finer is how much finer PDFium, which answers in whole pixels, is asked.
 const finer = 64
 
-func (p *page) device(s strip) (device, error) {
-	at := func(x, y float64) (float64, float64, error) {
-		d, err := p.engine.FPDF_PageToDevice(&requests.FPDF_PageToDevice{Page: p.page(), SizeX: s.w * finer, SizeY: s.all * finer, PageX: x, PageY: y})
-		if err != nil {
-			return 0, 0, err
-		}
-		return float64(d.DeviceX) / finer, float64(d.DeviceY)/finer - float64(s.top), nil
+func (p *page) device(s strip) device {
+	at := func(x, y float64) (float64, float64) {
+		d := ask(p.engine.FPDF_PageToDevice, requests.FPDF_PageToDevice{Page: p.page(), SizeX: s.w * finer, SizeY: s.all * finer, PageX: x, PageY: y})
+		return float64(d.DeviceX) / finer, float64(d.DeviceY)/finer - float64(s.top)
 	}
 	const far = 500
-	x, y, err := at(0, 0)
-	if err != nil {
-		return device{}, err
-	}
-	ax, ay, err := at(far, 0)
-	if err != nil {
-		return device{}, err
-	}
-	bx, by, err := at(0, far)
-	return device{x, y, (ax - x) / far, (ay - y) / far, (bx - x) / far, (by - y) / far}, err
+	x, y := at(0, 0)
+	ax, ay := at(far, 0)
+	bx, by := at(0, far)
+	return device{x, y, (ax - x) / far, (ay - y) / far, (bx - x) / far, (by - y) / far}
 }
 
 func (d device) rect(left, top, right, bottom float64) rect {
@@ -263,14 +196,10 @@ type letter struct {
 }
 
 // letters are those of a page that can be told from space, in the order in which they stand in the document.
-func (p *page) letters(d device) (list []letter, err error) {
+func (p *page) letters(d device) (list []letter) {
 	word := 0
 	for i := range p.chars {
-		u, err := p.engine.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: p.text, Index: i})
-		if err != nil {
-			return nil, err
-		}
-		r := rune(u.Unicode)
+		r := rune(ask(p.engine.FPDFText_GetUnicode, requests.FPDFText_GetUnicode{TextPage: p.text, Index: i}).Unicode)
 		if r == 0 || unicode.IsSpace(r) || unicode.IsControl(r) {
 			word++
 			continue
@@ -281,7 +210,7 @@ func (p *page) letters(d device) (list []letter, err error) {
 		}
 		list = append(list, letter{r, len(list), word, d.rect(box.Left, box.Top, box.Right, box.Bottom), box.Left, box.Bottom})
 	}
-	return list, nil
+	return list
 }
 
 // note is what lies over a page: a note, a stamp, a field.
@@ -312,15 +241,12 @@ func (n note) markup() bool { return n.kind != enums.FPDF_ANNOT_SUBTYPE_LINK && 
 const maxNotes = 2000
 
 // notes are those of a page.
-func (p *page) notes(d device) (list []note, err error) {
-	count, err := p.engine.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: p.page()})
-	if err != nil {
-		return nil, err
+func (p *page) notes(d device) (list []note) {
+	count := ask(p.engine.FPDFPage_GetAnnotCount, requests.FPDFPage_GetAnnotCount{Page: p.page()}).Count
+	if count > maxNotes {
+		check(errLarge)
 	}
-	if count.Count > maxNotes {
-		return nil, errLarge
-	}
-	for i := range count.Count {
+	for i := range count {
 		got, err := p.engine.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: p.page(), Index: i})
 		if err != nil {
 			continue // there is nothing at this place of the list
@@ -350,7 +276,7 @@ func (p *page) notes(d device) (list []note, err error) {
 		list = append(list, n)
 		_, _ = p.engine.FPDFPage_CloseAnnot(&requests.FPDFPage_CloseAnnot{Annotation: a})
 	}
-	return list, nil
+	return list
 }
 
 // leads is where a link leads out of the document.

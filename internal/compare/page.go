@@ -27,22 +27,15 @@ const (
 )
 
 // comparePages compares a page with the one that came back for it.
-func comparePages(sent, back sheet) ([]Place, error) {
+func comparePages(sent, back sheet) (places []Place) {
 	if math.Abs(sent.w-back.w) > samePoint || math.Abs(sent.h-back.h) > samePoint || sent.unit != back.unit {
-		return []Place{{Kind: KindSize, Was: short(sent.text), Now: short(back.text)}}, nil
+		return []Place{{Kind: KindSize, Was: short(sent.text), Now: short(back.text)}}
 	}
-	a, err := sent.document.open(sent.index)
-	if err != nil {
-		return nil, err
-	}
+	a := sent.document.open(sent.index)
 	defer a.close()
-	b, err := back.document.open(back.index)
-	if err != nil {
-		return nil, err
-	}
+	b := back.document.open(back.index)
 	defer b.close()
 	scale := dpi / 72.0
-	var places []Place
 	if pixels := sent.w * sent.h * scale * scale; pixels > maxStrips*maxPixels {
 		scale *= math.Sqrt(maxStrips * maxPixels / pixels)
 		places = []Place{{Kind: KindRemade}} // small things on it are not seen
@@ -50,120 +43,78 @@ func comparePages(sent, back sheet) ([]Place, error) {
 	w, h := max(1, int(math.Round(sent.w*scale))), max(1, int(math.Round(sent.h*scale)))
 	high := max(maxPixels/w, 2*overlap)
 	for top := 0; top == 0 || top+overlap < h; top += high - overlap {
-		more, err := compareStrips(a, b, sent, back, strip{w, top, min(high, h-top), h})
-		if err != nil {
-			return nil, err
-		}
-		places = append(places, more...)
+		places = append(places, compareStrips(a, b, sent, back, strip{w, top, min(high, h-top), h})...)
 	}
-	return places, nil
+	return places
 }
 
 // compareStrips compares a strip of a page.
-func compareStrips(a, b *page, sent, back sheet, s strip) ([]Place, error) {
+func compareStrips(a, b *page, sent, back sheet, s strip) []Place {
 	c := comparison{strip: s}
-	if err := c.look(a, b, false); err != nil {
-		return nil, err
-	}
-	places, err := c.compare(a, b, sent, back)
-	if err != nil {
-		return nil, err
-	}
+	c.look(a, b, false)
+	places := c.compare(a, b, sent, back)
 	if s.top == 0 {
 		places = append(c.compareNotes(c.before, c.after), places...)
 	}
 	if len(c.before)+len(c.after) == 0 && !sent.document.layered() && !back.document.layered() {
-		return places, nil
+		return places
 	}
 	print := comparison{strip: s}
-	if err := print.look(a, b, true); err != nil || bytes.Equal(c.was, print.was) && bytes.Equal(c.now, print.now) {
-		return places, err
+	print.look(a, b, true)
+	if bytes.Equal(c.was, print.was) && bytes.Equal(c.now, print.now) {
+		return places
 	}
-	more, err := print.compare(a, b, sent, back)
-	for _, p := range more {
+	for _, p := range print.compare(a, b, sent, back) {
 		if !slices.Contains(places, p) {
 			places = append(places, p)
 		}
 	}
-	return places, err
+	return places
 }
 
 // look takes the pictures of two pages, as they are shown or printed, and finds what lies over them.
-func (c *comparison) look(a, b *page, printing bool) (err error) {
+func (c *comparison) look(a, b *page, printing bool) {
 	c.printing = printing
-	if c.was, err = a.picture(c.strip, false, printing); err != nil {
-		return err
-	}
-	if c.now, err = b.picture(c.strip, false, printing); err != nil {
-		return err
-	}
-	if c.da, err = a.device(c.strip); err != nil {
-		return err
-	}
-	if c.db, err = b.device(c.strip); err != nil {
-		return err
-	}
-	if c.before, err = a.notes(c.da); err != nil {
-		return err
-	}
-	c.after, err = b.notes(c.db)
-	return err
+	c.was, c.now = a.picture(c.strip, false, printing), b.picture(c.strip, false, printing)
+	c.da, c.db = a.device(c.strip), b.device(c.strip)
+	c.before, c.after = a.notes(c.da), b.notes(c.db)
 }
 
 // compare finds where the pictures differ.
-func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place, err error) {
+func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place) {
 	if bytes.Equal(c.was, c.now) && sent.text == back.text {
-		return nil, nil
+		return nil
 	}
-	if err := c.judge(a, b); err != nil {
-		return nil, err
-	}
+	c.judge(a, b)
 	if slices.ContainsFunc(c.marks, func(m uint8) bool { return m != alike }) && turned(c.da) != turned(c.db) {
-		return []Place{{Kind: KindSize}}, nil
+		return []Place{{Kind: KindSize}}
 	}
 	all, gross := c.share()
 	if x, y, lies := moved(c.letters, c.lettersNow); all >= mostly && lies {
-		if err := a.lieAs(b, x, y); err != nil {
-			return nil, err
-		}
-		if err := c.look(a, b, c.printing); err != nil {
-			return nil, err
-		}
-		if err := c.judge(a, b); err != nil {
-			return nil, err
-		}
+		a.lieAs(b, x, y)
+		c.look(a, b, c.printing)
+		c.judge(a, b)
 		places = []Place{{Kind: KindRemade}}
 		all, gross = c.share()
 	}
 	switch {
 	case all < mostly:
 	case gross < hardly:
-		return append(c.blanked(), c.byWords(sent, back)), nil
+		return append(c.blanked(), c.byWords(sent, back))
 	case common(sent.words, back.words) < 300:
-		return []Place{{Kind: KindExchange, Was: short(sent.text), Now: short(back.text)}}, nil
+		return []Place{{Kind: KindExchange, Was: short(sent.text), Now: short(back.text)}}
 	}
-	return slices.Concat(places, c.hidden(), c.places()), nil
+	return slices.Concat(places, c.hidden(), c.places())
 }
 
 // judge reads the letters of both pages, and says of each pixel what it is.
-func (c *comparison) judge(a, b *page) (err error) {
-	if c.letters, err = a.letters(c.da); err != nil {
-		return err
-	}
-	if c.lettersNow, err = b.letters(c.db); err != nil {
-		return err
-	}
-	c.letters, c.lettersNow = c.within(c.letters), c.within(c.lettersNow)
+func (c *comparison) judge(a, b *page) {
+	c.letters, c.lettersNow = c.within(a.letters(c.da)), c.within(b.letters(c.db))
 	c.base = c.was
 	if slices.ContainsFunc(c.before, note.open) {
-		bare, err := a.picture(c.strip, true, c.printing)
-		if err != nil {
-			return err
-		}
-		c.open(c.before, bare)
+		c.open(c.before, a.picture(c.strip, true, c.printing))
 	}
 	c.mark()
-	return nil
 }
 
 // moved is by how many points a page as a whole lies elsewhere than before, as most of the words say that it has once; false where they
