@@ -352,6 +352,14 @@ func Replace(temp *os.File, path string) error { return finish(temp, path, Renam
 // Create does what Replace does, but fails with fs.ErrExist where the name is taken.
 func Create(temp *os.File, path string) error { return finish(temp, path, RenameNew) }
 
+// CreateOr is Replace where that was agreed to, or else Create.
+func CreateOr(replace bool) func(temp *os.File, path string) error {
+	if replace {
+		return Replace
+	}
+	return Create
+}
+
 func finish(temp *os.File, path string, rename func(from, to string) error) error {
 	err := errors.Join(temp.Sync(), temp.Close())
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,8 +102,6 @@ func TestABodyIsShownAndCopiedAsItCame(t *testing.T) {
 type sheet struct {
 	bytes.Buffer
 	room int
-	kept bool
-	gone bool
 }
 
 func (s *sheet) Write(p []byte) (int, error) {
@@ -112,9 +111,7 @@ func (s *sheet) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-func (s *sheet) Keep() error { s.kept = true; return nil }
-
-func (s *sheet) Discard() { s.gone = true }
+func (s *sheet) fill(fill func(io.Writer) error) error { return fill(s) }
 
 func TestAllEventsAreExported(t *testing.T) {
 	o := officetest.Busy()
@@ -122,13 +119,13 @@ func TestAllEventsAreExported(t *testing.T) {
 	o.Arrived[0].Reason = message.SignerTwice(`=HYPERLINK("http://example.com")`)
 	b := newBench(t, o)
 	file := &sheet{room: 1 << 20}
-	b.screen.Export(file, "events.csv")
+	b.screen.Export("events.csv", file.fill)
 	b.Settle()
 	rows, err := csv.NewReader(&file.Buffer).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 457 || !file.kept || file.gone || b.Notices[0] != "456 events were exported." || b.screen.stop != nil {
+	if len(rows) != 457 || b.Notices[0] != "456 events were exported." || b.screen.stop != nil {
 		t.Fatalf("%d rows, said %q", len(rows), b.Notices)
 	}
 	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|Package fully signed|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\") is listed twice as a signer.||0" {
@@ -142,7 +139,7 @@ func TestAnExportIsWrittenForTheExcelOfTheLanguage(t *testing.T) {
 	for code, want := range map[string]string{"en": "\ufeffreceived,happened,", "de": "\ufeffreceived;happened;"} {
 		screentest.Speak(t, code)
 		file := &sheet{room: 1 << 20}
-		b.screen.Export(file, "events.csv")
+		b.screen.Export("events.csv", file.fill)
 		b.Settle()
 		if got := file.String(); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: begins with %q", code, got[:min(len(got), 30)])
@@ -178,9 +175,9 @@ func TestAnExportReplacesOnlyWhatThePersonHasAgreedTo(t *testing.T) {
 func TestAFullDiskIsSaid(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	file := &sheet{room: 100}
-	b.screen.Export(file, "events.csv")
+	b.screen.Export("events.csv", file.fill)
 	b.Settle()
-	if len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "“events.csv” could not be written.") || file.kept || !file.gone {
+	if len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "“events.csv” could not be written.") {
 		t.Errorf("said %q", b.Notices)
 	}
 }
@@ -247,7 +244,7 @@ func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
 		}
 		b.screen.ShowEvents()
 	}
-	b.screen.Export(&sheet{room: 1 << 20}, "events.csv")
+	b.screen.Export("events.csv", (&sheet{room: 1 << 20}).fill)
 	b.Settle()
 	if want := "Not all events could be read, so “events.csv” was not written."; len(b.Notices) != 1 || b.Notices[0] != want {
 		t.Errorf("said %q", b.Notices)

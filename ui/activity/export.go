@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -33,34 +34,17 @@ func (s *Screen) pressExport() {
 
 // exportTo writes all events to a file, which may be there already only when it may be replaced.
 func (s *Screen) exportTo(path string, replace bool) {
-	async.Then(s.env.Work, func(context.Context) (*system.NewFile, error) {
-		return system.Create(path, replace)
-	}, func(file *system.NewFile, err error) {
-		if err != nil {
-			s.env.Notice(lang.L("“{{.File}}” cannot be written there. Choose another folder.", i18n.V{"File": filepath.Base(path)}))
-			return
-		}
-		s.Export(file, filepath.Base(path))
-	})
+	s.Export(filepath.Base(path), func(fill func(io.Writer) error) error { return system.WriteFile(path, replace, fill) })
 }
 
-// file is what is kept when all of it is written, and discarded otherwise.
-type file interface {
-	io.Writer
-	Keep() error
-	Discard()
-}
-
-// Export writes all events to a file beside the window's goroutine, keeps it if it is whole, and says how it went. Pressing
-// the button again stops it.
-func (s *Screen) Export(to file, name string) {
-	s.stop = async.Then(s.env.Work, func(ctx context.Context) (int, error) {
-		n, err := writeEvents(ctx, to, s.office, s.env.Now().Location())
-		if err != nil {
-			to.Discard()
-			return n, err
-		}
-		return n, to.Keep()
+// Export has write make a file of all events, beside the window's goroutine, and says how it went. Pressing the button again stops it.
+func (s *Screen) Export(name string, write func(fill func(io.Writer) error) error) {
+	s.stop = async.Then(s.env.Work, func(ctx context.Context) (n int, err error) {
+		err = write(func(w io.Writer) error {
+			n, err = writeEvents(ctx, w, s.office, s.env.Now().Location())
+			return err
+		})
+		return n, err
 	}, func(n int, err error) {
 		s.stop = nil
 		s.offerExport()
@@ -69,6 +53,8 @@ func (s *Screen) Export(to file, name string) {
 			s.env.Notice(lang.L("The export was stopped. “{{.File}}” was not written.", i18n.V{"File": name}))
 		case errors.Is(err, errNotRead):
 			s.env.Notice(lang.L("Not all events could be read, so “{{.File}}” was not written.", i18n.V{"File": name}))
+		case err != nil && n == 0, errors.Is(err, fs.ErrExist):
+			s.env.Notice(lang.L("“{{.File}}” cannot be written there. Choose another folder.", i18n.V{"File": name}))
 		case err != nil:
 			s.env.Notice(lang.L("“{{.File}}” could not be written. Close it in other programs, check that there is room on the disk, and export again.", i18n.V{"File": name}))
 		default:

@@ -4,6 +4,7 @@ package autostart
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -66,13 +67,8 @@ func replace(path string, content []byte) error {
 	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := system.Create(path, true)
-	if err != nil {
+	return system.WriteFile(path, true, func(w io.Writer) error {
+		_, err := w.Write(content)
 		return err
-	}
-	if _, err := f.Write(content); err != nil {
-		f.Discard()
-		return err
-	}
-	return f.Keep()
+	})
 }

@@ -3,6 +3,7 @@ package compose
 import (
 	"cmp"
 	"context"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -499,15 +500,9 @@ func (p *listPanel) export() {
 	browse.Save(p.screen.env, lang.L("Export as CSV…"), office.FileName(name), func(path string, replace bool) {
 		table := office.BulkTable(p.progress.Bulk, p.results, i18n.Message)
 		async.Try(p.screen.env.Work, func(context.Context) error {
-			file, err := system.Create(path, replace)
-			if err != nil {
-				return err
-			}
-			if err = office.WriteCSV(file, table, office.Comma(cmp.Or(i18n.Code(), "en"))); err != nil {
-				file.Discard()
-				return err
-			}
-			return file.Keep()
+			return system.WriteFile(path, replace, func(w io.Writer) error {
+				return office.WriteCSV(w, table, office.Comma(cmp.Or(i18n.Code(), "en")))
+			})
 		}, func(err error) {
 			text := lang.L("“{{.File}}” was written.", i18n.V{"File": filepath.Base(path)})
 			if err != nil {

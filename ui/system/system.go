@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -161,34 +161,15 @@ func ReadAccessibility(ctx context.Context) (Accessibility, error) {
 	return a, err
 }
 
-// NewFile is a file that gets its name when all of it is written, and on the disk: until then it is a hidden one beside it, and
-// what has the name stays as it is. It belongs to one goroutine.
-type NewFile struct {
-	temp    *os.File
-	path    string
-	replace bool
-}
-
-// Create begins a file for its owner alone, which may take the place of another one only with replace.
-func Create(path string, replace bool) (*NewFile, error) {
-	if _, err := os.Lstat(path); err == nil && !replace {
-		return nil, fs.ErrExist
-	}
+// WriteFile makes a file for its owner alone, whole or not at all: until fill has written its content, it is a hidden one beside its
+// path, and what is there stays as it is. It takes the place of another one only with replace, else it fails with fs.ErrExist.
+func WriteFile(path string, replace bool, fill func(io.Writer) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".countersign-*")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &NewFile{temp, path, replace}, nil
-}
-
-func (f *NewFile) Write(b []byte) (int, error) { return f.temp.Write(b) }
-
-// Keep gives the file its name. When it fails, nothing of it is left.
-func (f *NewFile) Keep() error {
-	if f.replace {
-		return disk.Replace(f.temp, f.path)
+	if err := fill(temp); err != nil {
+		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
 	}
-	return disk.Create(f.temp, f.path)
+	return disk.CreateOr(replace)(temp, path)
 }
-
-func (f *NewFile) Discard() { _ = errors.Join(f.temp.Close(), os.Remove(f.temp.Name())) }

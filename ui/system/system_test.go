@@ -150,36 +150,27 @@ func TestANewFileHasItsNameWhenItIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "events.csv")
 	must(t, os.WriteFile(path, []byte("of last year"), 0o600))
-	if _, err := Create(path, false); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("one that is there is begun anew: %v", err)
-	}
+	full := errors.New("no space left on device")
 	for _, c := range []struct {
 		want string
-		end  func(*NewFile) error
-	}{
-		{"of last year", func(f *NewFile) error { f.Discard(); return nil }},
-		{"whole", (*NewFile).Keep},
-	} {
-		f, err := Create(path, true)
-		must(t, err)
-		_, err = io.WriteString(f, "whole")
-		must(t, err)
-		if before, err := os.ReadFile(path); err != nil || string(before) != "of last year" {
-			t.Errorf("while it is written it is %q, %v", before, err)
-		}
-		must(t, c.end(f))
-		if now, err := os.ReadFile(path); err != nil || string(now) != c.want {
-			t.Errorf("it is %q, want %q, %v", now, c.want, err)
+		err  error
+	}{{"of last year", full}, {"whole", nil}} {
+		err := WriteFile(path, true, func(w io.Writer) error {
+			_, err := io.WriteString(w, "whole")
+			if before, err := os.ReadFile(path); err != nil || string(before) != "of last year" {
+				t.Errorf("while it is written it is %q, %v", before, err)
+			}
+			return errors.Join(err, c.err)
+		})
+		if now, read := os.ReadFile(path); read != nil || string(now) != c.want || !errors.Is(err, c.err) {
+			t.Errorf("it is %q, want %q, %v, %v", now, c.want, read, err)
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 			t.Errorf("%q is left", left)
 		}
 	}
 	other := filepath.Join(dir, "other.csv")
-	f, err := Create(other, false)
-	must(t, err)
-	must(t, os.WriteFile(other, []byte("quicker"), 0o600))
-	if err := f.Keep(); !errors.Is(err, fs.ErrExist) {
+	if err := WriteFile(other, false, func(io.Writer) error { return os.WriteFile(other, []byte("quicker"), 0o600) }); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("one that came meanwhile is replaced: %v", err)
 	}
 	if b, _ := os.ReadFile(other); string(b) != "quicker" {
