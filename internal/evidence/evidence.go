@@ -11,6 +11,7 @@ package evidence
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -30,9 +31,10 @@ import (
 // Sums is the file of a bundle that lists all others.
 const Sums = "SHA256SUMS"
 
-// Bundle is a ZIP under way.
+// Bundle is a ZIP under way. What could not be written, or not be read, ends it: Close returns the first error.
 type Bundle struct {
 	zip   *zip.Writer
+	err   error
 	made  time.Time
 	sums  bytes.Buffer
 	taken map[string]bool // by their names in lower case
@@ -44,19 +46,24 @@ func NewBundle(w io.Writer, made time.Time) *Bundle {
 }
 
 // Add adds a file to a folder of the bundle, "" for its top, and returns its name there and its SHA-256 in hexadecimal digits.
-func (b *Bundle) Add(folder, name string, content io.Reader) (as, sum string, err error) {
+func (b *Bundle) Add(folder, name string, content io.Reader) (as, sum string) {
 	as = b.free(path.Join(folder, filename.File(name)))
-	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: as, Method: zip.Deflate, Modified: b.made})
-	if err != nil {
-		return "", "", err
-	}
 	hash := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(w, hash), content); err != nil {
-		return "", "", err
-	}
+	b.write(as, io.TeeReader(content, hash))
 	sum = hex.EncodeToString(hash.Sum(nil))
 	fmt.Fprintf(&b.sums, "%s  %s\n", sum, as)
-	return as, sum, nil
+	return as, sum
+}
+
+func (b *Bundle) write(name string, content io.Reader) {
+	if b.err != nil {
+		return
+	}
+	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: b.made})
+	if err == nil {
+		_, err = io.Copy(w, content)
+	}
+	b.err = err
 }
 
 // free is a name of the bundle that no file has, also where letters are not told apart by their case.
@@ -71,14 +78,8 @@ func (b *Bundle) free(name string) (as string) {
 
 // Close adds the sums and ends the ZIP.
 func (b *Bundle) Close() error {
-	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: Sums, Method: zip.Deflate, Modified: b.made})
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(b.sums.Bytes()); err != nil {
-		return err
-	}
-	return b.zip.Close()
+	b.write(Sums, &b.sums)
+	return cmp.Or(b.err, b.zip.Close())
 }
 
 // Report is what people read of a proof, in their language.

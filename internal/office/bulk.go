@@ -14,8 +14,6 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
 	"countersign/internal/message"
 )
 
@@ -75,17 +73,7 @@ var kinds = func() map[string]ColumnKind {
 
 // folded is a head without what people write in different ways: case, accents, and what is neither letter nor digit.
 func folded(head string) string {
-	var out strings.Builder
-	for _, r := range norm.NFD.String(strings.ToLower(head)) {
-		switch {
-		case unicode.Is(unicode.Mn, r):
-		case unicode.IsLetter(r), unicode.IsDigit(r):
-			out.WriteRune(r)
-		default:
-			out.WriteByte(' ')
-		}
-	}
-	return strings.Join(strings.Fields(out.String()), " ")
+	return strings.Join(strings.FieldsFunc(Fold(head), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
 // Column is a column of a list. Person tells whose it is where several sign: a role of the template, or the number that its head ends

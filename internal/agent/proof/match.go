@@ -238,11 +238,8 @@ func (r *Service) sentPart(ctx context.Context, b *evidence.Bundle, p office.Pac
 		if err != nil {
 			return part, err
 		}
-		as, sum, err := b.Add("sent", f.Name, archive.Reader{Ctx: ctx, Reader: file})
+		as, sum := b.Add("sent", f.Name, archive.Reader{Ctx: ctx, Reader: file})
 		file.Close()
-		if err != nil {
-			return part, err
-		}
 		part.Add(as, "SHA-256 "+sum)
 	}
 	return part, nil

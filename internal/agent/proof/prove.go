@@ -53,15 +53,11 @@ func (r *Service) Prove(ctx context.Context, packageID string, events []office.E
 	if jobs, err = files(); err != nil {
 		return err
 	}
-	name := disk.Create
-	if replace {
-		name = disk.Replace
-	}
 	kinds := []office.FileKind{office.FileSigned, office.FileMaster, office.FileCertificate}
 	slices.SortStableFunc(jobs, func(a, b office.Job) int {
 		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
 	})
-	err = private.WriteFile(path, name, func(w io.Writer) error { return r.prove(ctx, w, contents{p, jobs, events}) })
+	err = private.WriteFile(path, disk.CreateOr(replace), func(w io.Writer) error { return r.prove(ctx, w, contents{p, jobs, events}) })
 	if errors.Is(err, fs.ErrExist) {
 		return message.Error(message.NameTaken(filepath.Base(path)), nil)
 	}
@@ -125,9 +121,7 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 		if err := write(&b); err != nil {
 			return err
 		}
-		if _, _, err := bundle.Add("", name, &b); err != nil {
-			return err
-		}
+		bundle.Add("", name, &b)
 	}
 	return bundle.Close()
 }
@@ -167,10 +161,7 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 	if same, err = archive.IsSaved(file, j.Size, j.Digest); err != nil {
 		return part, "", false, err
 	}
-	as, sum, err := b.Add("documents", path.Base(j.Target), archive.Reader{Ctx: ctx, Reader: file})
-	if err != nil {
-		return part, "", false, err
-	}
+	as, sum := b.Add("documents", path.Base(j.Target), archive.Reader{Ctx: ctx, Reader: file})
 	part.Add(r.say(message.ProofFile()), as)
 	part.Add("SHA-256", sum)
 	if !same {
@@ -202,10 +193,7 @@ func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evid
 		}
 		what := []string{cmp.Or(r.say(l.Text), l.Action), l.ID}
 		if len(e.Body) > 0 {
-			as, sum, err := b.Add("events", e.Received.UTC().Format("2006-01-02T150405Z ")+cmp.Or(e.Action, "event")+".json", bytes.NewReader(e.Body))
-			if err != nil {
-				return part, err
-			}
+			as, sum := b.Add("events", e.Received.UTC().Format("2006-01-02T150405Z ")+cmp.Or(e.Action, "event")+".json", bytes.NewReader(e.Body))
 			what = append(what, as, sum)
 		}
 		part.Add(moment(l.Received), strings.Join(what, "\n"))
@@ -265,9 +253,7 @@ func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.P
 		files[x.Name] = x.Line
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if _, _, err := b.Add("record", name, bytes.NewReader(files[name])); err != nil {
-			return part, false, err
-		}
+		b.Add("record", name, bytes.NewReader(files[name]))
 	}
 	part.Add("", r.say(message.ProofRecordLines(len(lines))))
 	return part, stamped, nil
