@@ -260,13 +260,11 @@ type listedResult struct {
 }
 
 func listedBulk(a listsAnswer) bulkLists {
-	out := bulkLists{[]listedList{}}
-	for _, p := range a.Lists {
+	return bulkLists{each(a.Lists, func(p office.BulkProgress) listedList {
 		l := listedList{ID: p.ID, File: p.File, Created: p.Created, State: p.State, Lines: p.Lines, Sent: p.Sent, NotSent: p.Wrong, Unknown: p.Unknown, Problem: p.Problem.String()}
 		for _, x := range a.Lines {
 			l.Results = append(l.Results, listedResult{x.Line, x.Name, x.State, x.PackageID, x.Problem.String()})
 		}
-		out.Lists = append(out.Lists, l)
-	}
-	return out
+		return l
+	})}
 }

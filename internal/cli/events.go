@@ -96,11 +96,7 @@ func (l *local) events(_ context.Context, q eventsRequest) ([]listedEvent, error
 		return nil, err
 	}
 	lines, err := l.agent.EventLines(office.EventQuery{PackageID: only, Since: q.Since, Limit: q.Limit})
-	list := make([]listedEvent, len(lines))
-	for i, e := range lines {
-		list[i] = listedEventOf(e)
-	}
-	return list, err
+	return each(lines, listedEventOf), err
 }
 
 // only is the id of the package that q asks for; "" for all.
@@ -134,10 +130,7 @@ func printEvents(w *terminal.Writer, events []listedEvent) error {
 	if w.Wide() && len(events) == 0 {
 		return w.Line("No events.")
 	}
-	rows := make([][]terminal.Cell, len(events))
-	for i, e := range events {
-		rows[i] = eventRow(w, e)
-	}
+	rows := each(events, func(e listedEvent) []terminal.Cell { return eventRow(w, e) })
 	return w.Table([]terminal.Column{{Head: "RECEIVED"}, {Head: "OUTCOME"}, {Head: "KIND", Spare: 1}, {Head: "PACKAGE", Spare: 2}, {Head: "WHAT", Least: 20}}, rows)
 }
 

@@ -160,18 +160,13 @@ type folderSigner struct {
 }
 
 func listedFolders(rows []office.HotFolderRow) folderList {
-	out := folderList{[]listedFolder{}}
-	for _, f := range rows {
-		l := listedFolder{
-			ID: f.ID, Path: f.Path, Signers: []folderSigner{}, Sequential: f.Sequential, Name: f.Name, Message: f.Message,
+	signer := func(s office.Signer) folderSigner { return folderSigner{s.FirstName, s.LastName, s.Email} }
+	return folderList{each(rows, func(f office.HotFolderRow) listedFolder {
+		return listedFolder{
+			ID: f.ID, Path: f.Path, Signers: each(f.Signers, signer), Sequential: f.Sequential, Name: f.Name, Message: f.Message,
 			DueDays: f.DueDays, Ask: f.Ask, Paused: f.Paused, Waiting: f.Waiting, Problem: f.Problem.String(),
 		}
-		for _, s := range f.Signers {
-			l.Signers = append(l.Signers, folderSigner{s.FirstName, s.LastName, s.Email})
-		}
-		out.Folders = append(out.Folders, l)
-	}
-	return out
+	})}
 }
 
 func foldersLine(f office.HotFolderRow) string {

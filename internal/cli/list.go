@@ -124,30 +124,34 @@ func (l *local) list(_ context.Context, q listRequest) ([]listedPackage, error) 
 		find = l.agent.MayGo
 	}
 	found, err := find(q.Query)
-	list := make([]listedPackage, len(found))
-	for i, p := range found {
-		list[i] = listed(p)
+	return each(found, listed), err
+}
+
+// each makes something of every element. Of none it makes an empty list, which is [] in JSON and not null.
+func each[T, L any](list []T, of func(T) L) []L {
+	made := make([]L, len(list))
+	for i, x := range list {
+		made[i] = of(x)
 	}
-	return list, err
+	return made
 }
 
 func listed(p office.Package) listedPackage {
 	l := listedPackage{
 		ID: p.ID, Name: p.DisplayName(), State: p.Status(), ServiceState: string(p.State), Origin: p.Origin, Saved: p.Saved,
-		Archived: p.Archived != nil, Signed: p.SignersDone, Signers: []listedSigner{},
-		Due: moment(p.Due),
+		Archived: p.Archived != nil, Signed: p.SignersDone, Due: moment(p.Due),
 	}
 	l.Created, l.CreatedBefore = moments(p.Made())
 	l.Executed, l.ExecutedBefore = moments(p.Executed)
-	for _, s := range p.Signers {
+	l.Signers = each(p.Signers, func(s office.Signer) listedSigner {
 		part, _ := p.StatusOf(s)
 		signer := listedSigner{ID: s.ID, Name: s.DisplayName(), Email: s.Email, State: part, Reason: s.DeclineReason}
 		signer.Declined, signer.DeclinedBefore = moments(s.Declined)
 		if part == office.SignerSigned && s.ID != "" {
 			signer.Signed, signer.SignedBefore = moments(p.SignedAt(s.ID))
 		}
-		l.Signers = append(l.Signers, signer)
-	}
+		return signer
+	})
 	return l
 }
 
@@ -379,28 +383,20 @@ func severalPackages(word string, meant []office.PackageLine) error {
 }
 
 func shown(row office.PackageRow) shownPackage {
-	p := shownPackage{
+	return shownPackage{
 		listedPackage: listed(row.Package), Sequential: row.Sequential, Reference: row.Reference, Problem: row.Problem.String(),
-		Copies: []shownCopy{}, Documents: []shownDocument{}, Files: []shownFile{}, History: []shownMoment{},
+		Copies: each(row.Recipients, func(r office.Recipient) shownCopy { return shownCopy{r.DisplayName(), r.Email, r.Blind} }),
+		Documents: each(row.Documents, func(d office.Document) shownDocument {
+			return shownDocument{d.ID, d.DisplayName(), d.FileName, d.Executed, append([]string{}, d.SignedBy...)}
+		}),
+		Files: each(row.Files, func(f office.File) shownFile {
+			return shownFile{f.Path, f.Kind, f.DocumentID, f.State, showSeal(f.Seal), shownMatch{f.Match.State, f.Match.Text().String()}, f.Problem.String()}
+		}),
+		History: each(row.History, func(m office.HistoryEntry) shownMoment {
+			at, before := moments(m.Time)
+			return shownMoment{at, before, m.What, row.SignerName(m.Who), cmp.Or(row.DocumentName(m.Ref), m.Ref), row.Tell(m).String()}
+		}),
 	}
-	for _, r := range row.Recipients {
-		p.Copies = append(p.Copies, shownCopy{r.DisplayName(), r.Email, r.Blind})
-	}
-	for _, d := range row.Documents {
-		p.Documents = append(p.Documents, shownDocument{d.ID, d.DisplayName(), d.FileName, d.Executed, append([]string{}, d.SignedBy...)})
-	}
-	for _, f := range row.Files {
-		p.Files = append(p.Files, shownFile{f.Path, f.Kind, f.DocumentID, f.State, showSeal(f.Seal), shownMatch{f.Match.State, f.Match.Text().String()}, f.Problem.String()})
-	}
-	for _, m := range row.History {
-		who, about := row.SignerName(m.Who), m.Ref
-		if name := row.DocumentName(m.Ref); name != "" {
-			about = name
-		}
-		at, before := moments(m.Time)
-		p.History = append(p.History, shownMoment{at, before, m.What, who, about, row.Tell(m).String()})
-	}
-	return p
 }
 
 func printPackage(w *terminal.Writer, p shownPackage) (err error) {

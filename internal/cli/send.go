@@ -284,33 +284,24 @@ type templateField struct {
 }
 
 func listedTemplates(list []office.Template) templateList {
-	out := templateList{[]listedTemplate{}}
-	for _, t := range list {
+	role := func(r office.TemplateRole) listedRole {
+		return listedRole{r.ID, r.Role, r.Person().DisplayName(), r.Email}
+	}
+	field := func(f office.TemplateField) templateField {
+		return templateField{f.ID, f.DisplayName(), f.Value, f.Multiline}
+	}
+	return templateList{each(list, func(t office.Template) listedTemplate {
 		l := listedTemplate{
 			ID: t.ID, Name: t.Name, Description: t.Description, Message: t.Message, Sequential: t.Sequential,
-			LastUsed: moment(t.LastUsed), Roles: listedRoles(t.Roles), Copies: listedRoles(t.Copies),
+			LastUsed: moment(t.LastUsed), Roles: each(t.Roles, role), Copies: each(t.Copies, role),
 		}
 		if t.Documents != nil {
-			l.Documents = []templateDocument{}
+			l.Documents = each(t.Documents, func(d office.TemplateDocument) templateDocument {
+				return templateDocument{ID: d.ID, Name: d.DisplayName(), FileName: d.FileName, Fields: each(d.Fields, field)}
+			})
 		}
-		for _, d := range t.Documents {
-			doc := templateDocument{ID: d.ID, Name: d.DisplayName(), FileName: d.FileName, Fields: []templateField{}}
-			for _, f := range d.Fields {
-				doc.Fields = append(doc.Fields, templateField{f.ID, f.DisplayName(), f.Value, f.Multiline})
-			}
-			l.Documents = append(l.Documents, doc)
-		}
-		out.Templates = append(out.Templates, l)
-	}
-	return out
-}
-
-func listedRoles(roles []office.TemplateRole) []listedRole {
-	list := []listedRole{}
-	for _, r := range roles {
-		list = append(list, listedRole{r.ID, r.Role, r.Person().DisplayName(), r.Email})
-	}
-	return list
+		return l
+	})}
 }
 
 func printTemplate(w *terminal.Writer, t office.Template) error {
@@ -528,11 +519,9 @@ type withdrawnPackage struct {
 }
 
 func listedWithdrawn(list []office.Withdrawn) withdrawnList {
-	out := withdrawnList{[]withdrawnPackage{}}
-	for _, x := range list {
-		out.Packages = append(out.Packages, withdrawnPackage{x.PackageID, x.Name, x.State, whyNot(x).String()})
-	}
-	return out
+	return withdrawnList{each(list, func(x office.Withdrawn) withdrawnPackage {
+		return withdrawnPackage{x.PackageID, x.Name, x.State, whyNot(x).String()}
+	})}
 }
 
 func printWithdrawn(w *terminal.Writer, list []office.Withdrawn) (err error) {
