@@ -63,7 +63,7 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 	if name == "" {
 		title, how = lang.L("Tell all desks where the hub is"), lang.L("On each of the other desks, choose “Enter a code…” in Settings and type this code. It is valid for ten minutes, while this stays open.")
 	}
-	code, says := widgets.NewFullHeading(" "), widgets.NewParagraph(how)
+	code, says := widgets.NewFullHeading(""), widgets.NewParagraph(how)
 	code.Scale = theme.Code
 	has := name == "" // somebody has the invitation
 	stop := func() {}
@@ -87,6 +87,7 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 	}
 	show = func() {
 		again.Hide()
+		code.Set("…")
 		code.Show()
 		says.Set(how)
 		popup.Refresh()
