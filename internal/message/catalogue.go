@@ -444,11 +444,13 @@ func ListBegun(n int, file string) Message {
 }
 func ListCellError(given string) Message   { return of("list.list-cell-error", Name("Given", given)) }
 func ListColumnTwice(given string) Message { return of("list.list-column-twice", Name("Given", given)) }
+func ListContinued(file string) Message    { return of("list.list-continued", Name("File", file)) }
 func ListDateUnread(given string) Message  { return of("list.list-date-unread", Name("Given", given)) }
 func ListEmpty(file string) Message        { return of("list.list-empty", Name("File", file)) }
 func ListIsOver() Message                  { return of("list.list-is-over") }
 func ListLineHidden() Message              { return of("list.list-line-hidden") }
 func ListLineTwice(line int) Message       { return of("list.list-line-twice", Number("Line", line)) }
+func ListPaused(file string) Message       { return of("list.list-paused", Name("File", file)) }
 func ListProtected(file string) Message    { return of("list.list-protected", Name("File", file)) }
 func ListRestored(file string) Message     { return of("list.list-restored", Name("File", file)) }
 func ListRoleOpen(given string) Message    { return of("list.list-role-open", Name("Given", given)) }
@@ -457,6 +459,7 @@ func ListSentMeanwhile(file string) Message {
 	return of("list.list-sent-meanwhile", Name("File", file))
 }
 func ListStalled(file string) Message { return of("list.list-stalled", Name("File", file)) }
+func ListStopped(file string) Message { return of("list.list-stopped", Name("File", file)) }
 func ListTooLarge(file string, lines int) Message {
 	return of("list.list-too-large", Name("File", file), Number("Lines", lines))
 }

@@ -167,14 +167,9 @@ func (l BulkList) Left(again bool) (left []BulkLine) {
 	return left
 }
 
-// WrongLines is how many lines cannot be sent as they are.
-func (l BulkList) WrongLines() (n int) {
-	for _, line := range l.Lines {
-		if len(line.Wrong) > 0 {
-			n++
-		}
-	}
-	return n
+// Faulty are the lines that cannot be sent as they are.
+func (l BulkList) Faulty() []BulkLine {
+	return slices.DeleteFunc(slices.Clone(l.Lines), func(line BulkLine) bool { return len(line.Wrong) == 0 })
 }
 
 // match finds out what the columns are for.
@@ -591,7 +586,8 @@ type Bulk struct {
 	Name    string          `json:"name"` // of its packages, as typed
 	Heads   []string        `json:"heads"`
 	Lines   int             `json:"lines"`
-	Next    int             `json:"next"` // how many of them were made packages of
+	Faulty  int             `json:"faulty,omitempty"` // lines behind those, kept to say what is wrong with them
+	Next    int             `json:"next"`             // how many of them were made packages of
 	State   BulkState       `json:"state"`
 	Problem message.Message `json:"problem,omitzero"` // why it was paused
 	Created time.Time       `json:"created"`
@@ -612,7 +608,8 @@ type BulkResult struct {
 	Problem   message.Message `json:"problem,omitzero"`
 }
 
-// BulkProgress is how far a list is: how many of its lines were sent, were not, may have been, and are still to come.
+// BulkProgress is how far a list is: how many of its lines, with those that have mistakes, were sent, were not, may have been, and are
+// still to come.
 type BulkProgress struct {
 	Bulk
 	Sent    int `json:"sent"`

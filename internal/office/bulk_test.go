@@ -50,7 +50,7 @@ func TestColumnsAreKnownByTheirHeads(t *testing.T) {
 		{"E-Mail|Rolle|Miete", "ana@example.com|Mieter|1.200", NewPackage{Template: lease}, "Vermieter Jan Weber <jan@example.com>, Mieter ana <ana@example.com>"},
 	} {
 		l := listOf(c.common, "", c.heads, c.line)
-		if len(l.Wrong)+l.WrongLines() > 0 || shownSigners(l.Lines[0].Package) != c.want {
+		if len(l.Wrong)+len(l.Faulty()) > 0 || shownSigners(l.Lines[0].Package) != c.want {
 			t.Errorf("%s: %s, want %s; wrong are %v, %+v", c.heads, shownSigners(l.Lines[0].Package), c.want, l.Wrong, l.Lines[0].Wrong)
 		}
 		if c.common.Template == lease && fmt.Sprint(l.Lines[0].Data) != "[map[rent:1.200 x-1:as agreed]]" {
@@ -112,7 +112,7 @@ func TestWhatIsWrongIsSaidAtItsCell(t *testing.T) {
 		}
 	}
 	l := listOf(NewPackage{}, "", "E-mail|Flat", "a@example.com|1", "a@example.com|1")
-	if l.WrongLines() != 1 || l.Lines[1].Wrong[0].Text.ID() != "list.list-line-twice" {
+	if len(l.Faulty()) != 1 || l.Lines[1].Wrong[0].Text.ID() != "list.list-line-twice" {
 		t.Errorf("a line that is there twice: %+v", l.Lines[1].Wrong)
 	}
 }

@@ -101,7 +101,7 @@ func CheckSigners(signers []Signer) (Code, message.Message) {
 		email := strings.ToLower(s.Email)
 		switch {
 		case !IsAddress(s.Email):
-			return CodeForm, message.EmailIncomplete(s.fullName())
+			return CodeForm, message.EmailIncomplete(cmp.Or(s.fullName(), s.Email))
 		case seen[email]:
 			return CodeConflict, message.SignerTwice(s.Email)
 		}

@@ -2,6 +2,7 @@ package about
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"fyne.io/fyne/v2"
@@ -28,33 +29,22 @@ func (s *Screen) proof() fyne.CanvasObject {
 		})
 	}
 	verify := widgets.NewButton(lang.L("Verify documents…"), func() {
-		browse.Any(s.env, lang.L("Verify documents…"), s.Verify)
+		browse.Any(s.env, lang.L("Verify documents…"), lang.L("Verify"), s.Verify)
 	})
-	s.verifying = widgets.Section(lang.L("Proof"), 8,
-		widgets.Across(nil, widgets.NewProse(lang.L("Choose files or drop them here to see whether Countersign sent or saved them, and whether anything in them was changed.")), verify),
+	return widgets.Section(lang.L("Proof"), 8,
+		widgets.Across(nil, widgets.NewProse(lang.L("Choose files or drop them on this page to see whether Countersign sent or saved them, and whether anything in them was changed.")), verify),
 		widgets.Across(nil, widgets.NewProse(lang.L("The fingerprint is a short code for everything Countersign has recorded so far. Mail it to someone now and then: later it proves that nothing was changed.")), s.fingerprint))
-	return s.verifying
-}
-
-// Landing is where files would land that are dropped at a place, and what that would do; nil where they are not for this screen.
-func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does string) {
-	from, size := fyne.CurrentApp().Driver().AbsolutePositionForObject(s.verifying), s.verifying.Size()
-	if in := at.Subtract(from); in.X < 0 || in.Y < 0 || in.X > size.Width || in.Y > size.Height {
-		return nil, ""
-	}
-	return &widgets.Place{At: from, Size: size}, lang.L("Drop to verify")
 }
 
 // mostShown is how many documents are listed: more are counted.
 const mostShown = 200
 
-// Verify shows what is known of documents, each as soon as it is.
+// Verify shows what is known of documents, each as soon as it is. What was stopped goes on behind the last one.
 func (s *Screen) Verify(paths []string) {
-	list, count := widgets.Stack(10), widgets.NewCaption(lang.L("Verifying…"))
-	checked, wrong := 0, 0
-	var pop *widgets.PopUp
+	list, count := widgets.Stack(10), widgets.NewCaption("")
+	checked, wrong, last := 0, 0, ""
 	show := func(v office.Verified) {
-		if checked++; v.Wrong() {
+		if checked, last = checked+1, v.Path; v.Wrong() {
 			wrong++
 		}
 		if len(list.Objects) < mostShown || v.Wrong() && wrong < mostShown {
@@ -67,23 +57,48 @@ func (s *Screen) Verify(paths []string) {
 			list.Refresh()
 		}
 	}
-	stop := async.Try(s.env.Work, func(ctx context.Context) error {
-		return s.office.Verify(ctx, paths, "", func(v office.Verified) error {
-			s.env.Work.Do(func() { show(v) })
-			return nil
+	var stop context.CancelFunc // nil while nothing is verified
+	var press *widgets.Button
+	run := func() {
+		after := last
+		count.Set(lang.L("Verifying…"))
+		press.SetText(lang.L("Stop"))
+		stop = async.Try(s.env.Work, func(ctx context.Context) error {
+			return s.office.Verify(ctx, paths, after, func(v office.Verified) error {
+				s.env.Work.Do(func() { show(v) })
+				return nil
+			})
+		}, func(err error) {
+			stop = nil
+			text := lang.N("{{.PluralCount}} documents checked", checked)
+			if press.SetText(lang.L("Continue")); errors.Is(err, context.Canceled) {
+				text += " · " + lang.L("stopped")
+			} else if widgets.Show(press, err != nil); err != nil {
+				text = i18n.Error(err)
+			}
+			count.Set(text)
 		})
-	}, func(err error) {
-		if err != nil {
-			count.Set(i18n.Error(err))
-			return
+	}
+	press = widgets.NewButton("", func() {
+		if stop != nil {
+			stop()
+		} else {
+			run()
 		}
-		count.Set(lang.N("{{.PluralCount}} documents checked", checked))
-	})
-	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
+	}).Quiet()
+	leave := widgets.NewButton(lang.L("Close"), func() { s.verifying.Close() })
 	scroll := widgets.NewVScroll(list)
 	scroll.SetMinSize(fyne.NewSize(460, 220))
-	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Verification")), count, scroll,
-		widgets.Row(8, layout.NewSpacer(), leave))), fyne.NewSize(500, 0), leave, func() { stop() })
+	if s.verifying != nil {
+		s.verifying.Close()
+	}
+	run()
+	s.verifying = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Verification")), count, scroll,
+		widgets.Row(8, layout.NewSpacer(), press, leave))), fyne.NewSize(500, 0), leave, func() {
+		if stop != nil {
+			stop()
+		}
+	})
 }
 
 func markOf(v office.Verified) theme.Mark {

@@ -44,7 +44,7 @@ type Screen struct {
 	update             *widgets.Prose // a newer version; empty for none
 	diagnostics        *widgets.CopyButton
 	fingerprint        *widgets.CopyButton
-	verifying          fyne.CanvasObject // where documents can be dropped
+	verifying          *widgets.PopUp // the last one; nil before
 }
 
 // New returns the screen; Reload fills in what the office knows.
@@ -87,7 +87,7 @@ func (s *Screen) help() fyne.CanvasObject {
 		mark theme.Mark
 		text string
 	}{
-		{theme.MarkDrop, lang.L("Drop documents anywhere in this window, add signers, and send.")},
+		{theme.MarkDrop, lang.L("Drop documents on Packages or Send, add signers, and send.")},
 		{theme.MarkNext, lang.L("The service e-mails the signers. Packages shows who is next.")},
 		{theme.MarkSaved, lang.L("When everyone has signed, the documents are saved in your folder.")},
 		{theme.MarkProblem, lang.L("If something is wrong, Status says what to do.")},

@@ -253,14 +253,14 @@ func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 // row is what happened to a package on a day, newest first, or something that concerns none.
 type row struct {
 	entries []office.Activity
-	name    string // of the package
+	name    string // of the package, and who signs it where another one has the same name
 	kind    string // the most telling
 	day     string
 }
 
 // grouped makes rows of what happened, newest first. What concerns no package stands alone.
 func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
-	at := map[string]int{}
+	at, signed := map[string]int{}, map[string]map[string]string{} // of each name, its packages and who signs them
 	for _, e := range entries {
 		day := e.When().In(now.Location())
 		of := e.PackageID + day.Format(time.DateOnly)
@@ -270,7 +270,14 @@ func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
 			rows = append(rows, row{kind: e.Kind, day: i18n.NamedDay(now, day)})
 			if e.PackageID != "" {
 				if p, found, err := o.Package(e.PackageID); err == nil && found {
-					rows[i].name = p.Name
+					var who []string
+					for _, s := range p.Signers {
+						who = append(who, i18n.Name(s))
+					}
+					if rows[i].name = p.Name; signed[p.Name] == nil {
+						signed[p.Name] = map[string]string{}
+					}
+					signed[p.Name][p.ID] = i18n.Names(who)
 				}
 			}
 		}
@@ -278,6 +285,11 @@ func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
 		r.entries = append(r.entries, e)
 		if slices.Index(tells, markOf(e.Kind)) < slices.Index(tells, markOf(r.kind)) {
 			r.kind = e.Kind
+		}
+	}
+	for i := range rows {
+		if r := &rows[i]; len(signed[r.name]) > 1 {
+			r.name += " · " + signed[r.name][r.last().PackageID]
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return b.last().When().Time.Compare(a.last().When().Time) })

@@ -34,8 +34,8 @@ func Files(d *env.Env, start string, chosen func(paths []string)) {
 }
 
 // Any lets a person choose files of any kind. chosen gets at least one path.
-func Any(d *env.Env, title string, chosen func(paths []string)) {
-	ask(d, system.FileDialog{Kind: system.OpenFiles, Title: title, Accept: lang.L("Choose"), Kinds: []system.FileKind{{Name: lang.L("All files")}}},
+func Any(d *env.Env, title, accept string, chosen func(paths []string)) {
+	ask(d, system.FileDialog{Kind: system.OpenFiles, Title: title, Accept: accept, Kinds: []system.FileKind{{Name: lang.L("All files")}}},
 		func(paths []string, _ bool) { chosen(paths) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -30,6 +31,7 @@ import (
 type picker struct {
 	env     *env.Env
 	asks    system.DialogKind
+	accepts string   // on the button
 	endings []string // of the files that are listed; none where a folder is chosen
 	pop     *widgets.PopUp
 	list    *widgets.List
@@ -49,7 +51,7 @@ type picker struct {
 // pick asks what the desktop's dialog would ask, beginning in the home folder where q names none. The folder that is chosen may be one
 // that is not there yet, typed by its path. A file that is there already is not written.
 func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
-	p := &picker{env: d, asks: q.Kind, take: take, name: widgets.NewEntry("")}
+	p := &picker{env: d, asks: q.Kind, accepts: q.Accept, take: take, name: widgets.NewEntry("")}
 	if len(q.Kinds) > 0 {
 		if p.endings = q.Kinds[0].Endings; p.endings == nil {
 			p.endings = []string{anyFile}
@@ -59,7 +61,7 @@ func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 	p.name.SetText(q.Name)
 	p.name.OnSubmitted = func(string) { p.accept() }
 	p.named.Hidden = q.Kind != system.SaveFile
-	p.show(q.Title, q.Accept)
+	p.show(q.Title)
 	p.add.Hidden = q.Kind == system.OpenFile
 	p.open(q.Folder)
 	return p
@@ -110,8 +112,7 @@ func (p *picker) acceptName() {
 	})
 }
 
-// show opens the dialog. accept is on its button.
-func (p *picker) show(title, accept string) {
+func (p *picker) show(title string) {
 	p.path = widgets.NewEntry("")
 	p.path.OnChanged = func(string) { p.count() }
 	p.path.OnSubmitted = func(path string) {
@@ -131,7 +132,7 @@ func (p *picker) show(title, accept string) {
 		p.path.CursorColumn = 1
 		p.env.Window.Canvas().Focus(p.path)
 	}
-	p.add = widgets.NewButton(accept, p.accept).Primary()
+	p.add = widgets.NewButton(p.accepts, p.accept).Primary()
 	p.list.Says = p.why.Title
 	head := widgets.Stack(8, widgets.NewHeading(title), p.why)
 	foot := widgets.Stack(8, p.named, widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), p.leave), p.add))
@@ -259,9 +260,9 @@ func (p *picker) count() {
 	if p.asks != system.OpenFiles {
 		return
 	}
-	n, text := len(p.chosen), lang.L("Add")
+	n, text := len(p.chosen), p.accepts
 	if n > 0 {
-		text = lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(n)})
+		text += " (" + strconv.Itoa(n) + ")"
 	}
 	p.add.SetText(text)
 	widgets.Enable(p.add, n > 0 || p.typed())

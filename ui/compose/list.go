@@ -134,16 +134,16 @@ func (s *Screen) newListPanel() *listPanel {
 	p.pause = widgets.NewButton("", p.turn).Quiet()
 	p.stop = widgets.NewButton(lang.L("Stop sending"), p.askToStop).Quiet()
 	p.save = widgets.NewButtonWithIcon(lang.L("Export as CSV…"), fynetheme.DocumentSaveIcon(), p.export).Quiet()
-	back := widgets.NewButtonWithIcon(lang.L("Back"), fynetheme.NavigateBackIcon(), s.closeList).Quiet()
-	for _, b := range []*widgets.Button{p.send, p.pause, p.stop, p.save, back} {
+	back := widgets.NewLink("‹ "+lang.L("Send"), s.closeList)
+	for _, b := range []*widgets.Button{p.send, p.pause, p.stop, p.save} {
 		b.OnEscape = s.closeList
 	}
 	p.table = widgets.NewTable(func() (int, int) { return len(p.rows), len(p.heads) + 1 }, p.newCell, p.cell)
 	p.table.OnSelected = p.chosen
 	p.table.CreateHeader, p.table.UpdateHeader = newListHead, p.head
 	p.table.StickyColumnCount = 1
-	head := widgets.PadHV(20, 12, widgets.Across(nil, widgets.Stack(2, p.title, p.note), widgets.Row(8, p.pause, p.stop, p.save, back)))
-	p.bar = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(p.mark, p.text, p.send))))
+	head := widgets.PadHV(20, 6, widgets.Stack(2, widgets.Row(0, back), widgets.Across(nil, widgets.Stack(2, p.title, p.note), p.save)))
+	p.bar = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(p.mark, p.text, widgets.Row(8, p.stop, p.pause, p.send)))))
 	p.content = widgets.Between(widgets.Stack(0, head, widgets.PadHV(20, 0, widgets.Flow(16, p.only, p.again))), p.bar, widgets.PadHV(20, 4, p.table))
 	return p
 }
@@ -196,7 +196,7 @@ func (p *listPanel) follow(id string) {
 // refresh shows all of it anew.
 func (p *listPanel) refresh() {
 	p.rows = nil
-	wrong, before := p.list.WrongLines(), 0
+	wrong, before := len(p.list.Faulty()), 0
 	for i, x := range p.list.Lines {
 		if x.Before != "" {
 			before++
@@ -221,7 +221,7 @@ func (p *listPanel) refresh() {
 	p.only.Hidden = wrong == 0 && !p.only.Checked
 	p.again.Hidden, p.again.Text = before == 0 || p.id != "", lang.N("Send the {{.PluralCount}} lines again that were sent before", before)
 	running := p.id != "" && (p.progress.State == office.BulkRunning || p.progress.State == office.BulkPaused)
-	p.pause.Hidden, p.stop.Hidden, p.save.Hidden, p.send.Hidden = !running, !running, p.id == "", p.id != ""
+	p.pause.Hidden, p.stop.Hidden, p.save.Hidden, p.send.Hidden = !running, !running, p.id == "", p.id != "" || len(p.list.Left(p.again.Checked)) == 0
 	said, grave := "", false
 	if p.id == "" {
 		left := len(p.list.Left(p.again.Checked))
@@ -314,7 +314,7 @@ func (p *listPanel) chosen(at widget.TableCellID) {
 	}
 	c := p.newCell().(*listCell)
 	p.cell(at, c)
-	p.say(strings.Join(slices.Compact([]string{c.line.Text, c.More}), "\n"), c.line.Colour == theme.Attention)
+	p.say(strings.TrimSpace(c.line.Text+"\n"+c.More), c.line.Colour == theme.Attention)
 }
 
 // say says something at the bottom, where there is room for it only as long as there is something to say or to do.
@@ -324,7 +324,7 @@ func (p *listPanel) say(text string, grave bool) {
 		p.text.Importance = widget.DangerImportance
 	}
 	p.text.SetText(text)
-	widgets.Show(p.bar, text != "" || !p.send.Hidden)
+	widgets.Show(p.bar, text != "" || !p.send.Hidden || !p.stop.Hidden)
 	p.bar.Refresh()
 }
 
@@ -362,12 +362,13 @@ func (p *listPanel) cell(at widget.TableCellID, o fyne.CanvasObject) {
 // state is the number of a line, and what is wrong with it or became of it.
 func (p *listPanel) state(n int) (text string, mark theme.Mark, more string) {
 	said := func(number int, mark theme.Mark, words ...string) (string, theme.Mark, string) {
-		return strconv.Itoa(number) + "  " + words[0], mark, strings.Join(words, "\n")
+		return strconv.Itoa(number) + "  " + words[0], mark, strings.Join(words[1:], "\n")
 	}
 	if p.id != "" {
 		switch x := p.results[n]; {
 		case bad(x):
-			return said(x.Line, theme.MarkProblem, cmp.Or(i18n.Message(x.Problem), lang.L("cancelled")))
+			word := map[office.DraftState]string{office.DraftFailed: lang.L("not sent"), office.DraftUnknown: lang.L("unconfirmed")}[x.State]
+			return said(x.Line, theme.MarkProblem, cmp.Or(word, lang.L("cancelled")), i18n.Message(x.Problem))
 		case x.State == office.DraftSent:
 			return said(x.Line, theme.MarkSigned, lang.L("sent"))
 		case x.State == "" && p.progress.State == office.BulkStopped:
@@ -377,19 +378,19 @@ func (p *listPanel) state(n int) (text string, mark theme.Mark, more string) {
 		}
 	}
 	x := p.list.Lines[n]
-	var words []string
+	words := []string{lang.L("not sent")}
 	for _, w := range x.Wrong {
 		words = append(words, i18n.Message(w.Text))
 	}
 	switch {
-	case len(words) > 0:
+	case len(words) > 1:
 		return said(x.Line, theme.MarkProblem, words...)
 	case x.Before == office.BeforeSame:
 		return said(x.Line, theme.MarkSigned, lang.L("sent before"))
 	case x.Before == office.BeforeWaiting:
 		return said(x.Line, theme.MarkNext, lang.L("waiting in another list"))
 	case x.Before == office.BeforeChanged:
-		return said(x.Line, theme.MarkNext, lang.L("sent before, and changed since"))
+		return said(x.Line, theme.MarkNext, lang.L("changed since"))
 	}
 	return said(x.Line, theme.MarkLater, lang.L("ready"))
 }
@@ -412,7 +413,9 @@ func (p *listPanel) head(at widget.TableCellID, o fyne.CanvasObject) {
 	head.Set(cmp.Or(p.heads[at.Col-1], "—"))
 	means.Set("")
 	if p.id == "" {
-		means.Set(meaning(p.list.Columns[at.Col-1]))
+		if kind := meaning(p.list.Columns[at.Col-1]); !strings.EqualFold(kind, head.Text) {
+			means.Set(kind)
+		}
 	}
 }
 
@@ -433,7 +436,7 @@ func meaning(c office.Column) string {
 // width is that of a column, by its longest cells within reason; column -1 tells how the lines are.
 func (p *listPanel) width(column int) float32 {
 	if column < 0 {
-		return widgets.Scaled(250)
+		return widgets.Scaled(220)
 	}
 	longest := 0
 	note := func(text string) { longest = max(longest, len([]rune(text))) }

@@ -99,6 +99,7 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	}
 	p.inputs = widgets.Stack(6, container.NewGridWithColumns(2, p.first, p.last), p.email, p.offers.box)
 	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, widgets.Across(nil, p.inputs, p.remove)), "")
+	p.field.Room(true)
 	p.row = widgets.Across(widgets.Stack(0, container.NewCenter(p.face), container.NewCenter(p.dragHandle)), p.field, nil)
 	return p
 }

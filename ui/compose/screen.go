@@ -577,6 +577,8 @@ func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does string) {
 	}
 	does = lang.L("Drop to add to this package")
 	switch n := len(s.docs); {
+	case s.lists.panel != nil:
+		return nil, does
 	case s.documentCount() == 0:
 		return placeOf(s.target), does
 	case n == 0:

@@ -294,6 +294,10 @@ func (s *Screen) documentCount() int {
 // Drop adds files that were dropped at a place of the window, where Landing says: one that falls on a document of the
 // template takes its place. The corner of the window is no place; see window.OnDropped.
 func (s *Screen) Drop(paths []string, at fyne.Position) {
+	if s.lists.panel != nil { // the form shows what becomes of it
+		s.closeList()
+		at = fyne.Position{}
+	}
 	if o := s.originalAt(at); o != nil && len(paths) == 1 {
 		o.Replace(paths[0])
 		return

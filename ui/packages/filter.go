@@ -46,6 +46,7 @@ type listed struct {
 	text string // folded; empty for a package, whose index has it
 
 	draft *office.Draft // instead of a package: what waits to be sent
+	lost  bool          // saved files of it are gone
 }
 
 // sorted is what decides in which tab a row is.

@@ -36,6 +36,7 @@ type packageList struct {
 	heads   []listed               // what tab and search leave of them; they stand above the packages
 	counts  counts                 // match and what stands above the packages
 	chosen  string                 // id of its row
+	lost    map[string]bool        // packages of which saved files were looked for, and not found
 	wanted  string                 // chosen before it was listed: it goes to a tab that shows it
 	left    string                 // a draft that was chosen when it left the outbox
 	before  string                 // chosen when a search or a tab hid its row
@@ -405,7 +406,7 @@ func (i *item) show(now time.Time, days int, r listed, o order, twin bool) {
 	i.who.Done = r.done()
 	i.who.Set(r.who(), r.mark())
 	i.line.Text, i.line.Colour = textOf(now, days, r), theme.Secondary
-	if r.standing == i18n.Wrong {
+	if r.standing == i18n.Wrong || r.lost {
 		i.line.Colour = theme.Attention
 	}
 	i.reference.Text = r.line.Reference()
@@ -460,6 +461,8 @@ func (r listed) mark() theme.Mark {
 	case r.draft != nil:
 		mark, _ := outbox.State(*r.draft)
 		return mark
+	case r.lost:
+		return theme.MarkProblem
 	case r.line.Withdrawing:
 		return theme.MarkEnded
 	case r.standing == i18n.Saved && r.line.Sealed:
@@ -475,6 +478,9 @@ func textOf(now time.Time, days int, r listed) string {
 		return sentence(text)
 	}
 	said := []string{i18n.Line(r.line)}
+	if r.lost {
+		said[0] = lang.L("Saved files are gone")
+	}
 	open := r.standing == i18n.Open
 	if late := i18n.Lateness(now, r.line.Due, days); late != "" && open {
 		said = []string{late, said[0]} // the colour of the date alone would not say it

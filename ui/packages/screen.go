@@ -96,12 +96,16 @@ func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
 	s.all, s.pictures, s.held = newIndex(time.Time{}, 0, newestFirst, nil), map[string]image.Image{}, heldKeys
 	s.made.Store(&making{})
-	s.sending = map[string]office.SendState{}
+	s.sending, s.lost = map[string]office.SendState{}, map[string]bool{}
 	order := lastOrder()
 	s.order.Store(&order)
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.records = async.NewReader(d.Work, func(context.Context) (record, error) { return s.recordOf(*s.recordID.Load()), nil }, func(p record, _ error) {
 		if p.row.ID == s.chosen {
+			if lost := len(p.missing) > 0; lost != s.lost[p.row.ID] {
+				s.lost[p.row.ID] = lost
+				s.list.Refresh()
+			}
 			s.show(p)
 		}
 	})
@@ -117,6 +121,7 @@ func New(d *env.Env, o Office) *Screen {
 		func() fyne.CanvasObject { return newItem() },
 		func(id int, o fyne.CanvasObject) {
 			r, i := s.at(id), o.(*item)
+			r.lost = s.lost[r.line.ID]
 			i.show(s.env.Now(), s.all.days, r, s.all.order, s.twin(id))
 			i.Mark(s.marked[r.line.ID])
 		})

@@ -43,11 +43,12 @@ type desks struct {
 func newDesks(s *Screen) *desks {
 	d := &desks{screen: s, list: widgets.Stack(12), where: widgets.NewProse("")}
 	d.reader = async.NewReader(s.env.Work, func(ctx context.Context) ([]office.DeskRow, error) { return s.office.Desks(ctx), nil }, d.show)
-	d.begin = widgets.Outdent(widgets.Flow(8, widgets.NewButton(lang.L("Share with other desks…"), d.makeHub).Quiet(),
-		widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
-	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This computer is the hub: it hands the events of the signing service on to the other desks, which connect to it.")),
-		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a desk…"), d.add), widgets.NewButton(lang.L("Tell all desks where the hub is…"), d.tellMoved).Quiet(),
-			widgets.NewButton(lang.L("Stop being the hub…"), d.stop).Quiet()))
+	d.begin = widgets.Section(lang.L("Desks"), 12, widgets.NewProse(lang.L("Several people can work in this office, each on their own computer.")),
+		widgets.Flow(8, widgets.NewButton(lang.L("Share with other desks…"), d.makeHub), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
+	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("The other desks hear from the signing service through this computer. Keep it switched on.")),
+		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a desk…"), d.add), widgets.NewButton(lang.L("Stop sharing…"), d.stop).Quiet()),
+		widgets.NewFold(lang.L("Did this computer take over from another one?"), false, widgets.Across(nil,
+			widgets.NewProse(lang.L("Then tell the other desks once to connect to this computer.")), widgets.NewButton(lang.L("Tell the other desks…"), d.tellMoved))))
 	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is the hub gone? Make this computer the hub, or enter the code that a new hub shows.")),
 		widgets.Flow(8, widgets.NewButton(lang.L("Make this computer the hub…"), d.takeOver), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()),
 		s.place("saved_elsewhere", tabProgram))
@@ -78,12 +79,12 @@ func (d *desks) show(rows []office.DeskRow, _ error) {
 }
 
 func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
-	mark, state := theme.MarkLater, lang.L("Never seen. The invitation was not opened yet.")
+	mark, state := theme.MarkLater, lang.L("Not connected yet. Open its invitation with Countersign on that computer.")
 	switch {
 	case x.Connected:
 		mark, state = theme.MarkSigned, lang.L("Connected.")
 	case !x.Seen.IsZero():
-		state = lang.L("Last seen {{.When}}.", i18n.V{"When": x.Seen.Local().Format("2006-01-02 15:04")})
+		state = lang.L("Last seen {{.When}}.", i18n.V{"When": i18n.Clock(d.screen.env.Now(), x.Seen)})
 	}
 	if x.Waiting > 0 {
 		state += " " + lang.N("{{.PluralCount}} events are waiting.", x.Waiting)
@@ -95,13 +96,13 @@ func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
 	says := widgets.NewProse(state)
 	says.Colour = theme.Secondary
 	text.Add(says)
-	return widgets.Across(widget.NewIcon(mark.Resource()), text, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }))
+	return widgets.Across(widget.NewIcon(mark.Resource()), text, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }).Quiet())
 }
 
 // makeHub explains what the system is about to ask, and has others be able to connect.
 func (d *desks) makeHub() {
 	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
-		Title: lang.L("Share events with other desks?"),
+		Title: lang.L("Share with other desks?"),
 		Text: lang.L("Several people can then work in this office, each on a computer of their own. This computer becomes the hub: it stays on, and the others connect to it.") + "\n\n" +
 			lang.L("The system may ask whether Countersign may take connections from the network. Allow it for private networks: only invited desks get in."),
 		Safe: lang.L("Cancel"), Do: lang.L("Make this computer the hub"), OnDo: func() { d.listen(hubPort) },
@@ -115,8 +116,8 @@ func (d *desks) enter() {
 
 func (d *desks) stop() {
 	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
-		Title: lang.L("Stop being the hub?"), Text: lang.L("The other desks then ask the signing service themselves, and documents reach them a little later."),
-		Safe: lang.L("Cancel"), Do: lang.L("Stop being the hub"), OnDo: func() { d.listen("") },
+		Title: lang.L("Stop sharing with the other desks?"), Text: lang.L("The other desks then ask the signing service themselves, and documents reach them a little later."),
+		Safe: lang.L("Cancel"), Do: lang.L("Stop sharing"), OnDo: func() { d.listen("") },
 	})
 }
 

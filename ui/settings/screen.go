@@ -484,7 +484,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
-	parts = append(parts, s.updates.section(at("check_updates")), s.desks.section, widgets.Section(lang.L("Another computer"), 12, s.moveOut(), s.desks.begin))
+	parts = append(parts, s.updates.section(at("check_updates")), s.desks.section, s.desks.begin, widgets.Section(lang.L("Another computer"), 12, s.moveOut()))
 	return page(parts...)
 }
 

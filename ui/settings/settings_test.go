@@ -404,8 +404,8 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	if got := names(); !strings.Contains(got, "Window") || !strings.Contains(got, "Archive") {
 		t.Errorf("the desks are %s", got)
 	}
-	b.Press(s.desks.hub, "Stop being the hub…")
-	b.Press(screentest.Top(b.Window), "Stop being the hub")
+	b.Press(s.desks.hub, "Stop sharing…")
+	b.Press(screentest.Top(b.Window), "Stop sharing")
 	b.Settle()
 	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) {
 		o.Kept.Tunnel, o.Kept.Office, o.Kept.Redirect = office.TunnelOffice, "nats://hub:7422", office.RedirectLocalhost

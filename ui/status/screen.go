@@ -277,6 +277,7 @@ func (s *Screen) draw() {
 	case !s.status.Checked.IsZero():
 		s.checked.Set(lang.L("All packages checked {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), s.status.Checked)}))
 	}
+	widgets.Show(s.checked, s.checked.Text != "")
 	rows := s.rows()
 	if s.drawn != nil && slices.Equal(rows, s.drawn) {
 		return

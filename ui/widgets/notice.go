@@ -198,6 +198,16 @@ func (s *Banner) tell() {
 	}
 }
 
+// Short leaves out the end of a long sentence, which then shows near the mouse, or not any more.
+func (s *Banner) Short(short bool) {
+	if s.text.Begins != short {
+		if s.text.Begins, s.text.Most = short, 0; short {
+			s.text.Most = 2
+		}
+		s.text.Refresh()
+	}
+}
+
 // Text is the sentence that is shown, empty while the strip is hidden.
 func (s *Banner) Text() string {
 	if s.Hidden {

@@ -111,9 +111,7 @@ func (w *Window) landingOf(at fyne.Position, files bool) (place *widgets.Place, 
 		return place, does, ""
 	}
 	if w.at == showAbout {
-		if place, does = w.about.get().Landing(at); place != nil {
-			return place, does, ""
-		}
+		return nil, lang.L("Drop to verify"), ""
 	}
 	return nil, lang.L("Drop to send for signature"), ""
 }
@@ -140,15 +138,13 @@ func (w *Window) addDropped(paths []string, at fyne.Position) {
 		w.env.Notice(refused)
 		return
 	}
-	if w.at == showCompose && w.setup == nil && !slices.ContainsFunc(paths, agent.IsOfficeFile) {
+	documents := w.setup == nil && !slices.ContainsFunc(paths, agent.IsOfficeFile)
+	switch {
+	case documents && w.at == showCompose:
 		w.compose.get().Drop(paths, at)
-		return
+	case documents && w.at == showAbout:
+		w.about.get().Verify(paths)
+	default:
+		w.Add(paths)
 	}
-	if w.at == showAbout && w.setup == nil {
-		if place, _ := w.about.get().Landing(at); place != nil {
-			w.about.get().Verify(paths)
-			return
-		}
-	}
-	w.Add(paths)
 }

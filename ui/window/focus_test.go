@@ -328,6 +328,7 @@ func TestWhatIsDraggedOverTheWindowSeesWhereItWouldLand(t *testing.T) {
 		{"packages", showPackages, true, true, "Drop to send for signature"},
 		{"activity", showActivity, true, true, "Drop to send for signature"},
 		{"send", showCompose, true, true, "Drop to add to this package"},
+		{"help", showAbout, true, true, "Drop to verify"},
 		{"settings", showSettings, true, false, "Nothing can be dropped in Settings."},
 		{"a link", showPackages, false, false, "Only files can be dropped here."},
 		{"a link on send", showCompose, false, false, "Only files can be dropped here."},

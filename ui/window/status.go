@@ -238,14 +238,14 @@ func (a *account) draw() {
 	case a.cancel != nil:
 		a.drawRunning(parts)
 	case a.signedIn:
-		who := widgets.NewProse(a.who)
+		who := widgets.NewCaption(a.who)
 		who.Colour = theme.Text
 		var words fyne.CanvasObject = widgets.Stack(0, who, widgets.NewCaption(lang.L("Signed in")))
 		if a.only {
 			words, edge = nil, 0
 		}
 		more := widgets.NewTappable(widgets.Pad(6, widgets.Across(widgets.NewAvatar(a.who, theme.MarkSigned), words, nil)), nil)
-		more.OnPress = func() { a.menu(more) }
+		more.OnPress, more.Lines = func() { a.menu(more) }, []*widgets.Line{who}
 		more.Says = func() string { return widgets.Said(lang.L("Account"), a.who) }
 		parts.Add(more)
 	case a.known:

@@ -229,10 +229,9 @@ func (w *Window) navToStatus(icon string, name *widgets.Line) *widgets.Nav {
 	return item
 }
 
-// noted is an entry of the sidebar that says that something waits on its screen.
+// noted is an entry of the sidebar that is marked when something waits on its screen.
 func (w *Window) noted(to int, icon string, name *widgets.Line, says string) (item *widgets.Nav, show func(bool)) {
-	note := widgets.NewCaption(says).Whole()
-	note.Colour = theme.Ink
+	note := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentCreateIcon(), theme.Ink))
 	item = widgets.NewNav(icon, name, note, func() { w.Go(to) })
 	item.Says = func() string {
 		if note.Hidden {
@@ -245,9 +244,6 @@ func (w *Window) noted(to int, icon string, name *widgets.Line, says string) (it
 		if note.Hidden == waits {
 			note.Hidden = !waits
 			item.Refresh()
-			if w.main != nil {
-				w.main.Refresh() // the sidebar may need more width
-			}
 		}
 	}
 }
@@ -299,11 +295,12 @@ func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 // and toasts, here called passing, stand in the free part of the sidebar, or below everything else where that is too small: they
 // cover nothing that one presses next, and move nothing. So does the account, unless its menu is all that it needs.
 type shell struct {
-	nav, scroll, health, edge, page, passing fyne.CanvasObject
-	account                                  *account
-	words                                    []fyne.CanvasObject // with the program's name
-	narrow                                   bool
-	wide                                     float32 // the sidebar with its words
+	nav, scroll, edge, page, passing fyne.CanvasObject
+	health                           *widgets.Banner
+	account                          *account
+	words                            []fyne.CanvasObject // with the program's name
+	narrow                           bool
+	wide                             float32 // the sidebar with its words
 }
 
 const (
@@ -325,6 +322,7 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	}
 	foot := s.account.content
 	s.account.narrow(s.narrow)
+	s.health.Short(s.narrow)
 	width := s.inner()
 	nav := heightAt(s.nav, width)
 	if !s.narrow || s.account.short() {

@@ -223,7 +223,7 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 // Send stores a list that was prepared, and begins to send it once undo is over: the lines without a fault that were not sent before, or all
 // of them where again says so. It fails when some were sent meanwhile.
 func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo time.Duration) (id string, err error) {
-	lines := l.Left(again)
+	lines, faulty := l.Left(again), l.Faulty()
 	if len(l.Wrong) > 0 {
 		return "", message.Error(l.Wrong[0], nil)
 	}
@@ -237,7 +237,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			return err
 		}
 		id = d.ID
-		b := office.Bulk{ID: id, File: l.File, Name: l.Common.Name, Lines: len(lines), State: office.BulkRunning, Created: r.Now().UTC(),
+		b := office.Bulk{ID: id, File: l.File, Name: l.Common.Name, Lines: len(lines), Faulty: len(faulty), State: office.BulkRunning, Created: r.Now().UTC(),
 			Begins: r.Now().Add(undo).UTC(), By: d.By}
 		for _, c := range l.Columns {
 			b.Heads = append(b.Heads, c.Head)
@@ -255,6 +255,15 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 				return err
 			}
 			if err := tx.PutDoc(docSent+x.Who, append(list, sent{x.What, id, n})); err != nil {
+				return err
+			}
+		}
+		for n, x := range faulty {
+			var why []message.Message
+			for _, w := range x.Wrong {
+				why = append(why, w.Text)
+			}
+			if err := tx.PutDoc(lineDoc(id, len(lines)+n), line{BulkLine: office.BulkLine{ListRow: x.ListRow}, Problem: message.Then(why...)}); err != nil {
 				return err
 			}
 		}
@@ -351,7 +360,7 @@ func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 		return false, err
 	}
 	if !t.stalls.IsZero() {
-		return false, r.pause(id, message.Then(message.ListStalled(t.list.File), t.stalls))
+		return false, r.change(id, office.BulkPaused, message.Then(message.ListStalled(t.list.File), t.stalls))
 	}
 	hand := func(problem message.Message) func(*store.Tx, *office.Draft) error {
 		return func(tx *store.Tx, d *office.Draft) error {
@@ -369,7 +378,7 @@ func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 		err = r.deps.Send(ctx, t.common, t.line.Draft, p, hand(message.Message{}))
 		switch why, passing, refused := r.deps.Refused(err); {
 		case refused && passing:
-			return false, r.pause(id, message.Then(message.ListStalled(t.list.File), why))
+			return false, r.change(id, office.BulkPaused, message.Then(message.ListStalled(t.list.File), why))
 		case refused:
 			err = r.Data.Update(func(tx *store.Tx) error { return hand(why)(tx, new(office.Draft)) })
 		}
@@ -470,21 +479,14 @@ func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 	return put(tx, b)
 }
 
-// pause pauses a list by itself.
-func (r *Service) pause(id string, why message.Message) error {
-	if err := r.change(id, office.BulkPaused, why); err != nil {
-		return err
-	}
-	r.Record(office.Activity{Kind: "problem", Text: why})
-	return nil
-}
-
 // Decide pauses a list, has it go on (BulkRunning), or stops it: what the service does not have by then is not sent.
 func (r *Service) Decide(id string, to office.BulkState) error {
 	return r.change(id, to, message.Message{})
 }
 
+// change does that, and records it. why is said of a list that pauses by itself.
 func (r *Service) change(id string, to office.BulkState, why message.Message) (err error) {
+	var told office.Activity
 	decide := func(tx *store.Tx) error {
 		var b office.Bulk
 		_, err := tx.GetDoc(docLists+id, &b)
@@ -500,12 +502,20 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 		if to == office.BulkStopped {
 			err = r.deps.LetGo(tx, id)
 		}
-		return errors.Join(err, put(tx, b))
+		told = office.Activity{Time: r.Now(), Kind: "problem", Text: why}
+		if why.IsZero() {
+			says := map[office.BulkState]func(string) message.Message{office.BulkPaused: message.ListPaused, office.BulkRunning: message.ListContinued, office.BulkStopped: message.ListStopped}
+			told.Kind, told.Text = "sent", says[to](b.File)
+		}
+		return errors.Join(err, put(tx, b), tx.AddActivity(told))
 	}
 	if to == office.BulkStopped {
 		err = r.deps.Stop(id, decide) // a kill after its commit has nothing more sent
 	} else {
 		err = r.Data.Update(decide)
+	}
+	if err == nil {
+		r.Tell(told)
 	}
 	r.Wake()
 	r.Signal(office.OutboxChanged)
@@ -545,8 +555,8 @@ func (r *Service) List(id string) (p office.BulkProgress, lines []office.BulkRes
 }
 
 func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.BulkResult, err error) {
-	p.Bulk = b
-	for n := range b.Lines {
+	p.Bulk, p.Lines = b, b.Lines+b.Faulty
+	for n := range p.Lines {
 		var x line
 		if _, err := tx.GetDoc(lineDoc(b.ID, n), &x); err != nil {
 			return p, nil, err
@@ -582,5 +592,6 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 		}
 		list = append(list, res)
 	}
+	slices.SortStableFunc(list, func(a, b office.BulkResult) int { return a.Line - b.Line })
 	return p, list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,7 +130,7 @@ func (d *desk) prepare(lines ...string) office.BulkList {
 	path := filepath.Join(d.t.TempDir(), "people.csv")
 	noErr(d.t, os.WriteFile(path, []byte("E-mail;Flat\n"+strings.Join(lines, "\n")), 0o600))
 	l := must(d.Prepare(d.t.Context(), path, office.NewPackage{Name: "Lease {flat}"}, ""))
-	if len(l.Wrong)+l.WrongLines() > 0 {
+	if len(l.Wrong) > 0 {
 		d.t.Fatalf("%+v", l)
 	}
 	return l
@@ -275,15 +276,29 @@ func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
 
 func TestAListPausesByItself(t *testing.T) {
 	d := newDesk(t)
-	id := d.send(d.prepare(people(30)...))
+	id := d.send(d.prepare(slices.Insert(people(30), 1, "nobody;31")...))
 	d.work(office.DraftFailed)
 	p := d.progress(id)
-	if p.State != office.BulkPaused || p.Problem.IsZero() || p.Wrong > stalled+ahead {
+	if p.State != office.BulkPaused || p.Problem.IsZero() || p.Wrong > 1+stalled+ahead {
 		t.Fatalf("after packages that were refused: %+v", p)
 	}
 	noErr(t, d.Decide(id, office.BulkRunning))
 	d.work(office.DraftSent)
-	if p := d.progress(id); p.State != office.BulkDone || p.Sent != 30-p.Wrong {
+	var said []string
+	noErr(t, d.tools.Data.Store.View(func(tx *store.Tx) error {
+		all, _, err := tx.Activities("", 9)
+		for _, x := range all {
+			said = append(said, x.Text.ID())
+		}
+		return err
+	}))
+	if want := []string{"list.list-continued", "list.list-stalled", "list.list-begun"}; !slices.Equal(said, want) {
+		t.Errorf("the activity says %q", said)
+	}
+	if _, lines, _, err := d.List(id); err != nil || lines[1].Line != 3 || lines[1].State != office.DraftFailed || lines[1].Problem.IsZero() {
+		t.Errorf("a line with a mistake: %+v, %v", lines[1], err)
+	}
+	if p := d.progress(id); p.State != office.BulkDone || p.Lines != 31 || p.Sent != 31-p.Wrong {
 		t.Errorf("once it went on: %+v", p)
 	}
 
