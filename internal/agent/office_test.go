@@ -19,18 +19,18 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
-	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/preview"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 
 	"go.uber.org/goleak"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 // TestMain is the reader of documents as well, see readDocuments.
 func TestMain(m *testing.M) {

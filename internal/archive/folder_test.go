@@ -219,9 +219,7 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 		}
 		time.Sleep(lookFor)
 		synctest.Wait()
-		if len(looks.folders) != 0 {
-			t.Errorf("the names in %d folders are held for ever", len(looks.folders))
-		}
+		expect(t, len(looks.folders), 0, "the names in %d folders are held for ever")
 	})
 }
 

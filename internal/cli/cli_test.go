@@ -180,9 +180,7 @@ func TestASecondInstanceIsFoundAndWaitedFor(t *testing.T) {
 	case <-time.After(3 * turnPause):
 	}
 	noErr(t, brief.Close())
-	if code := <-done; code != 0 {
-		t.Errorf("logout: %d", code)
-	}
+	expect(t, <-done, 0, "logout: %d")
 }
 
 func TestSignersAreReadAsPeopleWriteThem(t *testing.T) {
@@ -244,6 +242,6 @@ func TestSetupNamesTheHostThatDocumentsGoToWhereItIsNotTheSignIns(t *testing.T) 
 	}
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }

@@ -127,9 +127,7 @@ func TestEventsAreFollowedFromOneCountersignToTheNext(t *testing.T) {
 		t.Error(err)
 	}
 	noErr(t, office2.Close())
-	if n := strings.Count(said.String(), "\n"); n != 1 {
-		t.Errorf("it said %d lines: %s", n, &said)
-	}
+	expect(t, strings.Count(said.String(), "\n"), 1, "it said %d lines: %s", &said)
 }
 
 // Whoever does not read holds up neither the office nor its end.

@@ -92,9 +92,7 @@ func TestAFaultThatEndedTheProgramIsToldOnceByTheNextStart(t *testing.T) {
 			told++
 		}
 	}
-	if told != 1 {
-		t.Errorf("told %d times: %+v", told, lines)
-	}
+	expect(t, told, 1, "told %d times: %+v", lines)
 }
 
 func TestTheTraceOfAFaultStaysWhenTheProgramHappensToEndAtTheSameTime(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
@@ -58,19 +58,13 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 	}
 	t.Log(strings.Join(steps, "\n"))
 	for fact, n := range told {
-		if n != 1 {
-			t.Errorf("told %d times: %s", n, fact)
-		}
+		expect(t, n, 1, "told %d times: %s", fact)
 	}
 	// For each of two packages: the first of two people has signed, and everyone has, with the files.
-	if len(told) != 4 {
-		t.Errorf("%d notifications, want 4: %v", len(told), told)
-	}
+	expect(t, len(told), 4, "%d notifications, want 4: %v", told)
 	// Per document the executed PDF and the certificate, and a master file per package.
 	files := pdfs(t, folder)
-	if len(files) != 8 {
-		t.Errorf("%d files, want 8: %v", len(files), files)
-	}
+	expect(t, len(files), 8, "%d files, want 8: %v", files)
 	for _, f := range files {
 		if err := api.ValidateFile(f, nil); err != nil {
 			t.Errorf("%s is no valid PDF: %v", f, err)

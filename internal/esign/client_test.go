@@ -68,9 +68,7 @@ func recording(t *testing.T, answer string) (client *Client, asked func() string
 	var all []string
 	client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if kind := r.Header.Get("Content-Type"); kind != "application/json" {
-			t.Errorf("sent as %q", kind)
-		}
+		expect(t, r.Header.Get("Content-Type"), "application/json", "sent as %q")
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, r.Method+" "+r.URL.Path+" "+string(body))
@@ -141,9 +139,7 @@ func TestTheBaseAddressMayOrMayNotHaveThePrefix(t *testing.T) {
 			t.Errorf("%q: %q", tail, got)
 		}
 	}
-	if got := (Config{BaseURL: "https://example.com/sign/api/v1/"}).apiRoot(); got != "https://example.com/sign" {
-		t.Errorf("below a path: %q", got)
-	}
+	expect(t, (Config{BaseURL: "https://example.com/sign/api/v1/"}).apiRoot(), "https://example.com/sign", "below a path: %q")
 }
 
 func TestAWebApplicationBesideTheAPIIsNotTheAPI(t *testing.T) {

@@ -276,7 +276,7 @@ func harmless(t *testing.T, err error, secrets ...string) {
 	}
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 

@@ -157,9 +157,7 @@ func TestAStrayRedirectDoesNotEndTheSignIn(t *testing.T) {
 	if _, err := l.Finish(context.Background(), good); kindOf(err) != Invalid {
 		t.Errorf("a second time: %v", err)
 	}
-	if n := len(p.asked()); n != 1 {
-		t.Errorf("the token endpoint was asked %d times", n)
-	}
+	expect(t, len(p.asked()), 1, "the token endpoint was asked %d times")
 }
 
 func TestARefusedSignInSaysWhy(t *testing.T) {
@@ -478,9 +476,7 @@ func TestATokenIsUsedUntilShortlyBeforeItsEndHoweverOddItsAnswerIs(t *testing.T)
 				}
 				skew := min(refreshSkew, c.life/10) // before its end it is renewed
 				time.Sleep(c.life - skew - time.Millisecond)
-				if a := access(t, s); a != "at-1" {
-					t.Errorf("renewed too early: %s", a)
-				}
+				expect(t, access(t, s), "at-1", "renewed too early: %s")
 				time.Sleep(2 * time.Millisecond)
 				if a := access(t, s); a != "at-2" || v.now() != "rt-2" {
 					t.Errorf("%s and %s after the end", a, v.now())

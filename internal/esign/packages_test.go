@@ -327,9 +327,7 @@ func TestTemplatesAreAskedForAsTheDocumentsShow(t *testing.T) {
 	}
 	const want = `POST /api/v1/templates/list {"skip":0}
 POST /api/v1/templates/list {"search":"lease*","sortBy":"last_used","allMembers":true,"take":100,"skip":200}`
-	if sent() != want {
-		t.Errorf("sent %q", sent())
-	}
+	expect(t, sent(), want, "sent %q")
 }
 
 // Whatever shape a template comes in, it is the same template.

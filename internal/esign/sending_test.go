@@ -175,9 +175,7 @@ func TestAPackageFollowsNoRedirect(t *testing.T) {
 			})
 		}
 	}
-	if n := elsewhere.Load(); n != 0 {
-		t.Errorf("the other host was asked %d times", n)
-	}
+	expect(t, elsewhere.Load(), 0, "the other host was asked %d times")
 }
 
 func TestAPackageIsSentAgainOnlyAfterATokenThatWasRefusedBeforeAnyWork(t *testing.T) {
@@ -210,9 +208,7 @@ func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
 	}))
 	must(client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")))
 	must(client.AddPackage(context.Background(), offer()))
-	if got := strings.Join(asked, " "); got != "/api/v1/files/upload /files/upload /packages/add" {
-		t.Errorf("asked %s", got)
-	}
+	expect(t, strings.Join(asked, " "), "/api/v1/files/upload /files/upload /packages/add", "asked %s")
 }
 
 // net/http itself sends some requests again over a kept connection that is gone. Over HTTP/2, which nothing is asked over, it would
@@ -339,9 +335,7 @@ func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
 			t.Errorf("%s: %q, %v", way, b, err)
 		}
 	}
-	if got := strings.Join(seen, ","); got != "/file ,/back ,/open " {
-		t.Errorf("credentials were seen: %q", got)
-	}
+	expect(t, strings.Join(seen, ","), "/file ,/back ,/open ", "credentials were seen: %q")
 
 	to = service.URL + "/api/v1/again"
 	if _, err := client.Download(context.Background(), office.FileSigned, "p", "d"); kindOf(err) != BadAnswer {

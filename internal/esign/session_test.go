@@ -27,9 +27,7 @@ func TestATokenThatAFastClockGotIsNotBelievedOnceTheClockIsRight(t *testing.T) {
 			t.Fatal("not renewed")
 		}
 		fast = 0
-		if a := access(t, s); a != "at-2" {
-			t.Errorf("%s is to be good for hours", a)
-		}
+		expect(t, access(t, s), "at-2", "%s is to be good for hours")
 	})
 }
 
@@ -45,9 +43,7 @@ func TestManyCallersShareOneRenewalAndNoneIsAheadOfTheVault(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := len(p.asked()); n != 1 {
-			t.Errorf("%d renewals", n)
-		}
+		expect(t, len(p.asked()), 1, "%d renewals")
 	})
 }
 
@@ -112,9 +108,7 @@ func TestALostAnswerIsAskedForAgainWithTheSameToken(t *testing.T) {
 					t.Errorf("outside the grace: %v", d)
 				}
 				for _, f := range p.asked() {
-					if f.Get("refresh_token") != "rt-0" {
-						t.Errorf("asked with %s", f.Get("refresh_token"))
-					}
+					expect(t, f.Get("refresh_token"), "rt-0", "asked with %s")
 				}
 				time.Sleep(time.Minute) // until what is too late has come
 			})
@@ -185,9 +179,7 @@ func TestNoAccessTokenBeforeItsRefreshTokenIsKept(t *testing.T) {
 				t.Fatalf("%q %v", a, err)
 			}
 		}
-		if n := len(p.asked()); n != 1 {
-			t.Errorf("the new token was redeemed away: %d renewals", n)
-		}
+		expect(t, len(p.asked()), 1, "the new token was redeemed away: %d renewals")
 		v.broken = nil
 		if access(t, s) != "at-1" || v.now() != "rt-1" || len(p.asked()) != 1 {
 			t.Error("the answer was lost")
@@ -260,9 +252,7 @@ func TestAdoptIsNextAfterARenewalThatManyWaitFor(t *testing.T) {
 			asked = len(p.asked())
 			return nil
 		}))
-		if asked != 1 {
-			t.Errorf("the service was asked for %d renewals", asked)
-		}
+		expect(t, asked, 1, "the service was asked for %d renewals")
 		for range waiting {
 			if a := <-got; a != "a" {
 				t.Errorf("a waiting caller got %q", a)

@@ -2,7 +2,6 @@ package house
 
 import (
 	"bytes"
-	"countersign/internal/trytest"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -17,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"countersign/internal/trytest"
 )
 
 var noErr = trytest.NoErr

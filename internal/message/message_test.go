@@ -94,12 +94,8 @@ func TestHostileNamesAreShownAsTheyAre(t *testing.T) {
 			t.Errorf("%q: %q", name, got)
 		}
 	}
-	if got := English().value(Name("File", "a\nb\u202ec").value); got != "“a bc”" {
-		t.Errorf("%q", got)
-	}
-	if got := german(t).value(Name("File", "x").value); got != "„x“" {
-		t.Errorf("%q", got)
-	}
+	expect(t, English().value(Name("File", "a\nb\u202ec").value), "“a bc”", "%q")
+	expect(t, german(t).value(Name("File", "x").value), "„x“", "%q")
 }
 
 func TestATextFromOutsideIsOneBoundedLine(t *testing.T) {
@@ -134,7 +130,7 @@ func TestAnErrorIsToldByTheOutermostMessageInIt(t *testing.T) {
 	}
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 

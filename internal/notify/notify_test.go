@@ -66,9 +66,7 @@ func TestAHangingDesktopHoldsUpNobodyForLong(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if got := outstanding.Load(); got != 1 {
-			t.Errorf("%d goroutines wait", got)
-		}
+		expect(t, outstanding.Load(), 1, "%d goroutines wait")
 		close(hang)
 		synctest.Wait()
 		if err := n.Notify(office.Notice{Title: "a", Body: "b"}); err != nil {
@@ -96,9 +94,7 @@ func TestNotificationsTakeTurns(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if most.Load() != 1 {
-			t.Errorf("%d at once", most.Load())
-		}
+		expect(t, most.Load(), 1, "%d at once")
 		n.Close()
 	})
 }
@@ -126,7 +122,7 @@ func TestCloseEndsWaiting(t *testing.T) {
 	})
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 

@@ -32,9 +32,7 @@ func TestToastsNameNoIconThatHasGone(t *testing.T) {
 	key := appsKey + `\Countersign`
 	for _, icon := range []string{`C:\Users\Anna\before\icon.png`, `C:\Users\Anna Müller\now\icon.png`, ""} {
 		noErr(t, register("Countersign", icon))
-		if is := noted(t, key, "IconUri"); is != icon {
-			t.Errorf("the icon is %q, want %q", is, icon)
-		}
+		expect(t, noted(t, key, "IconUri"), icon, "the icon is %q, want %q", icon)
 	}
 	program, err := os.Executable()
 	noErr(t, err)

@@ -32,9 +32,7 @@ var nasty = []struct{ name, text, want string }{
 func TestHarmless(t *testing.T) {
 	for _, tt := range nasty {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Sanitize(tt.text, 400); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			expect(t, Sanitize(tt.text, 400), tt.want, "got %q, want %q", tt.want)
 		})
 	}
 }
@@ -82,8 +80,6 @@ func FuzzHarmless(f *testing.F) {
 				t.Errorf("%U is left in %q", r, got)
 			}
 		}
-		if again := Sanitize(got, most); again != got {
-			t.Errorf("a second time it becomes %q, not %q", again, got)
-		}
+		expect(t, Sanitize(got, most), got, "a second time it becomes %q, not %q", got)
 	})
 }

@@ -6,7 +6,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/trytest"
 )
+
+var expect = trytest.Expect
 
 // listOf judges a list that is written with | between cells, the first line the heads, for a document.
 func listOf(common NewPackage, order string, lines ...string) BulkList {

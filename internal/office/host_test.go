@@ -10,9 +10,7 @@ func TestAHostInAnotherScriptIsToldFromOneThatLooksTheSame(t *testing.T) {
 		"https://xn--sgn-jhd.example.com:1": "xn--sgn-jhd.example.com:1 (s\u0456gn.example.com)",
 		"https://[::1]:8443":                "[::1]:8443",
 	} {
-		if got := HostName(address); got != want {
-			t.Errorf("%s: %q, want %q", address, got, want)
-		}
+		expect(t, HostName(address), want, address+": %q, want %q", want)
 	}
 }
 

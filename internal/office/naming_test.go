@@ -16,9 +16,7 @@ func TestAPackageIsCalledByWhatPeopleKnow(t *testing.T) {
 		"a.pdf": {Documents: []Document{{FileName: "a.pdf"}}},
 		"":      {ID: "p"},
 	} {
-		if got := p.DisplayName(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect(t, p.DisplayName(), want, "%q, want %q", want)
 	}
 	p := Package{Signers: []Signer{{ID: "a", FirstName: " Ana ", LastName: "Ruiz", Email: "ana@example.com"}, {ID: "j", Email: "jan@example.com"}, {Email: "x@example.com"}}}
 	for id, want := range map[string]string{"a": "Ana  Ruiz", "j": "jan@example.com", "": "", "who": ""} {

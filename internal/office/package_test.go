@@ -157,8 +157,6 @@ func TestTheTimelineSaysWhoAskedForAPackageToBeWithdrawn(t *testing.T) {
 				t.Errorf("%s: at %v", name, m.Time)
 			}
 		}
-		if said != c.want {
-			t.Errorf("%s: the timeline says %q, want %q", name, said, c.want)
-		}
+		expect(t, said, c.want, name+": the timeline says %q, want %q", c.want)
 	}
 }

@@ -88,9 +88,7 @@ func TestAPackageIsMeantByItsIDItsBeginningOrItsName(t *testing.T) {
 			t.Errorf("%q means %q, want %q", word, got, want)
 		}
 	}
-	if got := ids(Named([]PackageLine{{ID: "1", Name: "12"}, {ID: "12"}}, "12")); got != "12" {
-		t.Errorf("an id that is also a name means %q", got)
-	}
+	expect(t, ids(Named([]PackageLine{{ID: "1", Name: "12"}, {ID: "12"}}, "12")), "12", "an id that is also a name means %q")
 }
 
 func TestAPersonsPartFollowsThePackage(t *testing.T) {

@@ -91,9 +91,7 @@ func TestWhoSignedLastIsSaidOnlyWhereItIsCertain(t *testing.T) {
 			}
 			p.AddSignature(Signature{"0", h.who}, "", When{noon.Add(time.Duration(h.when) * time.Minute), !h.told})
 		}
-		if got := p.LastSigner(); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		expect(t, p.LastSigner(), c.want, name+": %q, want %q", c.want)
 	}
 }
 
@@ -225,9 +223,7 @@ func TestTurnsThatContradictEachOtherNameNobody(t *testing.T) {
 			p.MatchSigners(turn.Signer, turn.Next)
 		}
 		for _, s := range p.Signers {
-			if s.ID != "" {
-				t.Errorf("%s: somebody is %q", name, s.ID)
-			}
+			expect(t, s.ID, "", name+": somebody is %q")
 		}
 	}
 }
@@ -302,9 +298,7 @@ func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T)
 				t.Errorf("%s: %s is next, and stands as %q", name, s.FirstName, part)
 			}
 		}
-		if got := strings.Join(names, " "); got != c.want {
-			t.Errorf("%s: next is %q, want %q", name, got, c.want)
-		}
+		expect(t, strings.Join(names, " "), c.want, name+": next is %q, want %q", c.want)
 		if got, want := p.Line().Next, strings.ReplaceAll(c.want, " ", ", "); got != want {
 			t.Errorf("%s: in the list next is %q, want %q", name, got, want)
 		}

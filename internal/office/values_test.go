@@ -33,9 +33,7 @@ func TestTheSignInReturnsWhereTheSettingsSay(t *testing.T) {
 			NgrokDomain: "a.ngrok.test"}},
 		"": {Redirect: RedirectTunnel, TunnelSettings: TunnelSettings{Tunnel: TunnelNgrok}},
 	} {
-		if got := s.ReturnAddress(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect(t, s.ReturnAddress(), want, "%q, want %q", want)
 	}
 	same(t, "addresses", []any{HTTPSHost("https://a.test/x"), HTTPSHost("a.test"), PathOf("https://a.test/x"), PathOf("https://["),
 		ReturnPath(Settings{}),

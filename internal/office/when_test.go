@@ -136,9 +136,7 @@ func TestAPackageIsDueSoonFromTheMorningSoManyDaysBefore(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if n := DaysLeft(at(17, 23), due); n != 3 {
-		t.Errorf("%d days left", n)
-	}
+	expect(t, DaysLeft(at(17, 23), due), 3, "%d days left")
 }
 
 func TestEachMomentIsToldInWords(t *testing.T) {
@@ -164,7 +162,5 @@ func TestEachMomentIsToldInWords(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", m, got, want)
 		}
 	}
-	if got := (Package{}).Tell(HistoryEntry{What: EntrySent}).String(); got != "Sent" {
-		t.Errorf("to nobody known: %q", got)
-	}
+	expect(t, (Package{}).Tell(HistoryEntry{What: EntrySent}).String(), "Sent", "to nobody known: %q")
 }

@@ -30,7 +30,7 @@ func noEnvironment(t *testing.T) {
 	}
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
@@ -130,9 +130,7 @@ func TestTheSystemIsAskedAnew(t *testing.T) {
 			t.Fatal("a proxy that is not there has connected")
 		}
 	}
-	if asked.Load() != 2 {
-		t.Errorf("asked %d times for two ways that led nowhere", asked.Load())
-	}
+	expect(t, asked.Load(), 2, "asked %d times for two ways that led nowhere")
 }
 
 func TestASystemThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
@@ -377,9 +375,7 @@ func TestAScriptThatNeverEndsIsBegunOnce(t *testing.T) {
 				time.Sleep(keepTime)
 			}
 		}
-		if n := begun.Load(); n != 1 {
-			t.Errorf("the script was begun %d times", n)
-		}
+		expect(t, begun.Load(), 1, "the script was begun %d times")
 		close(over)
 		synctest.Wait()
 		if a, err := f.Find(t.Context(), "sign.test:443"); err != nil || a.Name() != "proxy.test:3128" {

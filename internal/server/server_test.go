@@ -68,9 +68,7 @@ func TestTheServersProgramDoesTheWholeJobWithoutAWindow(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "has no window") || !strings.Contains(out, "Done. The documents are in "+signed) {
 		t.Fatalf("the demo ended with %d: %s %s", code, out, said)
 	}
-	if n := documents(t, signed); n != 8 {
-		t.Errorf("the demo saved %d documents, want 8:\n%s", n, out)
-	}
+	expect(t, documents(t, signed), 8, "the demo saved %d documents, want 8:\n%s", out)
 }
 
 func TestAServiceOfSystemdIsReadyWorksAndTakesItsCredentials(t *testing.T) {
@@ -130,7 +128,7 @@ func hear(t *testing.T, said *net.UnixConn, want string) {
 	}
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 // documents counts the PDF documents below dir, and finds nothing else there.
 func documents(t *testing.T, dir string) (n int) {

@@ -102,9 +102,7 @@ func TestOfManyStartsOneWins(t *testing.T) {
 			i.Close()
 		}
 	}
-	if won != 1 {
-		t.Errorf("%d have the folder", won)
-	}
+	expect(t, won, 1, "%d have the folder")
 }
 
 func TestRequestsWaitForServe(t *testing.T) {
@@ -244,6 +242,6 @@ func openStream(t *testing.T, ctx context.Context, c *http.Client) *http.Respons
 	return resp
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }

@@ -72,9 +72,7 @@ func TestWhatHasChangedSinceAReadingIsAllThatIsDifferent(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.compare(t, s)
-	if k.whole != 1 {
-		t.Errorf("all were read %d times", k.whole)
-	}
+	expect(t, k.whole, 1, "all were read %d times")
 	update(t, s, putPackage("p7", "somewhere else in the order", created(50)))
 	if k.compare(t, s); k.whole != 2 {
 		t.Errorf("all were read %d times after one has moved", k.whole)

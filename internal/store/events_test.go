@@ -78,9 +78,7 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 	pending := func(limit int) string {
 		return ids(read(t, s, func(tx *Tx) ([]office.Event, error) { l, _, err := tx.PendingEvents("", limit); return l, err }))
 	}
-	if got := pending(10); got != "c d" {
-		t.Errorf("pending: %s", got)
-	}
+	expect(t, pending(10), "c d", "pending: %s")
 	var one []string
 	for at := office.Cursor(""); len(one) < 9; {
 		l, last, err := []office.Event(nil), at, error(nil)
@@ -90,16 +88,12 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 		}
 		one = append(one, ids(l))
 	}
-	if got := strings.Join(one, " "); got != "c d" {
-		t.Errorf("one after the other: %s", got)
-	}
+	expect(t, strings.Join(one, " "), "c d", "one after the other: %s")
 	if c := read(t, s, (*Tx).EventCounts); c != (EventCounts{Received: 4, Pending: 2, Odd: 1}) {
 		t.Errorf("%+v", c)
 	}
 	set("b", office.EventPending) // a person tries again
-	if got := pending(10); got != "c b d" {
-		t.Errorf("pending: %s", got)
-	}
+	expect(t, pending(10), "c b d", "pending: %s")
 }
 
 func TestEventsAreReadPageByPageWhileMoreArrive(t *testing.T) {
@@ -223,13 +217,9 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	})
 	before := read(t, s, (*Tx).EventCounts)
 	tomorrow = countDays(t, s, tomorrow, 90)
-	if n := forget(t, s, 90); n != 0 {
-		t.Errorf("%d events were forgotten a day too early", n)
-	}
+	expect(t, forget(t, s, 90), 0, "%d events were forgotten a day too early")
 	countDays(t, s, tomorrow, 1)
-	if n := forget(t, s, 90); n != 3 {
-		t.Errorf("%d events were forgotten, want 3", n)
-	}
+	expect(t, forget(t, s, 90), 3, "%d events were forgotten, want 3")
 	view(t, s, func(tx *Tx) error {
 		left, _, err := tx.Events("", 10)
 		if len(left) != 2 {

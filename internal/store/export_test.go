@@ -48,9 +48,7 @@ func TestWhatIsExportedAndImportedIsAllThatWasKept(t *testing.T) {
 		_, err6 := tx.CountDay(at.Add(48 * time.Hour))
 		return errors.Join(err, err1, err2, err3, err4, err5, err6)
 	})
-	if n := forget(t, s, 1); n != 1 {
-		t.Errorf("%d events are forgotten", n)
-	}
+	expect(t, forget(t, s, 1), 1, "%d events are forgotten")
 	want := exported(t, s)
 	other := newTest(t)
 	putPackages(t, other, office.Package{ID: "of before"})

@@ -122,9 +122,7 @@ func TestWhateverTheIdentifiersAreTwoJobsAreTwo(t *testing.T) {
 	}
 	for _, pkg := range ids {
 		for _, j := range read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsOf(pkg) }) {
-			if j.PackageID != pkg {
-				t.Errorf("a job of %.20q is among those of %.20q", j.PackageID, pkg)
-			}
+			expect(t, j.PackageID, pkg, "a job of %.20q is among those of %.20q", pkg)
 		}
 	}
 	for _, j := range []office.Job{{PackageID: "", Kind: "k"}, {PackageID: "a", Kind: ""}, {PackageID: "a", DocumentID: "\xff", Kind: "k"}} {
@@ -159,9 +157,7 @@ func TestJobsAreFoundByWhatIsToBeDone(t *testing.T) {
 		"":                                  func(tx *Tx) ([]office.Job, error) { return tx.JobsOf("soo") },
 	}
 	for want, list := range lists {
-		if got := jobKeys(read(t, s, list)); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		expect(t, jobKeys(read(t, s, list)), want, "got %q, want %q", want)
 	}
 	if c := read(t, s, (*Tx).JobCounts); c != (JobCounts{Pending: 3, Done: 2, Failed: 1}) {
 		t.Errorf("%+v", c)

@@ -63,6 +63,6 @@ func names[T any](list []T, name func(T) string) string {
 	return strings.Join(all, " ")
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }

@@ -259,9 +259,7 @@ func TestSettingAsideNeverOverwrites(t *testing.T) {
 			t.Errorf("%s holds %q", to, got)
 		}
 	}
-	if len(names) != 3 {
-		t.Errorf("%d names", len(names))
-	}
+	expect(t, len(names), 3, "%d names")
 }
 
 // spoil makes the record unreadable that is kept under key.
@@ -310,22 +308,16 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 		"events":         func(tx *Tx) (int, error) { l, _, err := tx.Events("", 10); return len(l), err },
 	}
 	for name, list := range lists {
-		if n := read(t, s, list); n != 2 {
-			t.Errorf("%s: %d, want the two others", name, n)
-		}
+		expect(t, read(t, s, list), 2, name+": %d, want the two others")
 	}
 	n := 0
 	read(t, s, func(tx *Tx) (bool, error) { return true, tx.Packages(func(office.Package) bool { n++; return true }) })
-	if n != 2 {
-		t.Errorf("packages: %d, want the two others", n)
-	}
+	expect(t, n, 2, "packages: %d, want the two others")
 	jobs := read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsOf("p") })
 	if len(jobs) != 3 || jobs[1].DocumentID != "bad" || jobs[1].State != office.JobFailed {
 		t.Errorf("the package looks complete without its job: %+v", jobs)
 	}
-	if n := s.Unreadable(); n != 5 {
-		t.Errorf("%d records are known to be unreadable", n)
-	}
+	expect(t, s.Unreadable(), 5, "%d records are known to be unreadable")
 	for name, do := range map[string]func(tx *Tx) error{
 		"read":  func(tx *Tx) error { _, _, err := tx.Package("bad"); return err },
 		"event": func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "bad"}) },
@@ -388,9 +380,7 @@ func TestAPackageOutlivesItsRecord(t *testing.T) {
 					t.Errorf("%s: %q, want %q", bucket, got, want)
 				}
 			}
-			if n := spoiled.Unreadable(); n != 0 {
-				t.Errorf("%d records are left out", n)
-			}
+			expect(t, spoiled.Unreadable(), 0, "%d records are left out")
 		})
 	}
 }

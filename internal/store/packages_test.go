@@ -69,12 +69,8 @@ func TestPackagesComeNewestFirstAndStopWhenTold(t *testing.T) {
 		})
 		return packageIDs(got)
 	}
-	if got := list(10); got != "a c b" {
-		t.Errorf("order %s", got)
-	}
-	if got := list(2); got != "a c" {
-		t.Errorf("first two %s", got)
-	}
+	expect(t, list(10), "a c b", "order %s")
+	expect(t, list(2), "a c", "first two %s")
 }
 
 func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
@@ -254,9 +250,7 @@ func TestAPackageIsFoundByItsDraft(t *testing.T) {
 		}
 	}
 	putPackages(t, s, office.Package{ID: "p1"})
-	if got := byDraft("d"); got != "" {
-		t.Errorf("the link was taken back, but draft d still leads to %q", got)
-	}
+	expect(t, byDraft("d"), "", "the link was taken back, but draft d still leads to %q")
 }
 
 func draftIDs(drafts []office.Draft) string {
@@ -279,9 +273,7 @@ func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
 		"1":   func(tx *Tx) ([]office.Draft, error) { return tx.DraftsDue(Due{Now: at0(-time.Second)}) },
 	}
 	for want, list := range lists {
-		if got := draftIDs(read(t, s, list)); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		expect(t, draftIDs(read(t, s, list)), want, "got %q, want %q", want)
 	}
 	if n := read(t, s, func(tx *Tx) (int, error) { return tx.CountDrafts(office.DraftQueued, office.DraftFailed) }); n != 3 {
 		t.Errorf("%d drafts are queued or have failed", n)
@@ -297,9 +289,7 @@ func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
 		d.State, d.PackageID = office.DraftSent, "p"
 		return tx.PutDraft(d)
 	})
-	if got := draftIDs(read(t, s, func(tx *Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftSent) })); got != "4 1" {
-		t.Errorf("sent: %s", got)
-	}
+	expect(t, draftIDs(read(t, s, func(tx *Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftSent) })), "4 1", "sent: %s")
 }
 
 func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
@@ -349,14 +339,10 @@ func TestSealedValuesAreKeptReplacedAndForgotten(t *testing.T) {
 		return fmt.Sprintf("%s %v", got, ok) // after the transaction
 	}
 	for name, want := range map[string]string{"token": "sealed true", "empty": " true", "none": " false", "": " false"} {
-		if got := get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		expect(t, get(name), want, name+": %q, want %q", want)
 	}
 	update(t, s, func(tx *Tx) error { return tx.PutSealed("token", nil) })
-	if got := get("token"); got != " false" {
-		t.Errorf("forgotten: %q", got)
-	}
+	expect(t, get("token"), " false", "forgotten: %q")
 }
 
 func TestADocumentComesBackAndOneThatCannotBeReadIsNone(t *testing.T) {

@@ -240,9 +240,7 @@ func TestCloseLetsQueuedUpdatesFinish(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if failed.Load() != 0 {
-		t.Errorf("%d queued updates failed", failed.Load())
-	}
+	expect(t, failed.Load(), 0, "%d queued updates failed")
 	if err := s.Update(putDoc("late")); !errors.Is(err, ErrClosed) {
 		t.Errorf("Update after Close = %v", err)
 	}
@@ -261,9 +259,7 @@ func TestAnUpdateThatWritesNothingTouchesNoDisk(t *testing.T) {
 	s := newTest(t)
 	before := pagesWritten(s)
 	update(t, s, func(tx *Tx) error { _, err := tx.EventCounts(); return err })
-	if n := pagesWritten(s) - before; n != 0 {
-		t.Errorf("%d pages written", n)
-	}
+	expect(t, pagesWritten(s)-before, 0, "%d pages written")
 }
 
 // transactions notes in which transaction each of some updates ran last, and in what order.
@@ -321,9 +317,7 @@ func TestWhatSomebodyWaitsForOnALineGoesFirst(t *testing.T) {
 	if got := n.names[n.order[0]]; len(got) != 1 || got[0] != "first" {
 		t.Errorf("the first transaction held %v", got)
 	}
-	if len(n.order) != 2 {
-		t.Errorf("%d transactions for what waited: %v", len(n.order), n.names)
-	}
+	expect(t, len(n.order), 2, "%d transactions for what waited: %v", n.names)
 }
 
 func TestAStreamOfEventsIsNotHeldUpByWhatFollowsFromThem(t *testing.T) {

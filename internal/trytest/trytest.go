@@ -1,7 +1,10 @@
-// Package trytest ends a test at an error, where nothing may fail but what the test is about.
+// Package trytest ends a test at an error, where nothing may fail but what the test is about, and says what is not as it is wanted.
 package trytest
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 // NoErr ends the test at an error.
 func NoErr(t testing.TB, err error) {
@@ -17,4 +20,22 @@ func Must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+// Expect reports what is not as it is wanted; format says what it is, and begins with it.
+func Expect(t testing.TB, got, want any, format string, args ...any) {
+	t.Helper()
+	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
+	same := reflect.DeepEqual(got, want)
+	switch {
+	case g.CanInt() && w.CanInt():
+		same = g.Int() == w.Int()
+	case g.Kind() == reflect.String && w.Kind() == reflect.String:
+		same = g.String() == w.String()
+	case g.Kind() == reflect.Slice && w.Kind() == reflect.Slice:
+		same = same || g.Len()+w.Len() == 0
+	}
+	if !same {
+		t.Errorf(format, append([]any{got}, args...)...)
+	}
 }

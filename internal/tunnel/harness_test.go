@@ -163,6 +163,6 @@ func fetch(t *testing.T, client *http.Client, url string) string {
 	return string(body)
 }
 
-var noErr = trytest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }

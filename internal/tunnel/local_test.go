@@ -43,12 +43,8 @@ func TestExternalServesPlainHTTPAndReportsThePublicURL(t *testing.T) {
 		at := freeAddr(t)
 		r := run(t, tunnel.External(tunnel.ExternalConfig{PublicURL: url, Listen: at}),
 			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host+r.RequestURI) }))
-		if got := r.up().URL; got != url {
-			t.Errorf("URL %q, want %q as it was given", got, url)
-		}
-		if body := fetch(t, http.DefaultClient, "http://"+at+"/kept/path?x=1"); body != at+"/kept/path?x=1" {
-			t.Errorf("arrived as %q", body)
-		}
+		expect(t, r.up().URL, url, "URL %q, want %q as it was given", url)
+		expect(t, fetch(t, http.DefaultClient, "http://"+at+"/kept/path?x=1"), at+"/kept/path?x=1", "arrived as %q")
 		http.DefaultClient.CloseIdleConnections()
 		r.stop()
 	}
@@ -105,9 +101,7 @@ func TestLoopbackIsHTTPSOnLocalhost(t *testing.T) {
 	if !strings.HasPrefix(url, "https://localhost:") {
 		t.Fatalf("URL %q", url)
 	}
-	if body := fetch(t, client, url+"/oauth/callback"); body != "hello" {
-		t.Errorf("body %q", body)
-	}
+	expect(t, fetch(t, client, url+"/oauth/callback"), "hello", "body %q")
 }
 
 func TestPlainIsHTTPOnLoopback(t *testing.T) {
@@ -127,9 +121,7 @@ func TestATunnelIsOpenedForAWhileAndWaitsForNoPort(t *testing.T) {
 	at, end, err := tunnel.Open(t.Context(), tunnel.Plain(""), hello)
 	noErr(t, err)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	if body := fetch(t, client, at+"/"); body != "hello" {
-		t.Errorf("body %q", body)
-	}
+	expect(t, fetch(t, client, at+"/"), "hello", "body %q")
 	end()
 	if _, err := client.Get(at + "/"); err == nil {
 		t.Error("it is still open")
@@ -151,9 +143,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	go fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 64<<10))
 	response := must(http.ReadResponse(bufio.NewReader(conn), nil))
 	response.Body.Close()
-	if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("status %d", response.StatusCode)
-	}
+	expect(t, response.StatusCode, http.StatusRequestHeaderFieldsTooLarge, "status %d")
 }
 
 func TestRunEndsWhenTheContextHasAlreadyEnded(t *testing.T) {

@@ -62,9 +62,7 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 			if s.host != domain || s.uri != "/events/a%2Fb?x=1&y=%20;z" || s.sum != sha256.Sum256(test.body) {
 				t.Errorf("arrived as %+v", s)
 			}
-			if s.length != test.length {
-				t.Errorf("length %d, want %d", s.length, test.length)
-			}
+			expect(t, s.length, test.length, "length %d, want %d", test.length)
 			if s.forwarded != "203.0.113.7, 127.0.0.1" || s.proto != "https" {
 				t.Errorf("forwarded %q proto %q", s.forwarded, s.proto)
 			}
@@ -172,9 +170,7 @@ func TestADomainInUseIsReportedAtOnceAndTakenWhenFree(t *testing.T) {
 	e.HoldDomain(domain, 4) // during a loss, for longer than one agent is kept
 	e.KillSessions()
 	r.wrong(tunnel.DomainInUse)
-	if url := r.up().URL; url != public {
-		t.Errorf("URL %q", url)
-	}
+	expect(t, r.up().URL, public, "URL %q")
 }
 
 func TestLimitsAndUnknownRefusalsAreTriedAgain(t *testing.T) {
@@ -366,9 +362,7 @@ func TestAnAnswerUnderWayIsFinished(t *testing.T) {
 	r.cancel()
 	close(finish)
 	r.stop()
-	if got := <-answer; got != "done" {
-		t.Errorf("the client got %q", got)
-	}
+	expect(t, <-answer, "done", "the client got %q")
 }
 
 func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
@@ -391,9 +385,7 @@ func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
 		conn.NetConn().(*net.TCPConn).SetLinger(0)
 		conn.NetConn().Close()
 	}
-	if body := fetch(t, e.Client(), public+"/hello"); body != "hello" {
-		t.Errorf("body %q", body)
-	}
+	expect(t, fetch(t, e.Client(), public+"/hello"), "hello", "body %q")
 	go func() { <-begun }()
 	if body := fetch(t, e.Client(), public+"/large"); body != large {
 		t.Errorf("%d bytes of the large answer", len(body))
@@ -494,9 +486,7 @@ func TestTheWayLeadsThroughTheProxy(t *testing.T) {
 			e.KillSessions()
 			r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
 			r.up()
-			if used() != 2 {
-				t.Errorf("the proxy was used %d times", used())
-			}
+			expect(t, used(), 2, "the proxy was used %d times")
 		})
 	}
 }

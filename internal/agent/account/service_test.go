@@ -34,7 +34,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
@@ -509,9 +509,7 @@ func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 	for name, want := range map[string]string{ // its address holds what is for us alone
 		"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Content-Security-Policy": assets.ReturnPolicy, "Content-Type": "text/html; charset=utf-8",
 	} {
-		if got := w.Header().Get(name); got != want {
-			t.Errorf("%s: %q", name, got)
-		}
+		expect(t, w.Header().Get(name), want, name+": %q")
 	}
 	w = httptest.NewRecorder()
 	x.ServeCallback(w, httptest.NewRequest(http.MethodPost, "/oauth/callback?state=other", nil))

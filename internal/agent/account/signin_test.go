@@ -26,8 +26,6 @@ import (
 	"countersign/internal/store"
 )
 
-var expect = looptest.Expect
-
 // owed is how many revocations wait.
 func (x *testService) owed(t *testing.T) int {
 	t.Helper()

@@ -17,9 +17,10 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 // testService is a Service that runs, with what it needs in the test's hands. It lives in a bubble.
 type testService struct {

@@ -22,7 +22,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-var noErr = looptest.NoErr
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
@@ -266,9 +266,7 @@ func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
 		}
 		return nil
 	}))
-	if replaces != 1 {
-		t.Errorf("%d drafts that were refused are replaced", replaces)
-	}
+	expect(t, replaces, 1, "%d drafts that were refused are replaced")
 	if err := d.Decide(id, office.BulkRunning); err == nil {
 		t.Error("a list that was stopped goes on")
 	}

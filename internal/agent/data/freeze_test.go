@@ -7,7 +7,10 @@ import (
 
 	"countersign/internal/message"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
+
+var expect = trytest.Expect
 
 func TestNothingThatWaitedForItsTurnIsCommittedOnceTheStateIsFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

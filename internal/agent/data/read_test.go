@@ -57,9 +57,7 @@ func TestAReadThatFailsIsToldOnceAndIsNeverAnEmptyList(t *testing.T) {
 					issues.Dismiss(i) // what somebody has read is not told again
 				}
 			}
-			if got := strings.Count(log.String(), "the packages"); got != 1 {
-				t.Errorf("logged %d times:\n%s", got, &log)
-			}
+			expect(t, strings.Count(log.String(), "the packages"), 1, "logged %d times:\n%s", &log)
 		})
 	}
 }

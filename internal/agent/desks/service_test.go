@@ -20,11 +20,12 @@ import (
 	"countersign/internal/desk"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 
 	"go.uber.org/goleak"
 )
 
-var noErr = looptest.NoErr
+var noErr = trytest.NoErr
 
 func TestMain(m *testing.M) {
 	onLoopback()

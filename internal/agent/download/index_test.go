@@ -356,8 +356,6 @@ func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 		if !strings.HasSuffix(line[0], " 2026-11-23 20:09") {
 			t.Errorf("%s: a file that was there before was saved %q", language, line[0])
 		}
-		if got := [8]string(line[2:10]); got != want {
-			t.Errorf("%s: %q, want %q", language, got, want)
-		}
+		expect(t, [8]string(line[2:10]), want, language+": %q, want %q", want)
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/zeebo/blake3"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/trytest"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func told(t *testing.T, err error, id string) {
 	t.Helper()

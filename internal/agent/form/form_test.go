@@ -14,9 +14,10 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
-var noErr = looptest.NoErr
+var noErr = trytest.NoErr
 
 func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

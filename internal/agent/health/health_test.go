@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"countersign/internal/message"
+	"countersign/internal/trytest"
 )
+
+var expect = trytest.Expect
 
 var start = time.Date(2026, 11, 21, 14, 2, 0, 0, time.UTC)
 
@@ -27,9 +30,7 @@ func TestAStateKeepsSinceWhenWhileItsMessageIsRefined(t *testing.T) {
 	h.Set(AddressClosed, message.Stopped())
 	*now = start.Add(time.Hour)
 	h.Set(AddressRefused, message.Unexpected())
-	if *changes != 2 {
-		t.Errorf("told of %d changes", *changes)
-	}
+	expect(t, *changes, 2, "told of %d changes")
 	got := h.List()
 	if len(got) != 1 || !got[0].Since.Equal(start) || got[0].Action != ActSettings || got[0].Message != message.Unexpected() {
 		t.Errorf("%+v", got)

@@ -60,14 +60,10 @@ func TestWhatNeverCameBackIsForgottenAfterYearsUnlessItCanStillBeSigned(t *testi
 			d.looks()
 			d.days(keepSeen)
 			noErr(t, d.Forget())
-			if n := len(d.records()); n != 1 {
-				t.Errorf("%s: after two years there are %d records", state, n)
-			}
+			expect(t, len(d.records()), 1, string(state)+": after two years there are %d records")
 			d.days(keepSeen + 2)
 			noErr(t, d.Forget())
-			if n := len(d.records()); n != kept {
-				t.Errorf("%s: after longer there are %d records, want %d", state, n, kept)
-			}
+			expect(t, len(d.records()), kept, string(state)+": after longer there are %d records, want %d", kept)
 		})
 	}
 }

@@ -3,7 +3,11 @@ package loop
 import (
 	"testing"
 	"time"
+
+	"countersign/internal/trytest"
 )
+
+var expect = trytest.Expect
 
 func TestWhatLiesAheadIsNotNewUntilItHasCome(t *testing.T) {
 	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)

@@ -17,9 +17,10 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/trytest"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func TestWhoeverWatchesHearsOfEachThingOnceAndInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -91,9 +91,7 @@ func TestAServiceIsLeftAloneAsLongAsItAskedAndNoLonger(t *testing.T) {
 	if left := b.Left(now.Add(59 * time.Minute)); left != time.Minute {
 		t.Errorf("after 59 minutes %v are left", left)
 	}
-	if left := b.Left(now.Add(time.Hour)); left != 0 {
-		t.Errorf("after an hour %v are left", left)
-	}
+	expect(t, b.Left(now.Add(time.Hour)), 0, "after an hour %v are left")
 	b.Open(now, 100*MaxBreak)
 	if left := b.Left(now); left != MaxBreak {
 		t.Errorf("at its word it is left alone for %v", left)

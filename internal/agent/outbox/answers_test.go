@@ -130,9 +130,7 @@ func TestWhateverIsAnsweredAfterTheWorkThereIsOnePackage(t *testing.T) {
 			state, err = r.draftState(state.DraftID)
 			return err == nil && state.State == office.DraftSent && !r.Health.Has(health.OutcomeUnknown)
 		})
-		if r.service.added() != 1 {
-			t.Errorf("%s: %d added", name, r.service.added())
-		}
+		expect(t, r.service.added(), 1, name+": %d added")
 		r.end()
 	}
 }

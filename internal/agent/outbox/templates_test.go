@@ -58,9 +58,7 @@ func TestARefusalForTheSakeOfTheTemplateSaysWhatHasBecomeOfIt(t *testing.T) {
 		"template_signer_not_found": message.TemplateChanged("Lease"), "template_locked": {}, "file_not_found": {},
 	} {
 		cause := &esign.Error{Kind: esign.Refused, Code: code}
-		if got := templateProblem(d, cause); got != want {
-			t.Errorf("%s: %q, want %q", code, got, want)
-		}
+		expect(t, templateProblem(d, cause), want, code+": %q, want %q", want)
 		if got := templateProblem(office.Draft{}, cause); !got.IsZero() {
 			t.Errorf("%s, of a draft without a template: %q", code, got)
 		}

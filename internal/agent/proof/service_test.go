@@ -29,7 +29,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 

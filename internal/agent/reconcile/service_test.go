@@ -19,11 +19,12 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 
 	"golang.org/x/time/rate"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 // testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
 type testService struct {

@@ -16,11 +16,11 @@ import (
 	"testing/iotest"
 	"time"
 
-	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/safe"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 
 	"github.com/google/uuid"
 )
@@ -297,7 +297,7 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 			t.Errorf("file %+v, %q, %v", f, b, err)
 		}
 	}
-	looptest.Expect(t, len(got.LeftOut), 8, "%d lines of what is left out: "+fmt.Sprint(got.LeftOut))
+	trytest.Expect(t, len(got.LeftOut), 8, "%d lines of what is left out: "+fmt.Sprint(got.LeftOut))
 	for name, other := range map[string]string{"other bytes": "%PDF-1.7 deed.", "fewer": "%PDF", "more": string(content) + "x"} {
 		noErr(t, os.WriteFile(filepath.Join(from, "other"), []byte(other), 0o600))
 		if err := WriteMove(io.Discard, safe.Secret{1}, o, func(office.DraftFile) string { return filepath.Join(from, "other") }); err == nil {

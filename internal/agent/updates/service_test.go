@@ -22,13 +22,14 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 	"countersign/internal/update"
 
 	"aead.dev/minisign"
 	"go.uber.org/goleak"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -37,7 +37,7 @@ import (
 	"countersign/internal/tunnel"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
@@ -266,9 +266,7 @@ func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 	expect(t, x.deliver("1", hook, "s1"), http.StatusUnauthorized, "before: %d")
 	noErr(t, x.Register(t.Context(), false))
 	for _, what := range []string{"first", "again"} {
-		if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
-			t.Errorf("%s: %d", what, got)
-		}
+		expect(t, x.deliver("1", hook, "s1"), http.StatusOK, what+": %d")
 	}
 	expect(t, x.deliver("2", hook, "another"), http.StatusUnauthorized, "forged: %d")
 	if x.arrived != 1 || x.Rejected() != 2 || len(x.Refused()) != 2 {
@@ -353,9 +351,7 @@ func TestARegistrationWhoseAnswerWasLostIsMadeAgain(t *testing.T) {
 			for x.registrations() < len(fail)+2 {
 				time.Sleep(time.Millisecond)
 			}
-			if got := x.deliver("2", hook, fmt.Sprint("s", len(fail)+2)); got != http.StatusOK {
-				t.Errorf("signed with the new secret: answered %d", got)
-			}
+			expect(t, x.deliver("2", hook, fmt.Sprint("s", len(fail)+2)), http.StatusOK, "signed with the new secret: answered %d")
 			expect(t, x.deliver("3", hook, "wrong"), http.StatusUnauthorized, "forged: answered %d")
 		})
 	}

@@ -25,9 +25,10 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
-var noErr, expect = looptest.NoErr, looptest.Expect
+var noErr, expect = trytest.NoErr, trytest.Expect
 
 // reply is what the service answers in place of a good answer.
 type reply struct {

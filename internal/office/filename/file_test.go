@@ -5,7 +5,11 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"countersign/internal/trytest"
 )
+
+var expect = trytest.Expect
 
 func TestANameFromOutsideChoosesNoPath(t *testing.T) {
 	for given, want := range map[string]string{

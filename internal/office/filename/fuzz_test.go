@@ -20,9 +20,7 @@ var deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|cloc
 func checkName(t *testing.T, name string, elements int) {
 	t.Helper()
 	parts := strings.Split(name, "/")
-	if len(parts) != elements {
-		t.Errorf("%d path elements, the template has %d", len(parts), elements)
-	}
+	expect(t, len(parts), elements, "%d path elements, the template has %d", elements)
 	if !filepath.IsLocal(name) || !Safe(name) {
 		t.Error("not a path inside the folder")
 	}
@@ -113,9 +111,7 @@ func FuzzTemplate(f *testing.F) {
 		for _, fields := range []Fields{lease, {}, {Document: "../x", Package: "a/b", Kind: Certificate}} {
 			name := template.Name(fields)
 			checkName(t, name, strings.Count(template.String(), "/")+1)
-			if again.Name(fields) != name {
-				t.Errorf("parsed again it names %q, not %q", again.Name(fields), name)
-			}
+			expect(t, again.Name(fields), name, "parsed again it names %q, not %q", name)
 			if t.Failed() {
 				t.Fatalf("template %q gave %q", text, name)
 			}

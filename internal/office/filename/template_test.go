@@ -56,9 +56,7 @@ func TestNameFollowsTheTemplate(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			template := must(Parse(tt.template))
-			if got := template.Name(tt.fields); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			expect(t, template.Name(tt.fields), tt.want, "got %q, want %q", tt.want)
 		})
 	}
 }
@@ -99,9 +97,7 @@ func TestNameFromOutsideStaysOneElement(t *testing.T) {
 	template, _ := Parse("{document}")
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := template.Name(Fields{Document: tt.document}); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			expect(t, template.Name(Fields{Document: tt.document}), tt.want, "got %q, want %q", tt.want)
 		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,6 +20,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
+	"countersign/internal/trytest"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -37,7 +37,7 @@ func Base(t testing.TB, changed func()) loop.Base {
 		folder = t.TempDir()
 	}
 	st, _, err := data.Open(filepath.Join(folder, "state.db"), log, time.Now, issues)
-	NoErr(t, err)
+	trytest.NoErr(t, err)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	t.Cleanup(func() { st.Close() })
 	return loop.Base{
@@ -66,7 +66,7 @@ func EachFault[S any](t *testing.T, make func() (S, *data.Data), do func(S) erro
 		}
 		err := do(service)
 		if accesses.Load() < n {
-			NoErr(t, err)
+			trytest.NoErr(t, err)
 			return
 		}
 		if !errors.Is(err, ErrFault) {
@@ -103,39 +103,13 @@ func Bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// NoErr ends the test at an error.
-func NoErr(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Expect reports what is not as it is wanted; format says what it is, and begins with it.
-func Expect(t testing.TB, got, want any, format string, args ...any) {
-	t.Helper()
-	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
-	same := reflect.DeepEqual(got, want)
-	switch {
-	case g.CanInt() && w.CanInt():
-		same = g.Int() == w.Int()
-	case g.Kind() == reflect.String && w.Kind() == reflect.String:
-		same = g.String() == w.String()
-	case g.Kind() == reflect.Slice && w.Kind() == reflect.Slice:
-		same = same || g.Len()+w.Len() == 0
-	}
-	if !same {
-		t.Errorf(format, append([]any{got}, args...)...)
-	}
-}
-
 // Spoil makes all records of those buckets unreadable that hold part, and opens the store anew.
 func Spoil(t testing.TB, tools *loop.Base, part string, buckets ...string) {
 	t.Helper()
 	file := tools.Data.Store.Path()
-	NoErr(t, tools.Data.Close())
+	trytest.NoErr(t, tools.Data.Close())
 	db, err := bolt.Open(file, 0o600, nil)
-	NoErr(t, err)
+	trytest.NoErr(t, err)
 	err = db.Update(func(tx *bolt.Tx) (err error) {
 		for _, name := range buckets {
 			bucket := tx.Bucket([]byte(name))
@@ -152,9 +126,9 @@ func Spoil(t testing.TB, tools *loop.Base, part string, buckets ...string) {
 		}
 		return err
 	})
-	NoErr(t, errors.Join(err, db.Close()))
+	trytest.NoErr(t, errors.Join(err, db.Close()))
 	st, _, err := data.Open(file, tools.Log, time.Now, tools.Health)
-	NoErr(t, err)
+	trytest.NoErr(t, err)
 	t.Cleanup(func() { st.Close() })
 	tools.Data = st
 }
