@@ -48,8 +48,10 @@ type answer struct {
 func (g *giver) Access(context.Context) (string, error) { return "a", nil }
 func (g *giver) Invalidate(string)                      {}
 
-// document is what a package's files hold.
-func document(packageID string) string { return "%PDF-1.7\nof " + packageID + "\n%%EOF\n" }
+// document is what a package's files hold: more than is looked at before it is written.
+func document(packageID string) string {
+	return "%PDF-1.7\nof " + packageID + strings.Repeat(" ", 4096) + "\n%%EOF\n"
+}
 
 // RoundTrip is http.RoundTripper's.
 func (g *giver) RoundTrip(r *http.Request) (*http.Response, error) {
