@@ -141,7 +141,8 @@ func (p *provider) keys(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	p.json(w, 200, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
+	unreadable := map[string]any{"kty": "EC", "crv": "secp256k1", "x": "AAAA", "y": "AAAA"}
+	p.json(w, 200, map[string]any{"keys": []any{unreadable, jose.JSONWebKey{Key: p.key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
 }
 
 // authorize plays the browser and the person: it returns the redirect's query.

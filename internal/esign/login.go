@@ -3,6 +3,7 @@ package esign
 import (
 	"cmp"
 	"context"
+	"crypto"
 	"crypto/subtle"
 	"errors"
 	"net/url"
@@ -252,7 +253,9 @@ func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer,
 // and the nonce says that it is new.
 func (l *Login) verifyIDToken(ctx context.Context, raw string, sent time.Time) (claims, error) {
 	rejected := &Error{Op: "verifying who signed in", Kind: BadAnswer, err: errRejectedToken}
-	keys := &patientKeys{KeySet: oidc.NewRemoteKeySet(ctx, l.server.JWKSURL)}
+	keys := &patientKeys{fetch: func(ctx context.Context) ([]crypto.PublicKey, error) {
+		return publishedKeys(ctx, l.cfg.oauthClient(), l.server.JWKSURL)
+	}}
 	verifier := oidc.NewVerifier("", keys, &oidc.Config{
 		ClientID:             l.cfg.ClientID,
 		SupportedSigningAlgs: asymmetric,
@@ -287,18 +290,23 @@ func (l *Login) verifyIDToken(ctx context.Context, raw string, sent time.Time) (
 
 // patientKeys ask again for keys that cannot be fetched: the code is used up by then, and the whole sign-in with it.
 type patientKeys struct {
-	oidc.KeySet
+	fetch   func(ctx context.Context) ([]crypto.PublicKey, error)
 	missing bool // at the last try
 }
 
 // VerifySignature is oidc.KeySet.VerifySignature.
-func (k *patientKeys) VerifySignature(ctx context.Context, jwt string) (payload []byte, err error) {
+func (k *patientKeys) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+	var keys oidc.StaticKeySet
+	var err error
 	attempts(ctx, func(int) (again bool) {
-		payload, err = k.KeySet.VerifySignature(ctx, jwt)
-		k.missing = err != nil && strings.HasPrefix(err.Error(), "fetching keys") // all that the library says of it
+		keys.PublicKeys, err = k.fetch(ctx)
+		k.missing = err != nil
 		return k.missing
 	})
-	return payload, err
+	if err != nil {
+		return nil, err
+	}
+	return keys.VerifySignature(ctx, jwt)
 }
 
 func (l *Login) userInfo(ctx context.Context, access string) (Account, error) {

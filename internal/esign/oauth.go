@@ -3,6 +3,10 @@ package esign
 import (
 	"bytes"
 	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +18,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/oauth2"
 )
 
@@ -71,7 +76,7 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 	case ok && isObject(body):
 		a.adopt(body)
 	case ok, res.StatusCode == http.StatusForbidden && looksLikePage(body):
-		if !hasKeys(ctx, cfg, a.JWKSURL) {
+		if _, err := publishedKeys(ctx, cfg.oauthClient(), a.JWKSURL); err != nil {
 			return authority{}, &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
 		}
 	}
@@ -88,18 +93,35 @@ func get(ctx context.Context, client *http.Client, address string) (*http.Respon
 	return client.Do(req)
 }
 
-// hasKeys reports whether a key set lies at an address.
-func hasKeys(ctx context.Context, cfg Config, address string) bool {
-	res, err := get(ctx, cfg.oauthClient(), address)
+// publishedKeys are the keys that lie at an address. One that cannot be read is left out, and the others count (RFC 7517, 5): the
+// libraries would take none of the set.
+func publishedKeys(ctx context.Context, client *http.Client, address string) (keys []crypto.PublicKey, err error) {
+	res, err := get(ctx, client, address)
 	if err != nil {
-		return false
+		return nil, err
 	}
 	defer res.Body.Close()
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	body, err := io.ReadAll(res.Body)
-	return err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(trimBOM(body), &set) == nil && len(set.Keys) > 0
+	if err == nil && res.StatusCode == http.StatusOK {
+		err = json.Unmarshal(trimBOM(body), &set)
+	}
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(raw) != nil {
+			continue
+		}
+		switch key.Key.(type) {
+		case *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey:
+			keys = append(keys, key.Key)
+		}
+	}
+	if err == nil && len(set.Keys) == 0 {
+		err = errNoKeys
+	}
+	return keys, err
 }
 
 func isObject(body []byte) bool {
