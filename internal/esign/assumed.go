@@ -114,6 +114,8 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     and goes back to the service as it was known first, unless the service does not tell about it so (agent/apply, known.go).
 //   - Documents that an answer names by their ids alone, all that interface.md promises of a status, are in the order they were
 //     added, as far as no externalId says otherwise (agent/apply, apply.go).
+//   - What a master file or a certificate consists of is not shown, so they are not compared with what was sent (agent/proof, match.go).
+//   - An answer that begins as a PDF is the file, whatever 2xx it has (RFC 9110, 15.3.4), unless it says that it is a part (download.go).
 //   - Deleting an endpoint the service does not know is a success (event.go).
 //   - A redirect is followed to the same scheme, host and port only; that of a download also to another host by https,
 //     without the token; that of packages/add never (http.go).

@@ -82,9 +82,6 @@ func checkAnswer(op string, res *http.Response) error {
 	if res.StatusCode == http.StatusPartialContent || res.Header.Get("Content-Range") != "" { // no range was asked for
 		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errPart}
 	}
-	if res.StatusCode != http.StatusOK { // 202, 204: accepted, but there is nothing yet
-		return &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
-	}
 	return nil
 }
 
@@ -99,7 +96,7 @@ func checkBeginning(op string, res *http.Response, body *bufio.Reader) error {
 	switch {
 	case bytes.HasPrefix(start, []byte("%PDF-")):
 		return nil // whatever it is called
-	case len(start) == 0:
+	case len(start) == 0, res.StatusCode != http.StatusOK: // 202, 204: accepted, but there is nothing yet
 		return &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
 	case start[0] == '{' || start[0] == '[' || declared == "application/json":
 		return jsonInsteadOfFile(op, res, body)

@@ -225,6 +225,7 @@ func TestDownloads(t *testing.T) {
 			}
 			w.Header().Set("Content-Type", "text/html") // a mistake that must not matter
 			w.Header().Set("Content-Length", fmt.Sprint(len(pdf)))
+			w.WriteHeader(http.StatusNonAuthoritativeInfo) // likewise
 			io.WriteString(w, pdf)
 		}))
 		d, err := client.Download(context.Background(), kind, "p-1", "d-1")

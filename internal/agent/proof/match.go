@@ -66,9 +66,10 @@ func unread(err error) office.Match {
 	return m
 }
 
-// sentFor are the files that were sent for what j saved, in their order; none where it is not known, or where nothing was.
+// sentFor are the files that were sent for what j saved; none where it is not known, or where nothing was. What is in a master
+// file or a certificate is described nowhere: pages other than those that were sent are no change there.
 func (r *Service) sentFor(j office.Job) ([]office.DraftFile, error) {
-	if j.Kind != office.FileSigned && j.Kind != office.FileMaster {
+	if j.Kind != office.FileSigned {
 		return nil, nil
 	}
 	var p office.Package
@@ -83,12 +84,6 @@ func (r *Service) sentFor(j office.Job) ([]office.DraftFile, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if j.Kind == office.FileMaster {
-		if d.Template != nil || len(d.Files) != len(p.Documents) {
-			return nil, nil // it has documents that were not sent from here
-		}
-		return d.Files, nil
 	}
 	at := slices.IndexFunc(p.Documents, func(x office.Document) bool { return x.ID == j.DocumentID })
 	if at < 0 {

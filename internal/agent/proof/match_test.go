@@ -81,7 +81,7 @@ func TestWhatCameBackIsComparedWithWhatWasSentForIt(t *testing.T) {
 		{"9,250", []string{"5,200", "annex"}, office.FileSigned, office.Match{State: office.MatchChanged, Page: 3, Was: "5,200", Now: "9,250"}},
 		{"letter", []string{"office file"}, office.FileSigned, office.Match{State: office.MatchUnread, Why: office.WhyConverted}},
 		{"forgotten", []string{""}, office.FileSigned, office.Match{State: office.MatchUnread, Why: office.WhyNotKept}},
-		{"leaseannex", []string{"lease", "annex"}, office.FileMaster, office.Match{State: office.MatchSame}},
+		{"cover", []string{"lease", "annex"}, office.FileMaster, office.Match{State: office.MatchNone}},
 		{"certificate", []string{"lease"}, office.FileCertificate, office.Match{State: office.MatchNone}},
 	} {
 		if c.sent != nil {
