@@ -274,7 +274,7 @@ func (r *Service) tellAddress() {
 func (r *Service) serve(w http.ResponseWriter, req *http.Request) {
 	s := r.Current().Settings
 	switch req.URL.Path {
-	case webhookPath(s):
+	case webhookPath(s), webhookPath(s) + "/", strings.TrimSuffix(webhookPath(s), "/"): // services write the end of an address as they like
 		r.ServeEvent(w, req)
 	case office.CallbackPath, office.BasePath(s) + office.CallbackPath, office.ReturnPath(s):
 		r.Callback(w, req)

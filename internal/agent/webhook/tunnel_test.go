@@ -108,7 +108,7 @@ func TestWhatArrivesGoesWhereItBelongs(t *testing.T) {
 	x := newService(t)
 	x.Callback = func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "signed in") }
 	for public, paths := range map[string]map[string]string{
-		"https://office.test":       {"/webhook": "event", "/oauth/callback": "signed in", "/": "", "/webhook/x": "", "/hooks": ""},
+		"https://office.test":       {"/webhook": "event", "/webhook/": "event", "/oauth/callback": "signed in", "/": "", "/webhook/x": "", "/hooks": ""},
 		"https://office.test/hooks": {"/hooks": "event", "/hooks/oauth/callback": "signed in", "/oauth/callback": "signed in", "/webhook": ""},
 	} {
 		x.settings.PublicURL = public
