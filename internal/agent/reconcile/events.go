@@ -198,11 +198,10 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		}
 		found.facts = append(found.facts, facts...)
 		stored.PackageID, stored.Outcome, stored.Handled = p.ID, office.EventHandled, r.Now()
-		if !knownActions[e.Action] {
-			problem = message.EventUnknown()
-		}
 		if !problem.IsZero() {
 			stored.Outcome, stored.Reason = office.EventUnprocessable, problem
+		} else if !knownActions[e.Action] {
+			stored.Reason = message.EventUnknown()
 		}
 		if err := tx.SetEvent(stored); err != nil {
 			return err

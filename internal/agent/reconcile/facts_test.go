@@ -143,7 +143,7 @@ func TestAnEventIsRecordedAsWhatItSays(t *testing.T) {
 			}
 			stored, _, err := x.event("e")
 			want := office.EventHandled
-			if !c.wrong.IsZero() {
+			if c.wrong == message.EventDocumentUnusable() {
 				want = office.EventUnprocessable
 			}
 			if err != nil || stored.Outcome != want || stored.Reason != c.wrong || stored.Handled.IsZero() {

@@ -31,6 +31,7 @@ type desk struct {
 	total, records       int            // questions
 	noRecords            string         // what it says where it has none
 	lapsed               atomic.Bool    // the sign-in cannot be renewed
+	drafts               atomic.Bool    // were looked at
 	forbids              atomic.Bool    // it tells no status, of what is asked from now on
 }
 
@@ -114,6 +115,7 @@ func (d *desk) at(t *testing.T, packages int) *hearer {
 	t.Helper()
 	h := hears(t)
 	h.deps.Budget = NewBudget(h.Pace)
+	h.deps.Drafts = func() { d.drafts.Store(true) }
 	client := clientOf(d, d, "c")
 	h.Session, h.deaf = looptest.Session{Client: client}, d.deaf
 	err := h.Data.Update(func(tx *store.Tx) error {
@@ -310,9 +312,10 @@ func TestWhatWasSignedInAnOutageOfHalfAMinuteIsNoticedWithinTenSeconds(t *testin
 		for _, id := range []string{"p0", "p50", "p99"} { // three outages in a row
 			time.Sleep(30 * time.Second)
 			executed = id
+			d.drafts.Store(false)
 			h.Sweep(SweepReturn)
-			if took := until(func() bool { return h.isPlanned(id) }); took > 10*time.Second {
-				t.Errorf("%s: its files are planned after %v", id, took)
+			if took := until(func() bool { return h.isPlanned(id) && d.drafts.Load() }); took > 10*time.Second {
+				t.Errorf("%s: its files are planned, and what could not be sent is sent, after %v", id, took)
 			}
 		}
 	})
