@@ -55,7 +55,7 @@ func (c *Client) Download(ctx context.Context, kind office.FileKind, packageID, 
 
 	res, err := c.do(ctx, k)
 	if err != nil {
-		return nil, downloadError(err)
+		return nil, downloadError(kind, err)
 	}
 	d, err := readDownload(k.op, res)
 	if err != nil {
@@ -130,14 +130,16 @@ func jsonInsteadOfFile(op string, res *http.Response, body io.Reader) error {
 	return e
 }
 
-// downloadError reads a refusal as NotReady where that is the likelier meaning: the document was in a status answer,
-// so that 400 and 404 without a telling code mostly say that its file is not made yet.
-func downloadError(err error) error {
+// downloadError reads a refusal as NotReady where that is the likelier meaning: the document was in a status answer, so that 400 and
+// 404 without a telling code mostly say that its file is not made yet, and so does any 404 of a file beside it, which may not be made
+// of every document.
+func downloadError(kind office.FileKind, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	telling := strings.HasSuffix(e.Code, "_not_found") || strings.HasSuffix(e.Code, "_not_authorized") ||
+	beside := kind != office.FileSigned && e.Status == http.StatusNotFound && e.Code != "package_not_found"
+	telling := strings.HasSuffix(e.Code, "_not_found") && !beside || strings.HasSuffix(e.Code, "_not_authorized") ||
 		strings.Contains(e.Code, "_invalid_") || strings.Contains(e.Code, "_feature_")
 	switch {
 	case saysNotReady(e.Code),

@@ -303,6 +303,10 @@ func TestWhatIsNoFileIsAnErrorWhateverItsStatus(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
+	client, _ := api(t, answering(404, `{"error":"document_not_found"}`))
+	if _, err := client.Download(context.Background(), office.FileCertificate, "p-1", "d-1"); kindOf(err) != NotReady {
+		t.Errorf("a document without a certificate: %v", err)
+	}
 }
 
 func TestATruncatedDownloadIsANetworkError(t *testing.T) {
