@@ -67,7 +67,7 @@ func (r *Service) Templates(ctx context.Context, search string) ([]office.Templa
 }
 
 // readTemplates reads the list of templates to its end, and says whether it came to that. It asks for everybody's templates, and
-// for the caller's own where that is forbidden; a service that knows no order gives its own.
+// for the caller's own where that is forbidden; a service that knows no such order, or not so many at once, gives its own.
 func readTemplates(ctx context.Context, client *esign.Client, search string) (all []office.Template, whole bool, err error) {
 	all = []office.Template{}
 	q := esign.TemplateQuery{Search: search, Everyone: true, RecentFirst: true, Take: perPage}
@@ -81,7 +81,7 @@ func readTemplates(ctx context.Context, client *esign.Client, search string) (al
 			q.Everyone = false
 			continue
 		case pages == 0 && q.RecentFirst && e != nil && e.Kind == esign.Refused:
-			q.RecentFirst = false
+			q.RecentFirst, q.Take = q.Take > 0, 0
 			continue
 		default:
 			return nil, false, err

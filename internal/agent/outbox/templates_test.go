@@ -169,12 +169,12 @@ func TestAServiceMayHaveNoTemplatesOrGiveLessThanItIsAskedFor(t *testing.T) {
 		switch no := `{"error":"refused","message":"No."}`; {
 		case strings.Contains(q, `"allMembers":true`):
 			return http.StatusForbidden, no
-		case strings.Contains(q, "last_used"):
+		case strings.Contains(q, "last_used"), strings.Contains(q, `"take"`):
 			return http.StatusBadRequest, no
 		}
 		return one(q)
 	}
-	try("it gives the caller's own, in its own order", message.Message{}, true, 2)
+	try("it gives the caller's own, in its own order and number", message.Message{}, true, 2)
 	answer = func(string) (int, string) {
 		return http.StatusForbidden, `{"error":"access_denied","message":"No."}`
 	}

@@ -28,6 +28,7 @@ import (
 // not pass while the network is waited for.
 type shelf struct {
 	packages int
+	picky    bool // it takes neither how many to give at once nor an order
 	refuses  bool
 	fails    bool
 	read     int // pages
@@ -35,7 +36,10 @@ type shelf struct {
 
 // RoundTrip is http.RoundTripper's.
 func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
-	var q struct{ Skip int }
+	var q struct {
+		Skip, Take int
+		SortBy     string
+	}
 	if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
 		return nil, err
 	}
@@ -44,6 +48,8 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case s.refuses:
 		status = http.StatusForbidden
+	case s.picky && (q.Take > 0 || q.SortBy != ""):
+		status = http.StatusBadRequest
 	case s.fails:
 		status = http.StatusServiceUnavailable
 	case q.Skip < s.packages:
@@ -84,7 +90,7 @@ func (x *testService) lines() int {
 
 func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newService(t), &shelf{packages: listRound + 3}, &discovery{}
+		x, s, l := newService(t), &shelf{packages: listRound + 3, picky: true}, &discovery{}
 		client := s.client("office")
 		x.lookAround(t.Context(), client, l)
 		if l.reading == nil || !l.rest.Over(x.Now()) || x.lines() != listRound {

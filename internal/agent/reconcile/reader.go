@@ -37,7 +37,7 @@ type listReader struct {
 	skip     int
 	seen     map[string]bool
 	previous map[string]bool // the packages of the page before, unless that has no overlap with the next
-	unsorted bool            // the service refuses to be asked for an order
+	refused  int             // of what is asked for beside the list: how many at once, and then the order, too
 	stale    int
 	backs    int
 
@@ -67,12 +67,15 @@ func (r *listReader) next(ctx context.Context) ([]esign.Status, listEnd, error) 
 	if err := r.budget.Wait(ctx); err != nil {
 		return nil, listMore, err
 	}
-	q := esign.ListQuery{NewestFirst: !r.unsorted, Take: listPage, Skip: r.skip}
+	q := esign.ListQuery{NewestFirst: r.refused < 2, Take: listPage, Skip: r.skip}
+	if r.refused > 0 {
+		q.Take = 0
+	}
 	page, err := readList(ctx, r.client, q)
 	var e *esign.Error
 	if errors.As(err, &e) && e.Kind == esign.Refused && q.NewestFirst && r.pages == 0 {
-		r.unsorted, q.NewestFirst = true, false
-		page, err = readList(ctx, r.client, q)
+		r.refused++
+		return r.next(ctx)
 	}
 	if err != nil {
 		return nil, listMore, err
