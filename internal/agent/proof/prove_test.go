@@ -67,6 +67,9 @@ func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
 		}
 		said := ""
 		text := must(os.ReadFile(filepath.Join(dir, "Proof.txt")))
+		if strings.Contains(string(text), "Time confirmed by: "+own.Subject.CommonName+"\n") != stamped {
+			t.Errorf("stamped: %v: it says\n%s", stamped, text)
+		}
 		for line := range strings.Lines(string(text)) {
 			if command, isOne := strings.CutPrefix(line, "    "); isOne {
 				cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
