@@ -114,6 +114,8 @@ type Params struct {
 	Policy  func() policy.Policy // reads what the administrator of the computer has decided, see policy.Reader; nil is none
 	Updates Updates              // newer versions of the program; the zero value for none
 
+	Stream desks.Stream // to the office's other desks; the zero value for NATS
+
 	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.
 	Crash func(point string)
 

@@ -67,6 +67,9 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	if p.Crash == nil {
 		p.Crash = func(string) {}
 	}
+	if p.Stream.Connect == nil {
+		p.Stream = desks.NATS()
+	}
 	p.Network = cmp.Or(p.Network, proxy.OfSystem())
 	if p.HTTP == nil {
 		p.HTTP = esign.NewHTTPClient(p.Network.DialContext)
@@ -119,7 +122,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	})
 	a.Session = a.account
 	a.desks = desks.New(a.Base, desks.Deps{
-		Folder: locations.Desks(p.DataDir), Settings: a.Settings, Vault: a.account.Vault(), Dial: p.Network.DialContext,
+		Stream: p.Stream, Folder: locations.Desks(p.DataDir), Settings: a.Settings, Vault: a.account.Vault(), Dial: p.Network.DialContext,
 		Person: func() string { return a.account.Current().Account.Email },
 		Hears:  func() time.Time { return a.webhook.ListeningSince() },
 		Take: func(ctx context.Context, url, service, signature string, body []byte) error {

@@ -97,11 +97,10 @@ const (
 
 // Conn is a connection. It does not come back by itself: whoever made it is told by Closed, and makes another one.
 type Conn struct {
-	Closed <-chan struct{}
-
-	nc  *nats.Conn
-	js  jetstream.JetStream
-	key string
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	key    string
+	closed <-chan struct{}
 
 	answering sync.WaitGroup
 }
@@ -170,7 +169,7 @@ func connect(ctx context.Context, w Way, server string) (*Conn, error) {
 	case err != nil:
 		return nil, err
 	}
-	c := &Conn{Closed: closed, nc: nc, key: key}
+	c := &Conn{nc: nc, key: key, closed: closed}
 	if c.js, err = jetstream.New(nc); err != nil {
 		nc.Close()
 		return nil, err
@@ -201,10 +200,13 @@ func (d *dialer) connected() {
 	}
 }
 
+// Closed is closed when the connection has ended.
+func (c *Conn) Closed() <-chan struct{} { return c.closed }
+
 // Close ends the connection, and waits for that and for the answer that is being given.
 func (c *Conn) Close() {
 	c.nc.Close()
-	<-c.Closed
+	<-c.closed
 	c.answering.Wait()
 }
 
@@ -433,7 +435,7 @@ func (c *Conn) Answers(answer func(key string, q Question) (Answer, error)) erro
 	c.answering.Go(func() {
 		for {
 			select {
-			case <-c.Closed:
+			case <-c.closed:
 				return
 			case m := <-line:
 				reply(m, answer)
@@ -491,6 +493,21 @@ type Mark struct {
 	Acked  uint64    `json:"acked"`  // deliveries
 }
 
+// Reader is what a desk reads by, as the server has it.
+type Reader struct {
+	Made             time.Time
+	Floor, Delivered jetstream.SequenceInfo // up to where all is acknowledged, and given out
+	Pending          int                    // are given out and not acknowledged
+}
+
+// Delivery is an event that is given out.
+type Delivery struct {
+	Event
+	At       jetstream.SequencePair
+	Again    bool
+	Ack, Nak func() error
+}
+
 // Receive hands every event of the stream to take, one after the other, and acknowledges it once take has returned without an
 // error. Before one that others should have come before, and where the server was told more than had, it calls missed. Both are given what
 // had is then. It returns when the connection or ctx ends, or one of them fails; what was not acknowledged comes again.
@@ -499,6 +516,8 @@ func (c *Conn) Receive(ctx context.Context, epoch int, had Mark, take func(Event
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	asking, cancel := context.WithTimeout(ctx, answerTime)
 	consumer, err := js.Consumer(asking, StreamName(epoch), c.key)
 	cancel()
@@ -506,9 +525,30 @@ func (c *Conn) Receive(ctx context.Context, epoch int, had Mark, take func(Event
 		return err
 	}
 	info := consumer.CachedInfo()
-	floor, last := info.AckFloor.Stream, info.Delivered.Stream
-	has := Mark{info.Created, info.AckFloor.Consumer}
-	lacks := floor > 0 && last-floor > uint64(info.NumAckPending) // found missing before, and perhaps not asked for; or acknowledged out of order
+	var messages jetstream.MessagesContext
+	return Read(ctx, Reader{info.Created, info.AckFloor, info.Delivered, info.NumAckPending}, had, func() (d Delivery, err error) {
+		if messages == nil {
+			if messages, err = consumer.Messages(jetstream.PullMaxMessages(inFlight)); err != nil {
+				return d, err
+			}
+			context.AfterFunc(ctx, messages.Stop)
+		}
+		m, err := messages.Next()
+		if err != nil {
+			return d, err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return d, err
+		}
+		return Delivery{Event: event(m), At: meta.Sequence, Again: meta.NumDelivered > 1, Ack: m.Ack, Nak: m.Nak}, nil
+	}, take, missed)
+}
+
+// Read is Receive, whatever gives the events out.
+func Read(ctx context.Context, r Reader, had Mark, next func() (Delivery, error), take func(Event, Mark) error, missed func(Mark) error) error {
+	last, has := r.Delivered.Stream, Mark{r.Made, r.Floor.Consumer}
+	lacks := r.Floor.Stream > 0 && last-r.Floor.Stream > uint64(r.Pending) // found missing before, and perhaps not asked for; or acknowledged out of order
 	if had.Reader.Equal(has.Reader) {
 		lacks = lacks || has.Acked > had.Acked
 	} else {
@@ -519,38 +559,28 @@ func (c *Conn) Receive(ctx context.Context, epoch int, had Mark, take func(Event
 			return err
 		}
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(inFlight))
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, messages.Stop)()
-	defer messages.Stop()
 	for {
-		m, err := messages.Next()
+		d, err := next()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return err
-		}
-		if meta.Sequence.Stream > last+1 && last > 0 {
+		if d.At.Stream > last+1 && last > 0 {
 			if err := missed(has); err != nil {
 				return err
 			}
 		}
-		if meta.NumDelivered == 1 || meta.Sequence.Stream > last {
-			last = meta.Sequence.Stream // which may be lower than before: a damaged stream uses numbers again
+		if !d.Again || d.At.Stream > last {
+			last = d.At.Stream // which may be lower than before: a damaged stream uses numbers again
 		}
-		has.Acked = meta.Sequence.Consumer
-		if err := take(event(m), has); err != nil {
-			_ = m.Nak() // else it comes again after ackWait
+		has.Acked = d.At.Consumer
+		if err := take(d.Event, has); err != nil {
+			_ = d.Nak() // else it comes again after ackWait
 			return err
 		}
-		if err := m.Ack(); err != nil {
+		if err := d.Ack(); err != nil {
 			return err
 		}
 	}

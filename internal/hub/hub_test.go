@@ -201,7 +201,7 @@ func TestStrangersLearnNothingAndARemovedDeskIsCutOff(t *testing.T) {
 	}
 	o.hub.Remove(key)
 	select {
-	case <-c.Closed:
+	case <-c.Closed():
 	case <-time.After(5 * time.Second):
 		t.Error("it is still connected")
 	}
@@ -339,7 +339,7 @@ func TestADeskHasOneConnection(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	select {
-	case <-before.Closed:
+	case <-before.Closed():
 	case <-time.After(5 * time.Second):
 		t.Error("the one before is still connected")
 	}

@@ -19,6 +19,7 @@
 //	                    the inbox answered, the files, the notifications, and what the agent shows to people
 //	trials_test.go      situations that chance brings about too rarely, each with what the program must do in it; contracts_test.go
 //	                    those about corrections, moving, restoring and what is taken back, scans_test.go those of folders that send
+//	desks_test.go       the office's other desks, and what goes wrong between them and the hub; stream_test.go what stands in for NATS there
 //	duties_test.go      what the program owes at once while nothing disturbs it
 //	sim_test.go         plays a run, traces it, and ends one that goes round in circles; simulate_test.go plays many, in processes,
 //	                    and shortens one that breaks a promise

@@ -101,7 +101,7 @@ func (w *world) quits() {
 func (w *world) passed(h *host, point string) {
 	w.crashMu.Lock()
 	defer w.crashMu.Unlock()
-	if h.gone() || w.armed == "" || !strings.HasPrefix(point, w.armed) {
+	if h.gone() || h != w.host || w.armed == "" || !strings.HasPrefix(point, w.armed) {
 		return
 	}
 	if w.passes--; w.passes >= 0 {
@@ -133,6 +133,9 @@ func (w *world) start() {
 // end ends everything; it is called once.
 func (w *world) end() {
 	w.stopped()
+	for _, d := range w.desks {
+		d.ends()
+	}
 	if w.stranger != nil {
 		w.stranger.close()
 	}

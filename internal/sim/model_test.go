@@ -48,7 +48,7 @@ func newModel(w *world) *model {
 	m.record = recordKept{m}
 	m.saved = newSavedFiles(m)
 	m.sent = sentOnce{m: m, drafts: map[string]promise{}, may: map[string]int{}, corrects: map[string]string{}}
-	m.news = news{m: m, settled: map[string]bool{}, isOpen: map[string]bool{}, heardOf: map[string]int{}, problems: map[string]told{}}
+	m.news = newNews(m)
 	m.wishes = wishes{m: m, wanted: map[wish]time.Time{}}
 	m.withdrawn = withdrawals{m: m, asked: map[string]bool{}, kept: map[string]promise{}}
 	m.apart = keptApart{m: m, owner: map[string]string{}, heard: map[heard]bool{}}

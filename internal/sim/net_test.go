@@ -112,6 +112,7 @@ type host struct {
 	dug  bool // ... and what it still does is undone
 	off  bool // the network is
 	open []closer
+	at   string // where it serves other desks, whatever its settings say; "" for there
 }
 
 func (h *host) offline() bool {

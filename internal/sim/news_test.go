@@ -29,6 +29,10 @@ type news struct {
 	problems map[string]told // problem -> when people were told of it
 }
 
+func newNews(m *model) news {
+	return news{m: m, settled: map[string]bool{}, isOpen: map[string]bool{}, heardOf: map[string]int{}, problems: map[string]told{}}
+}
+
 // fact is something that people are told of once.
 type fact struct {
 	name    string // of the package

@@ -55,6 +55,7 @@ var trials = map[string]func(w *world){
 	"two":           tryTwo,
 	"refused":       tryRefused,
 	"again":         tryAgain,
+	"desks":         tryDesks,
 }
 
 func trialNames() (names []string) {

@@ -286,7 +286,27 @@ func (w *world) startProxy() error {
 	if err != nil {
 		return err
 	}
-	other := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	toDesk := &http.Transport{
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return w.net.dial(ctx, nil, deskPort) },
+		DisableKeepAlives: true,
+	}
+	other := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, 4<<20))
+		if err != nil {
+			return
+		}
+		var event struct {
+			ID string `json:"eventId"`
+		}
+		json.Unmarshal(body, &event)
+		w.model.stored.delivered(event.ID)
+		again := r.Clone(r.Context())
+		again.RequestURI, again.URL.Scheme, again.URL.Host, again.Body = "", "http", deskPort, io.NopCloser(bytes.NewReader(body))
+		if answer, err := toDesk.RoundTrip(again); err == nil { // else nobody works there at present
+			answer.Body.Close()
+			rw.WriteHeader(answer.StatusCode)
+		}
+	})}
 	for _, l := range ports {
 		go server.Serve(l)
 	}

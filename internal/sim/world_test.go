@@ -86,6 +86,8 @@ type world struct {
 	left     *remains      // what the kill left
 	quitting bool          // the program was told to end
 	stranger *stranger     // a colleague with another program
+	streams  *streams      // between the office's computers ...
+	desks    []*otherDesk  // ... of which these get the events from the first
 	forgets  bool          // whoever changes the settings types no secret
 	pressed  time.Duration // for how long the next thing that is sent can be taken back; 0 leaves it to chance
 }
@@ -176,6 +178,7 @@ func (w *world) shown() int {
 func newWorld(seed uint64, dir string) (*world, error) {
 	w := &world{seed: seed, dir: dir, tidyAt: mostGarbage, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1), chosen: map[string]bool{}, dates: map[int64]bool{}}
 	w.wire = newWire(w)
+	w.streams = &streams{w: w, servers: map[string]*streamServer{}, kept: map[string]map[int]*stream{}}
 	w.model = newModel(w)
 	w.stranger = newStranger(w)
 	for i, name := range []string{"north", "south"} {
@@ -298,6 +301,9 @@ func (w *world) program(h *host, dataDir string, keys *keyring) (*agent.Agent, e
 		Desktop: agent.Desktop{Notify: func(n office.Notice) error {
 			switch {
 			case h != w.host: // another computer has people of its own
+				for _, d := range w.desks {
+					d.told(h, n)
+				}
 			case !h.gone():
 				w.model.news.told(n)
 			case !h.buried():
@@ -305,6 +311,7 @@ func (w *world) program(h *host, dataDir string, keys *keyring) (*agent.Agent, e
 			}
 			return nil
 		}},
+		Stream:       w.streams.through(h),
 		Crash:        func(point string) { w.passed(h, point) },
 		FolderEvents: func(func()) hotfolder.Events { return deaf{} },
 		Log:          w.trace.log(func(line string) { w.model.overhears("the log", line) }),

@@ -53,8 +53,8 @@ type identity struct {
 
 // live is a hub that runs.
 type live struct {
-	hub    *hub.Hub // nil where the stream is in a cluster
-	conn   *desk.Conn
+	hub    Server // nil where the stream is in a cluster
+	conn   Conn
 	stream desk.Stream
 }
 
@@ -80,6 +80,13 @@ func (r *Service) identity() (id identity, err error) {
 		}
 	} else if id, err = newIdentity(r.Now()); err != nil {
 		return id, err
+	}
+	own, err := r.Vault.Get(issuer.DeskKey.Of(issuer.Desks))
+	if err != nil {
+		return id, err
+	}
+	if own != nil { // it was a desk: should it become one again, it is known by the key that it has as that
+		id.Seed = string(own)
 	}
 	id.Epoch = met + 1
 	b, err := json.Marshal(id)
@@ -165,7 +172,7 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 	var looked time.Time
 	return loop.Repeat(ctx, r.ring, func(ctx context.Context) (time.Duration, error) {
 		select {
-		case <-x.conn.Closed:
+		case <-x.conn.Closed():
 			return 0, errors.New("the connection ended")
 		default:
 		}
@@ -204,7 +211,7 @@ func (r *Service) open(ctx context.Context, s office.Settings, id identity) (*li
 			keys = append(keys, d.Key)
 		}
 		var err error
-		x.hub, err = hub.Start(hub.Config{
+		x.hub, err = r.Stream.Serve(hub.Config{
 			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Desks: keys, Refused: r.refused, Log: r.Log,
 		})
 		if err != nil {
@@ -213,7 +220,7 @@ func (r *Service) open(ctx context.Context, s office.Settings, id identity) (*li
 		way, x.stream.Replicas = desk.Way{Local: x.hub, Seed: id.Seed}, 1
 	}
 	var err error
-	if x.conn, err = desk.Connect(ctx, way); err == nil {
+	if x.conn, err = r.Stream.Connect(ctx, way); err == nil {
 		err = x.conn.Prepare(ctx, x.stream)
 	}
 	if err != nil {

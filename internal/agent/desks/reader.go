@@ -29,7 +29,7 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 	if err != nil {
 		return err
 	}
-	conn, err := desk.Connect(ctx, desk.Way{Servers: s.Office, Pin: s.OfficePin, Seed: seed, Dial: r.Dial})
+	conn, err := r.Stream.Connect(ctx, desk.Way{Servers: s.Office, Pin: s.OfficePin, Seed: seed, Dial: r.Dial})
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 	both.Go(func() error {
 		for since := (time.Time{}); ; {
 			r.heard(a, since)
-			if !loop.Wait(ctx, askEvery, conn.Closed) {
+			if !loop.Wait(ctx, askEvery, conn.Closed()) {
 				return ctx.Err()
 			}
 			if err := keep(); err != nil {
@@ -102,7 +102,7 @@ func (r *Service) heard(a desk.Answer, before time.Time) {
 }
 
 // why is err, or that the hub does not know this desk any more, where that is why.
-func (r *Service) why(conn *desk.Conn, err error) error {
+func (r *Service) why(conn Conn, err error) error {
 	if conn.Removed() {
 		return desk.ErrRemoved
 	}
@@ -114,7 +114,7 @@ func (r *Service) take(ctx context.Context, e desk.Event) error {
 }
 
 // ask asks the hub how it is, and notes which hub it is and which desks it has: one of them may take its place one day.
-func (r *Service) ask(ctx context.Context, conn *desk.Conn) (desk.Answer, error) {
+func (r *Service) ask(ctx context.Context, conn Conn) (desk.Answer, error) {
 	a, err := conn.Ask(ctx, desk.Question{Person: r.Person()})
 	if err != nil {
 		return a, err
@@ -165,7 +165,7 @@ func (r *Service) note(list []office.Desk) error {
 }
 
 // fetch takes in what the hub has stored and this desk has not: something should have come that did not.
-func (r *Service) fetch(ctx context.Context, conn *desk.Conn) error {
+func (r *Service) fetch(ctx context.Context, conn Conn) error {
 	r.Log.Info("events are missing, and are asked for")
 	for q := (desk.Question{Events: true}); ; {
 		a, err := conn.Ask(ctx, q)

@@ -28,6 +28,7 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/desk"
+	"countersign/internal/hub"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -40,8 +41,64 @@ type Vault interface {
 	Put(values map[string][]byte, also ...func(*store.Tx) error) error
 }
 
+// Conn is a *desk.Conn, or what behaves as one.
+type Conn interface {
+	Close()
+	Closed() <-chan struct{}
+	Removed() bool
+
+	Prepare(ctx context.Context, s desk.Stream) error
+	Current(ctx context.Context, s desk.Stream) error
+	Tokens(ctx context.Context, s desk.Stream) (map[string]bool, error)
+	Publish(ctx context.Context, s desk.Stream, e desk.Event) error
+	Follow(ctx context.Context, s desk.Stream, key string, since time.Time) error
+	Forget(ctx context.Context, s desk.Stream, key string) error
+	Waiting(ctx context.Context, s desk.Stream, key string) (events int, last time.Time, err error)
+	Answers(answer func(key string, q desk.Question) (desk.Answer, error)) error
+
+	Ask(ctx context.Context, q desk.Question) (desk.Answer, error)
+	Receive(ctx context.Context, epoch int, had desk.Mark, take func(desk.Event, desk.Mark) error, missed func(desk.Mark) error) error
+}
+
+// Server is a *hub.Hub, or what behaves as one.
+type Server interface {
+	InProcessConn() (net.Conn, error)
+	Admit(key string) error
+	Remove(key string)
+	Connected(key string) bool
+	Trouble() error
+	Close()
+}
+
+// Stream is what events go through.
+type Stream struct {
+	Connect func(ctx context.Context, w desk.Way) (Conn, error)
+	Serve   func(c hub.Config) (Server, error)
+}
+
+// NATS is the Stream of an office.
+func NATS() Stream {
+	return Stream{
+		Connect: func(ctx context.Context, w desk.Way) (Conn, error) {
+			c, err := desk.Connect(ctx, w)
+			if err != nil {
+				return nil, err
+			}
+			return c, nil
+		},
+		Serve: func(c hub.Config) (Server, error) {
+			h, err := hub.Start(c)
+			if err != nil {
+				return nil, err
+			}
+			return h, nil
+		},
+	}
+}
+
 // Deps are what a Service needs from outside. All of them are required.
 type Deps struct {
+	Stream   Stream
 	Folder   string // of the stream
 	Settings func() office.Settings
 	Vault    Vault

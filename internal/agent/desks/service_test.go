@@ -78,7 +78,7 @@ func newComputer(t testing.TB, s office.TunnelSettings) *computer {
 	tools := looptest.Base(t, func() {})
 	tools.Pace.Retry = 20 * time.Millisecond
 	c.Service = New(tools, Deps{
-		Folder: t.TempDir(), Settings: func() office.Settings { return *c.settings.Load() }, Vault: &values{st: tools.Data, kept: map[string][]byte{}},
+		Stream: NATS(), Folder: t.TempDir(), Settings: func() office.Settings { return *c.settings.Load() }, Vault: &values{st: tools.Data, kept: map[string][]byte{}},
 		Person: func() string { return "ana@example.com" }, Hears: func() time.Time { return *c.hears.Load() }, Dial: (&net.Dialer{}).DialContext,
 		Take: func(_ context.Context, _, service, _ string, body []byte) error {
 			if c.full.Load() {

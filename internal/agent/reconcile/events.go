@@ -163,9 +163,17 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if err != nil || !ok || stored.Outcome != office.EventPending {
 			return err
 		}
-		p, err := r.packageForEvent(tx, e, ev.Received)
+		restored, err := data.Restored(tx, r.Now())
 		if err != nil {
 			return err
+		}
+		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // a hub has handed it on once more
+		p, known, err := r.packageForEvent(tx, e, ev.Received)
+		if err != nil {
+			return err
+		}
+		if again && !known {
+			p.Restored = restored
 		}
 		if p.ID != e.PackageID { // it has become known just now
 			e = apply.AsKnown(p, e)
@@ -190,7 +198,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if err != nil {
 			return err
 		}
-		if ev.Received.Before(p.Restored) { // it was told, in the time that the backup does not know
+		if again || ev.Received.Before(p.Restored) { // it was told, in the time that the backup does not know
 			if err := r.deps.News.Withhold(tx, facts); err != nil {
 				return err
 			}
@@ -239,23 +247,21 @@ func (r *Service) afterEvents(p *office.Package, asked office.Package) {
 
 // packageForEvent finds the package an event is about, or starts its record: made here when its external data
 // carries the id of one of our drafts, made elsewhere in the organization otherwise.
-func (r *Service) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (office.Package, error) {
-	p, ok, err := tx.FirstPackage(apply.Cases(e.PackageID))
+func (r *Service) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (p office.Package, known bool, err error) {
+	p, known, err = tx.FirstPackage(apply.Cases(e.PackageID))
 	if err != nil {
-		return p, err
+		return p, known, err
 	}
-	if !ok {
+	if !known {
 		p = office.Package{ID: e.PackageID, Origin: office.MadeElsewhere, Created: received, Met: true}
 		if e.Action == esign.PackageAdd && !e.Time.IsZero() {
 			p.Created, p.Met = e.Time, false
 		}
 	}
 	if p.DraftID == "" {
-		if err := r.deps.Claim(tx, &p, e.ExternalData); err != nil {
-			return p, err
-		}
+		err = r.deps.Claim(tx, &p, e.ExternalData)
 	}
-	return p, nil
+	return p, known, err
 }
 
 // finishUnprocessable keeps an authentic event that nothing can be done with, where people see it.
