@@ -17,7 +17,6 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop/looptest"
-	"countersign/internal/desk"
 	"countersign/internal/office"
 	"countersign/internal/store"
 	"countersign/internal/trytest"
@@ -253,44 +252,6 @@ func TestWhatADeskReadsByIsMadeAnewWhileTheHubRuns(t *testing.T) {
 	hub.Stored("empty") // which fits into no stream, and holds up nothing
 	noErr(t, hub.store("b"))
 	eventually(t, "b at a desk", func() bool { return d.has() == "a b" })
-}
-
-func TestADeskHasWhatWasDroppedFilledIn(t *testing.T) {
-	hub, _ := newHub(t)
-	d := hub.invite("one")
-	noErr(t, hub.store("a"))
-	d.gets("a")
-	d.stop()
-	for _, id := range []string{"b", "c", "d"} {
-		noErr(t, hub.store(id))
-	}
-	eventually(t, "the stream has it", func() bool { return hub.List(t.Context())[0].Waiting == 3 })
-	x := hub.running()
-	small := x.stream
-	small.Bytes = 450 // room for one
-	noErr(t, x.conn.Prepare(t.Context(), small))
-	eventually(t, "the stream has dropped it", func() bool { return hub.List(t.Context())[0].Waiting < 3 })
-	d.start()
-	d.gets("a b c d")
-
-	// It is restored from a backup: its events, and up to where it had read, are those of then.
-	d.stop()
-	mark, _, err := data.Doc[desk.Mark](d.Data, docMark)
-	noErr(t, err)
-	d.start()
-	for _, id := range []string{"e", "f"} {
-		noErr(t, hub.store(id))
-	}
-	d.gets("a b c d e f")
-	d.stop()
-	was := looptest.Base(t, func() {}).Data
-	d.Data = was
-	for _, id := range []string{"a", "b", "c", "d"} {
-		noErr(t, d.store(id))
-	}
-	noErr(t, was.Update(func(tx *store.Tx) error { return tx.PutDoc(docMark, mark) }))
-	d.start()
-	d.gets("a b c d e f")
 }
 
 func TestARemovedDeskIsOutAtOnceAndStaysOut(t *testing.T) {
