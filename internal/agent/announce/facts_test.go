@@ -66,6 +66,18 @@ func TestTheOneSignerOfAPackageSignedAndNothingElseIsSaid(t *testing.T) {
 	}
 }
 
+func TestWhoWantsToHearOfTheirOwnAloneIsToldOfThatAndOfWhatMayBe(t *testing.T) {
+	r := &Service{deps: Deps{Settings: func() office.Settings { return office.Settings{NotifySettings: office.NotifySettings{Mine: true}} }, Member: func() string { return "ana" }}}
+	for _, c := range []struct {
+		member, draft string
+		want          bool
+	}{{"ana", "", true}, {"jan", "sent from here", true}, {"", "", true}, {"jan", "", false}} {
+		var p office.Package
+		p.MemberID, p.DraftID = c.member, c.draft
+		expect(t, r.concerns(p), c.want, "told: %v, want %v")
+	}
+}
+
 func TestASignatureSaysWhatIsLeftToSign(t *testing.T) {
 	signers := []office.Signer{{ID: "ana", FirstName: "Ana"}, {ID: "jan", FirstName: "Jan"}, {ID: "eva", FirstName: "Eva"}}
 	nameless := []office.Signer{signers[0], {ID: "jan"}, signers[2]}
