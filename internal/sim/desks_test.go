@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"countersign/internal/agent"
@@ -374,6 +375,15 @@ func (w *world) lastBackup() string {
 }
 
 func (w *world) hubFolder() string { return filepath.Join(w.dataDir(), "desks") }
+
+func TestDesksOfOneOffice(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		steps := []step{{time.Minute, "trial", []string{"desks"}}}
+		if o := play(t, seed, steps); len(o.broken) > 0 {
+			o.fail(t, seed, steps)
+		}
+	}
+}
 
 // tryDesks has another desk get its events from the office's computer, and something go wrong between them.
 func tryDesks(w *world) {

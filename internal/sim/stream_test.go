@@ -191,6 +191,7 @@ func (s *streamServer) Close() {
 
 func (s *streamServer) InProcessConn() (net.Conn, error) { return nil, errors.ErrUnsupported }
 func (s *streamServer) Trouble() error                   { return nil }
+func (s *streamServer) Address() net.Addr                { return nil } // no invitation is made by a code here
 
 func (s *streamServer) Admit(key string) error {
 	s.of.mu.Lock()

@@ -66,9 +66,9 @@ func trialNames() (names []string) {
 	return names
 }
 
-// drawTrials are all trials, in some order.
+// drawTrials are all trials, in some order, but that of the desks, which has a test of its own: few lives were played with it yet.
 func drawTrials(r *rand.Rand) (steps []step) {
-	names := trialNames()
+	names := slices.DeleteFunc(trialNames(), func(name string) bool { return name == "desks" })
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, name := range names {
 		steps = append(steps, step{between(r, time.Minute, time.Hour), "trial", []string{name}})

@@ -63,6 +63,7 @@ type Conn interface {
 // Server is a *hub.Hub, or what behaves as one.
 type Server interface {
 	InProcessConn() (net.Conn, error)
+	Address() net.Addr
 	Admit(key string) error
 	Remove(key string)
 	Connected(key string) bool
