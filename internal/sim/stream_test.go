@@ -196,7 +196,9 @@ func (s *streamServer) Address() net.Addr                { return nil } // no in
 func (s *streamServer) Admit(key string) error {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
-	s.desks[key] = s.desks[key]
+	if _, known := s.desks[key]; !known {
+		s.desks[key] = nil
+	}
 	return nil
 }
 
