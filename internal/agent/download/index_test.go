@@ -290,6 +290,27 @@ func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
 	}
 }
 
+func TestTwoComputersShareAnIndex(t *testing.T) {
+	x, y := newService(t), newService(t)
+	x.settings.Index = true
+	y.settings = x.settings
+	y.settings.NameTemplate = "{package} - {document} of the other"
+	a := x.saved("a", "first")
+	x.list()
+	b := y.saved("b of the other", "second")
+	y.list()
+	c := x.saved("c", "third")
+	x.list()
+	y.list()
+	wantListed(t, x.settings.SaveTo, ',', a, b, c)
+	noErr(t, os.Remove(filepath.Join(x.settings.SaveTo, archive.IndexName)))
+	d := x.saved("d", "fourth")
+	x.list()
+	e := y.saved("e of the other", "fifth")
+	y.list()
+	wantListed(t, x.settings.SaveTo, ',', a, b, c, d, e)
+}
+
 func TestAnIndexThatIsOpenElsewhereCostsNoDocument(t *testing.T) {
 	x := newService(t)
 	x.settings.Index = true

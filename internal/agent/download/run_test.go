@@ -170,7 +170,7 @@ func (x *testService) wantSaved(jobs ...office.Job) {
 		}
 	}
 	names := inside(x.t, x.settings.SaveTo)
-	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".part") }) {
+	if x.UnderWay() == 0 && slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".part") }) {
 		x.t.Errorf("in the folder: %q", names)
 	}
 }
@@ -631,5 +631,50 @@ func TestANameIsShownAsItWillBe(t *testing.T) {
 	var config *office.ConfigError
 	if _, err := x.PreviewName(x.settings); !errors.As(err, &config) || config.Fields[0].Field != office.FieldTemplate {
 		t.Errorf("a pattern that is wrong: %v", err)
+	}
+}
+
+// What cannot be read or kept is neither nothing nor done.
+func TestWhatCannotBeKeptIsNotTakenForDone(t *testing.T) {
+	for name, lose := range map[string]func(x *testService){
+		"records of files that are damaged": func(x *testService) { looptest.Spoil(x.t, &x.Base, "", "jobs") },
+		"a store that is shut":              func(x *testService) { noErr(x.t, x.Data.Close()) },
+	} {
+		x := newService(t)
+		j := x.plan("p")[0]
+		folder, err := archive.OpenFolder(j.Folder)
+		noErr(t, err)
+		defer folder.Close()
+		got := archive.Saved{Size: 1, Digest: "blake3:00"}
+		noErr(t, os.WriteFile(filepath.Join(j.Folder, j.Target), []byte("x"), 0o600))
+		lose(x)
+		x.Session = looptest.Session{Client: esign.NewClient(esign.Config{}, nil)}
+		for what, err := range map[string]error{
+			"a saved file":    x.conclude(t.Context(), folder, j, got, nil),
+			"a name in use":   x.conclude(t.Context(), folder, j, got, archive.ErrExists),
+			"no end":          x.conclude(t.Context(), folder, j, got, archive.ErrNoEnd),
+			"no folder":       x.conclude(t.Context(), folder, j, got, archive.ErrMissing),
+			"a refusal":       x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound}),
+			"an unusable id":  x.refused(t.Context(), j, &esign.Error{Kind: esign.Invalid}),
+			"trouble":         x.refused(t.Context(), j, &esign.Error{Kind: esign.Server}),
+			"bytes that came": x.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, got) }),
+			"another folder":  x.Data.Update(func(tx *store.Tx) error { return MoveJobs(tx, j.Folder, t.TempDir(), nil, x.Now()) }),
+			"the same again":  x.SaveAgain("p"),
+			"a plan": x.Data.Update(func(tx *store.Tx) error {
+				_, err := x.Plan(tx, &office.Package{ID: "p", Documents: []office.Document{{ID: "d"}}}, x.settings, j.Folder)
+				return err
+			}),
+			"what is there":    x.Data.Update(func(tx *store.Tx) error { _, err := x.NoteFiles(tx, &office.Package{ID: "p"}); return err }),
+			"what is withheld": func() error { _, _, err := x.withheld(); return err }(),
+			"what is due":      func() error { _, err := x.saveDue(t.Context()); return err }(),
+		} {
+			others := slices.Contains([]string{"another folder", "what is there", "what is withheld", "what is due"}, what) // which one record does not hold up
+			if err == nil && !(others && strings.HasPrefix(name, "records")) {
+				t.Errorf("%s, %s: no error", name, what)
+			}
+		}
+		if len(x.told) > 0 || len(inside(t, j.Folder)) != 1 {
+			t.Errorf("%s: told %+v, in the folder %q", name, x.told, inside(t, j.Folder))
+		}
 	}
 }
