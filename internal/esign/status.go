@@ -267,6 +267,7 @@ func (d documentRecord) document(packageExecuted bool) Document {
 // ListQuery selects packages; zero fields do not restrict (service-facts.md, 7).
 type ListQuery struct {
 	NewestFirst bool // asks for that order, by creation; whether it is kept shows in the answer alone
+	Own         bool // only the caller's own, not those of the whole organization
 	Take        int  // at most that many; 0 leaves it to the service, which may give fewer in any case
 	Skip        int
 }
@@ -279,7 +280,7 @@ type Page struct {
 
 const listRoute = "packages/list"
 
-// List lists packages of the whole organization where the account may see them.
+// List lists packages.
 func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 	k := &call{op: "listing packages", route: listRoute, method: http.MethodPost, path: "/packages/list"}
 	var sortBy string
@@ -291,7 +292,7 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 		AllMembers bool   `json:"allMembers"`
 		Take       int    `json:"take,omitempty"`
 		Skip       int    `json:"skip,omitempty"`
-	}{sortBy, true, q.Take, q.Skip})
+	}{sortBy, !q.Own, q.Take, q.Skip})
 	if err != nil {
 		return Page{}, err
 	}

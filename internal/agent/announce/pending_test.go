@@ -53,14 +53,14 @@ func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T)
 			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
 		r := newService(t, nil)
 		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
-		next := r.again(t)
-		full := time.Now().Add(20 * time.Second) // so that it cannot be noted at once
-		next.Data.Store.Fault = func() error {
-			if time.Now().Before(full) {
+		began := time.Now()                                               // soon after it cannot be noted for a while
+		r.Data.Store.Fault = func() error {
+			if since := time.Since(began); since > 0 && since < 20*time.Second {
 				return looptest.ErrFault
 			}
 			return nil
 		}
+		next := r.again(t)
 		time.Sleep(time.Minute)
 		expect(t, next.count("Jan Weber signed “Lease”."), 1, "told %d times")
 		third := r.again(t)

@@ -353,7 +353,9 @@ func TestFilesThatWaitForTheDiskHoldUpNoDownload(t *testing.T) {
 		}
 		x.Wake()
 		synctest.Wait()
+		g.mu.Lock()
 		expect(t, len(g.asked), atOnce, "%d downloads begin at once")
+		g.mu.Unlock()
 		time.Sleep(5 * time.Second)
 		for _, j := range jobs {
 			expect(t, g.times(j.PackageID), 1, "%d downloads of "+j.PackageID)

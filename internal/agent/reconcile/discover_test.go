@@ -28,7 +28,7 @@ import (
 // not pass while the network is waited for.
 type shelf struct {
 	packages int
-	picky    bool // it takes neither how many to give at once nor an order
+	picky    bool // it takes neither how many to give at once nor an order, and gives nobody's but the caller's own
 	refuses  bool
 	fails    bool
 	read     int // pages
@@ -39,6 +39,7 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	var q struct {
 		Skip, Take int
 		SortBy     string
+		AllMembers bool
 	}
 	if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.read++
 	status, items := http.StatusOK, ""
 	switch {
-	case s.refuses:
+	case s.refuses, s.picky && q.AllMembers:
 		status = http.StatusForbidden
 	case s.picky && (q.Take > 0 || q.SortBy != ""):
 		status = http.StatusBadRequest

@@ -38,6 +38,7 @@ type listReader struct {
 	seen     map[string]bool
 	previous map[string]bool // the packages of the page before, unless that has no overlap with the next
 	refused  int             // of what is asked for beside the list: how many at once, and then the order, too
+	own      bool            // the account may list its own packages alone
 	stale    int
 	backs    int
 
@@ -67,17 +68,21 @@ func (r *listReader) next(ctx context.Context) ([]esign.Status, listEnd, error) 
 	if err := r.budget.Wait(ctx); err != nil {
 		return nil, listMore, err
 	}
-	q := esign.ListQuery{NewestFirst: r.refused < 2, Take: listPage, Skip: r.skip}
+	q := esign.ListQuery{NewestFirst: r.refused < 2, Own: r.own, Take: listPage, Skip: r.skip}
 	if r.refused > 0 {
 		q.Take = 0
 	}
 	page, err := readList(ctx, r.client, q)
-	var e *esign.Error
-	if errors.As(err, &e) && e.Kind == esign.Refused && q.NewestFirst && r.pages == 0 {
+	e, _ := errors.AsType[*esign.Error](err)
+	switch {
+	case err == nil:
+	case r.pages == 0 && e != nil && e.Kind == esign.Refused && q.NewestFirst:
 		r.refused++
 		return r.next(ctx)
-	}
-	if err != nil {
+	case r.pages == 0 && e != nil && e.Kind == esign.Forbidden && !q.Own:
+		r.own = true
+		return r.next(ctx)
+	default:
 		return nil, listMore, err
 	}
 	r.pages++
