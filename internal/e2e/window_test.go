@@ -251,7 +251,7 @@ var (
 	navSettings    = image.Pt(80, 241)
 	packageName    = image.Pt(450, 410)
 	addDocuments   = image.Pt(427, 200)
-	calendarButton = image.Pt(849, 344)
+	calendarButton = image.Pt(842, 363)
 	chooseFolder   = image.Pt(912, 168)
 	readyMadeNames = image.Pt(700, 356)
 )
