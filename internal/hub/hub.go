@@ -28,15 +28,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Config is what a Hub needs. All of it is required but Desks and Refused.
+// Config is what a Hub needs. All of it is required but Desks.
 type Config struct {
 	Folder      string // held by this process alone
 	Listen      string // host:port
 	Certificate tls.Certificate
-	Stream      string           // its name
-	Own         string           // the public key of whoever publishes
-	Desks       []string         // the public keys that are admitted from the beginning
-	Refused     func(key string) // called for each key that is not admitted; it must not call back
+	Stream      string   // its name
+	Own         string   // the public key of whoever publishes
+	Desks       []string // the public keys that are admitted from the beginning
 	Log         *slog.Logger
 }
 
@@ -223,9 +222,6 @@ func (h *Hub) Check(c server.ClientAuthentication) bool {
 	defer h.mu.Unlock()
 	m := h.desks[key]
 	if m == nil {
-		if h.c.Refused != nil {
-			h.c.Refused(key)
-		}
 		return false
 	}
 	for _, id := range m.clients { // a desk has one connection: two would share its events, and each would lack what the other one has

@@ -86,7 +86,6 @@ func CodeForm() Message                   { return of("desks.code-form") }
 func CodeNotFound() Message               { return of("desks.code-not-found") }
 func CodeNotOffered() Message             { return of("desks.code-not-offered") }
 func CodeNotReached() Message             { return of("desks.code-not-reached") }
-func CodeTries() Message                  { return of("desks.code-tries") }
 func CodeUnknown() Message                { return of("desks.code-unknown") }
 func DeskInvited(name string) Message     { return of("desks.desk-invited", Text("Name", name)) }
 func DeskKeyForm() Message                { return of("desks.desk-key-form") }

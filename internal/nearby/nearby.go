@@ -24,7 +24,7 @@ const (
 	service   = "._countersign._tcp.local."
 	askEvery  = time.Second
 	maxPacket = 9000 // bytes (RFC 6762, 17)
-	maxFound  = 8    // addresses that are tried
+	maxFound  = 8    // addresses that are tried of those that one computer says
 )
 
 var (
@@ -130,8 +130,8 @@ func Find(ctx context.Context, name string, try func(netip.AddrPort) bool) error
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	tried := map[netip.AddrPort]bool{}
-	for b := make([]byte, maxPacket); ctx.Err() == nil && len(tried) < maxFound; {
+	tried, said := map[netip.AddrPort]bool{}, map[netip.Addr]int{}
+	for b := make([]byte, maxPacket); ctx.Err() == nil; {
 		for _, i := range usable() {
 			if ipv4.NewPacketConn(conn).SetMulticastInterface(&i) == nil {
 				_, _ = conn.WriteTo(question, group) // another interface may take it
@@ -144,9 +144,10 @@ func Find(ctx context.Context, name string, try func(netip.AddrPort) bool) error
 				break
 			}
 			at := place(b[:max(n, 0)], full, from.Addr())
-			if err != nil || !at.IsValid() || tried[at] || len(tried) >= maxFound {
+			if err != nil || !at.IsValid() || tried[at] || said[from.Addr()] >= maxFound {
 				continue
 			}
+			said[from.Addr()]++
 			if tried[at] = true; try(at) {
 				return nil
 			}

@@ -636,9 +636,13 @@ func WriteCSV(to io.Writer, table [][]string, comma byte) error {
 // BulkTable is what became of the lines of a list as a table, beside what the list had. Its cells are fit for spreadsheets (Cell).
 func BulkTable(b Bulk, lines []BulkResult, words func(message.Message) string) [][]string {
 	table := [][]string{append(slices.Clone(b.Heads), "line", "package", "state", "problem", "package_id")}
+	unsent := string(BeforeWaiting)
+	if b.State == BulkStopped {
+		unsent = string(BulkStopped)
+	}
 	for _, x := range lines {
 		cells := append(slices.Clone(x.Cells), make([]string, len(b.Heads))...)[:len(b.Heads)] // of one that cannot be read there are none
-		row := append(cells, strconv.Itoa(x.Line), x.Name, cmp.Or(string(x.State), "waiting"), words(x.Problem), x.PackageID)
+		row := append(cells, strconv.Itoa(x.Line), x.Name, cmp.Or(string(x.State), unsent), words(x.Problem), x.PackageID)
 		for i := range row {
 			row[i] = Cell(row[i])
 		}

@@ -266,6 +266,7 @@ func (v *revision) streamTable(dict map[string]any, stream []byte) {
 		return x
 	}
 	for i := 0; i < len(index); i += 2 {
+		demand(index[i+1] <= len(v.objects)+1) // else a few bytes would say that there are millions
 		for number := index[i]; number < index[i]+index[i+1]; number++ {
 			kind, second, third := field(w[0], 1), field(w[1], 0), field(w[2], 0)
 			switch {
@@ -294,13 +295,23 @@ func unpack(dict map[string]any, stream []byte) (out []byte) {
 	demand(err == nil)
 	rows, err := io.ReadAll(io.LimitReader(z, maxTable+1))
 	demand(err == nil && len(rows) <= maxTable)
-	parameters, _ := dict["DecodeParms"].(map[string]any)
-	if list, is := dict["DecodeParms"].([]any); is && len(list) == 1 {
-		parameters, _ = list[0].(map[string]any)
+	said := dict["DecodeParms"]
+	if list, is := said.([]any); is { // of a filter in a list alone: readers pass over another one
+		demand(filter == "[FlateDecode]" && len(list) == 1)
+		said = list[0]
+	} else {
+		demand(said == nil || filter == "FlateDecode")
 	}
-	if natural(parameters["Predictor"]) < 10 {
+	if said == nil {
 		return rows
 	}
+	parameters, is := said.(map[string]any)
+	predictor, colours, bits := parameters["Predictor"], parameters["Colors"], parameters["BitsPerComponent"]
+	demand(is && (colours == nil || colours == other("1")) && (bits == nil || bits == other("8")))
+	if predictor == nil || predictor == other("1") {
+		return rows
+	}
+	demand(natural(predictor) >= 10)
 	columns := natural(parameters["Columns"])
 	demand(0 < columns && columns < len(rows))
 	above := make([]byte, columns)

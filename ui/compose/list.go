@@ -253,7 +253,7 @@ func (p *listPanel) refresh() {
 
 // standing is how far the list is: "12 of 300 sent · 2 not sent · Paused".
 func (p *listPanel) standing() string {
-	parts := []string{lang.L("{{.Sent}} of {{.Packages}} sent", i18n.V{"Sent": p.progress.Sent, "Packages": packages(p.progress.Lines)})}
+	parts := []string{lang.L("{{.Sent}} of {{.Packages}} sent", i18n.V{"Sent": p.progress.Sent, "Packages": packages(p.progress.Lines - p.progress.Faulty)})}
 	if p.progress.Wrong > 0 {
 		parts = append(parts, lang.N("{{.PluralCount}} not sent", p.progress.Wrong))
 	}

@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/layout"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -38,6 +39,7 @@ func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
 			return
 		}
 		do.Disable()
+		typed.Wrong("")
 		typed.Hint(lang.L("Looking for the hub…"))
 		word, hub := code.Text, at.Text
 		stop = async.Then(d.Work, func(ctx context.Context) (agent.OfficeFile, error) { return o.FetchOffice(ctx, word, hub) }, func(file agent.OfficeFile, err error) {
@@ -48,8 +50,11 @@ func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
 				return
 			}
 			typed.Wrong(i18n.Error(err))
-			where.Show()
+			if why, _ := message.Of(err); why != message.CodeForm() {
+				where.Show()
+			}
 			popup.Refresh()
+			d.Window.Canvas().Focus(code)
 		})
 	}
 	for _, e := range []*widgets.Entry{code, at} {

@@ -399,7 +399,7 @@ func (r *Service) settle(keys []string) {
 		return err
 	})
 	if err != nil { // which health says
-		r.Log.Warn("note what people were told", "err", err)
+		r.Log.Debug("note what people were told", "err", err)
 		return
 	}
 	r.settled = nil

@@ -39,7 +39,6 @@ const (
 
 	codeLength  = 12                                 // of five bits each
 	codeLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford's: without I, L, O and U
-	maxWrong    = 10                                 // different codes that are tried while one is offered
 )
 
 func newCode() string {
@@ -75,7 +74,6 @@ func keys(typed string) (seed, key string, secret safe.Secret, err error) {
 type offer struct {
 	sealed []byte
 	once   bool
-	wrong  map[string]bool // keys that others tried
 	end    context.CancelCauseFunc
 }
 
@@ -114,14 +112,18 @@ func (r *Service) Offer(ctx context.Context, invitation []byte, once bool, tell 
 	defer answering.Wait()
 	defer end(nil)
 	r.mu.Lock()
-	r.offers[key] = &offer{sealed: sealed.Bytes(), once: once, wrong: map[string]bool{}, end: end}
+	r.offers[key] = &offer{sealed: sealed.Bytes(), once: once, end: end}
 	r.mu.Unlock()
 	defer r.withdraw(ctx, key)
+	at := x.hub.Address()
+	if at == nil { // it has stopped meanwhile
+		return message.Error(message.CodeNotOffered(), nil)
+	}
 	if err := x.hub.Admit(key); err != nil {
 		return err
 	}
 	answering.Go(func() {
-		if err := nearby.Answer(open, desk.Token(key), place(x.hub.Address())); err != nil {
+		if err := nearby.Answer(open, desk.Token(key), place(at)); err != nil {
 			r.Log.Warn("nobody finds this computer on the network by itself", "err", err)
 		}
 	})
@@ -177,17 +179,6 @@ func (r *Service) handOut(key string) (a desk.Answer, err error) {
 		o.end(errTaken)
 	}
 	return desk.Answer{Sealed: o.sealed}, nil
-}
-
-// refused counts the wrong codes that are tried while one is offered.
-func (r *Service) refused(key string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, o := range r.offers {
-		if o.wrong[key] = true; len(o.wrong) >= maxWrong {
-			o.end(message.Error(message.CodeTries(), nil))
-		}
-	}
 }
 
 // Fetch gets the invitation that a hub offers by a code. It looks for the hub on the local network, unless at says where it is.

@@ -212,7 +212,7 @@ func (r *Service) open(ctx context.Context, s office.Settings, id identity) (*li
 		}
 		var err error
 		x.hub, err = r.Stream.Serve(hub.Config{
-			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Desks: keys, Refused: r.refused, Log: r.Log,
+			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Desks: keys, Log: r.Log,
 		})
 		if err != nil {
 			return nil, err

@@ -190,6 +190,9 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 		r.Log.Info("the list of packages moved while it was read; it is read once more", "pages", reading.pages)
 		return pause, nil
 	}
+	if reading.own { // nothing is known of the others, which the account may list one day
+		return pause, nil
+	}
 	if !reading.known.IsZero() && reading.began.Sub(last.Late) < listMargin && l.unsent.Equal(last.Unsent) {
 		return pause, nil // the document says as much already
 	}

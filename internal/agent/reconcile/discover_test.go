@@ -28,7 +28,8 @@ import (
 // not pass while the network is waited for.
 type shelf struct {
 	packages int
-	picky    bool // it takes neither how many to give at once nor an order, and gives nobody's but the caller's own
+	picky    bool // it takes neither how many to give at once nor an order
+	own      bool // it gives nobody's but the caller's own
 	refuses  bool
 	fails    bool
 	read     int // pages
@@ -47,7 +48,7 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.read++
 	status, items := http.StatusOK, ""
 	switch {
-	case s.refuses, s.picky && q.AllMembers:
+	case s.refuses, s.own && q.AllMembers:
 		status = http.StatusForbidden
 	case s.picky && (q.Take > 0 || q.SortBy != ""):
 		status = http.StatusBadRequest
@@ -87,6 +88,17 @@ func (x *testService) lines() int {
 	lines, err := x.Lines()
 	noErr(x.t, err)
 	return len(lines)
+}
+
+// Whoever may list everybody's packages one day is shown those of the others then.
+func TestAListOfOnesOwnPackagesAloneIsReadAndIsNotTheWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s := newService(t), &shelf{packages: 3, own: true}
+		x.lookAround(t.Context(), s.client("office"), &discovery{})
+		if _, kept, err := data.Doc[listed](x.Data, docListed); kept || err != nil || x.lines() != 3 {
+			t.Errorf("%d packages, and it is kept: %v, %v", x.lines(), kept, err)
+		}
+	})
 }
 
 func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T) {
