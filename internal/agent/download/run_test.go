@@ -100,6 +100,9 @@ type slowly struct {
 }
 
 func (s *slowly) Read([]byte) (int, error) {
+	if s.pause == 0 {
+		return 0, io.EOF
+	}
 	select {
 	case <-s.ctx.Done():
 		return 0, s.ctx.Err()

@@ -91,7 +91,7 @@ func (d *desk) RoundTrip(req *http.Request) (*http.Response, error) {
 	if pause < 0 {
 		pause = 1000 * time.Hour
 	}
-	if !loop.Sleep(req.Context(), pause) {
+	if pause > 0 && !loop.Sleep(req.Context(), pause) { // the race detector has crashed with timers that are over at once, of many goroutines of a bubble
 		return nil, req.Context().Err()
 	}
 	switch {
