@@ -340,7 +340,7 @@ func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Sav
 			return err
 		}
 		stored.Size, stored.Digest = 0, ""
-		if saved.Digest != "" && stored.Problem != (message.Message{}) { // the service gives it after all
+		if saved.Digest != "" && !stored.Problem.IsZero() { // the service gives it after all
 			stored.Tries, stored.Problem = 0, message.Message{}
 		}
 		// A folder that keeps saying so must not be asked without a pause.
