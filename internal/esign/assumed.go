@@ -110,8 +110,8 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     "not shown"; event.go).
 //   - An event for a package that was withdrawn would be called package_rescinded, as its state and the other events are
 //     (service-facts.md, 11.3: "probably exist"; event.go).
-//   - A UUID in an event, a list or the answer of packages/add names what is known by the same UUID in another case (RFC 9562, 4),
-//     and goes back to the service as it was known first, unless the service does not tell about it so (agent/apply, known.go).
+//   - A UUID in an event, a status, a list or the answer of packages/add names what is known by it in another case (RFC 9562, 4),
+//     and goes back to the service as it was known first, unless the service does not tell about it so (agent/apply, apply.go).
 //   - Documents that an answer names by their ids alone, all that interface.md promises of a status, are in the order they were
 //     added, as far as no externalId says otherwise (agent/apply, apply.go).
 //   - What a master file or a certificate consists of is not shown, so they are not compared with what was sent (agent/proof, match.go).

@@ -67,6 +67,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	if !s.TimeSignBy.IsZero() {
 		p.Due = s.TimeSignBy
 	}
+	s = statusAsKnown(*p, s)
 	mergeSigners(p, s.Signers, now)
 	mergeRecipients(p, s.Recipients)
 	if p.Met && !s.TimeCreated.IsZero() {
@@ -298,13 +299,7 @@ func SameAs(p office.Package, id string) bool { return p.ID == id || p.Refused.I
 // writes its package in another case than the service does, or may do, what p does not know by now is left for the status to
 // name: it would be known twice.
 func AsKnown(p office.Package, e esign.Event) esign.Event {
-	var documents, signers []string
-	for _, d := range p.Documents {
-		documents = append(documents, d.ID)
-	}
-	for _, s := range p.Signers {
-		signers = append(signers, s.ID)
-	}
+	documents, signers := knownIDs(p)
 	otherCase := e.PackageID != p.ID
 	if p.ID == "" {
 		otherCase = slices.Index(Cases(e.PackageID), strings.ToLower(e.PackageID)) > 0
@@ -315,6 +310,34 @@ func AsKnown(p office.Package, e esign.Event) esign.Event {
 	e.SignerID = asKnown(signers, e.SignerID, otherCase)
 	e.NextSignerID = asKnown(signers, e.NextSignerID, otherCase)
 	return e
+}
+
+// statusAsKnown is s with the ids as p has them, as AsKnown has those of an event.
+func statusAsKnown(p office.Package, s esign.Status) esign.Status {
+	documents, signers := knownIDs(p)
+	s.Documents, s.Signers = slices.Clone(s.Documents), slices.Clone(s.Signers)
+	for i := range s.Signers {
+		s.Signers[i].ID = asKnown(signers, s.Signers[i].ID, false)
+		signers = append(signers, s.Signers[i].ID)
+	}
+	for i := range s.Documents {
+		d := &s.Documents[i]
+		d.ID, d.Revisions = asKnown(documents, d.ID, false), slices.Clone(d.Revisions)
+		for j := range d.Revisions {
+			d.Revisions[j].SignerID = asKnown(signers, d.Revisions[j].SignerID, false)
+		}
+	}
+	return s
+}
+
+func knownIDs(p office.Package) (documents, signers []string) {
+	for _, d := range p.Documents {
+		documents = append(documents, d.ID)
+	}
+	for _, s := range p.Signers {
+		signers = append(signers, s.ID)
+	}
+	return documents, signers
 }
 
 // asKnown is id as it is among known. One that is not is as it was, or none.

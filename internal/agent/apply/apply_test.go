@@ -452,7 +452,7 @@ func TestWhatIsSaidIsNotedAndWhatIsLeftOutStays(t *testing.T) {
 }
 
 // The same UUID in capitals is the same package, document and signer.
-func TestAnEventInCapitalsNamesWhatIsKnown(t *testing.T) {
+func TestCapitalsNameWhatIsKnown(t *testing.T) {
 	const same = "5b1e0000-0000-4000-8000-00000000000"
 	const pack, d, s, next = same + "a", same + "b", same + "c", same + "d"
 	written := esign.Event{PackageID: pack, DocumentID: d, SignerID: s, NextSignerID: next}
@@ -474,6 +474,15 @@ func TestAnEventInCapitalsNamesWhatIsKnown(t *testing.T) {
 		if got := AsKnown(c.p, c.said); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
+	}
+	in := func(written func(string) string) esign.Status {
+		turns := []esign.Revision{{SignerID: written(s), IsSigned: true}, {SignerID: written(next), IsNext: true}}
+		return esign.Status{Documents: []esign.Document{{ID: written(d), Revisions: turns}}, Signers: []esign.Signer{{ID: written(s)}, {ID: written(next)}}}
+	}
+	Status(&known, in(strings.Clone), now)
+	before := known
+	if news := Status(&known, in(up), now); len(news) != 0 || !reflect.DeepEqual(known, before) {
+		t.Errorf("a status in capitals told %v and made it %+v", news, known)
 	}
 	for id, n := range map[string]int{"A": 1, strings.Repeat("A", 36): 1, "{" + pack + "}": 1, pack: 3} {
 		if all := Cases(id); len(all) != n {
