@@ -351,7 +351,7 @@ func (a *Agent) restorePending() bool {
 
 // restoreFirst restores a backup in the place of a state that was lost, before anything else is made of it.
 func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restoration, err error) {
-	if err := a.oweRestore(); err != nil {
+	if err := a.noteRestorePending(); err != nil {
 		return false, r, err
 	}
 	if settings, err = a.backup.restore(); err != nil {
@@ -377,9 +377,9 @@ func (a *Agent) restoreNow(ctx context.Context) restoration {
 	return r
 }
 
-// oweRestore notes of a state that knows nothing that there are backups to restore: before anything is put into it, or the
+// noteRestorePending notes of a state that knows nothing that there are backups to restore: before anything is put into it, or the
 // next start would take it for one that was not lost.
-func (a *Agent) oweRestore() error {
+func (a *Agent) noteRestorePending() error {
 	here, err := data.Read(a.Data, "what is known of the office", readBackedUp)
 	if err != nil || here.has(docInstallation) {
 		return err

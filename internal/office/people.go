@@ -157,28 +157,28 @@ func (r Recipient) Wrong(code Code) message.Message {
 	return message.CopyAddress(r.DisplayName())
 }
 
-// StandingCopies are those of the standing recipients who get a copy of what signers sign, beside own. Whoever signs, is named
+// DefaultCopies are those of defaults who get a copy of what signers sign, beside own. Whoever signs, is named
 // already, or is taken off (noCopy are addresses), gets none.
-func StandingCopies(standing, own []Recipient, signers []Signer, noCopy []string) (list []Recipient) {
-	for i, code := range CheckCopies(slices.Concat(own, standing), signers)[len(own):] {
-		if code == "" && !slices.ContainsFunc(noCopy, standing[i].Same) {
-			list = append(list, standing[i])
+func DefaultCopies(defaults, own []Recipient, signers []Signer, noCopy []string) (list []Recipient) {
+	for i, code := range CheckCopies(slices.Concat(own, defaults), signers)[len(own):] {
+		if code == "" && !slices.ContainsFunc(noCopy, defaults[i].Same) {
+			list = append(list, defaults[i])
 		}
 	}
 	return list
 }
 
-// OwnRecipients are those of d who get a copy beside the standing recipients of the settings.
+// OwnRecipients are those of d who get a copy beside the default recipients of the settings.
 func (d Draft) OwnRecipients() []Recipient {
 	return slices.DeleteFunc(slices.Clone(d.Recipients), func(r Recipient) bool { return slices.ContainsFunc(d.DefaultRecipients, r.Same) })
 }
 
-// CopyDefaultRecipients has the standing recipients of the settings, as they are now, get a copy of d, and no others that were there
+// CopyDefaultRecipients has the default recipients of the settings, as they are now, get a copy of d, and no others that were there
 // as such.
-func (d *Draft) CopyDefaultRecipients(standing []Recipient) {
+func (d *Draft) CopyDefaultRecipients(defaults []Recipient) {
 	own := d.OwnRecipients()
 	d.Recipients, d.DefaultRecipients = own, nil
-	for _, r := range StandingCopies(standing, own, d.Signers, d.NoCopy) {
+	for _, r := range DefaultCopies(defaults, own, d.Signers, d.NoCopy) {
 		d.Recipients, d.DefaultRecipients = append(d.Recipients, r), append(d.DefaultRecipients, r.Email)
 	}
 }
@@ -199,7 +199,7 @@ func recipientsIn(written []string, blind bool) (list []Recipient) {
 	return list
 }
 
-// checkCopies judges the standing recipients, field by field.
+// checkCopies judges the default recipients, field by field.
 func (s Settings) checkCopies(say func(field string, code Code)) {
 	codes := CheckCopies(s.DefaultRecipients(), nil)
 	open := len(recipientsIn(s.CopyTo, false))

@@ -645,7 +645,7 @@ func (c *copies) own() (list []office.Recipient) {
 // recipients are all who get a copy of what the signers sign, those that are added here last. Whoever signs gets none as a
 // standing recipient.
 func (c *copies) recipients(signers []office.Signer) []office.Recipient {
-	return append(office.StandingCopies(c.standing(), nil, signers, c.off), c.own()...)
+	return append(office.DefaultCopies(c.standing(), nil, signers, c.off), c.own()...)
 }
 
 // fill shows who gets a copy of a draft: own beside the standing ones that are not off.

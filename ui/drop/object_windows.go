@@ -70,14 +70,14 @@ const (
 
 const filesByPath = 15 // CF_HDROP
 
-// patience is how long another program may take for all of its files.
-type patience struct {
+// timeouts are how long another program may take for all of its files.
+type timeouts struct {
 	waiting time.Duration // while the window waits for it
 	beside  time.Duration
 	hanging time.Duration // for a call that it has not returned from when that is over
 }
 
-var usual = patience{waiting: time.Minute, beside: 10 * time.Minute, hanging: 5 * time.Second}
+var usual = timeouts{waiting: time.Minute, beside: 10 * time.Minute, hanging: 5 * time.Second}
 
 var (
 	idDataObject = windows.GUID{Data1: 0x10e, Data4: [8]byte{0xc0, 0, 0, 0, 0, 0, 0, 0x46}}
@@ -147,8 +147,8 @@ func (m *medium) memory(most int64) (content []byte, err error) {
 }
 
 // later fetches the files on a thread of its own, where the other program allows it, and hands them to done from there.
-// When the patience is over it does so in any case: a call to a program that hangs may never return.
-func later(data *unknown, shelf Shelf, p patience, done func(parcel)) bool {
+// When the time is over it does so in any case: a call to a program that hangs may never return.
+func later(data *unknown, shelf Shelf, p timeouts, done func(parcel)) bool {
 	var async *unknown
 	if data.call(queryInterfaceAt, uintptr(unsafe.Pointer(&idAsync)), uintptr(unsafe.Pointer(&async))) < 0 || async == nil {
 		return false
@@ -186,7 +186,7 @@ func later(data *unknown, shelf Shelf, p patience, done func(parcel)) bool {
 }
 
 // fetchMarshalled fetches the files of an IDataObject of another thread, and tells it the end.
-func fetchMarshalled(stream *unknown, shelf Shelf, patience time.Duration) (p parcel) {
+func fetchMarshalled(stream *unknown, shelf Shelf, timeout time.Duration) (p parcel) {
 	var data, async *unknown
 	r, _, _ := unmarshal.Call(uintptr(unsafe.Pointer(stream)), uintptr(unsafe.Pointer(&idDataObject)), uintptr(unsafe.Pointer(&data)))
 	if int32(r) < 0 || data == nil {
@@ -194,7 +194,7 @@ func fetchMarshalled(stream *unknown, shelf Shelf, patience time.Duration) (p pa
 		return p
 	}
 	defer data.release()
-	p = fetch(data, shelf, patience)
+	p = fetch(data, shelf, timeout)
 	if data.call(queryInterfaceAt, uintptr(unsafe.Pointer(&idAsync)), uintptr(unsafe.Pointer(&async))) >= 0 && async != nil {
 		async.call(endAt, sOK, 0, p.effect())
 		async.release()
@@ -210,8 +210,8 @@ func (p parcel) effect() uintptr {
 	return effectNone
 }
 
-func fetch(data *unknown, shelf Shelf, patience time.Duration) (p parcel) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errStopped)
+func fetch(data *unknown, shelf Shelf, timeout time.Duration) (p parcel) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), timeout, errStopped)
 	defer cancel()
 	if m, err := get(data, newFormat(filesByPath, -1, inMemory)); err == nil {
 		paths := pathsIn(uintptr(unsafe.Pointer(m.it)))

@@ -60,7 +60,7 @@ type dropTarget struct {
 	methods    *[7]uintptr
 	references atomic.Int32
 	Window
-	patience patience
+	timeouts timeouts
 	window   uintptr
 	over     *overWindow // nil while nothing is over the window
 }
@@ -92,8 +92,8 @@ var (
 var kept sync.Map
 
 // newTarget returns an object with one reference, which is its maker's.
-func newTarget(window uintptr, w Window, p patience) *dropTarget {
-	t := &dropTarget{methods: &targetMethods, Window: w, patience: p, window: window}
+func newTarget(window uintptr, w Window, p timeouts) *dropTarget {
+	t := &dropTarget{methods: &targetMethods, Window: w, timeouts: p, window: window}
 	t.references.Store(1)
 	kept.Store(t, nil)
 	return t
@@ -193,23 +193,23 @@ func (t *dropTarget) drop(data *unknown, at uintptr, effect *uint32) uintptr {
 		t.Dropped(place, p.paths, p.wrong)
 	}
 	t.Fetching(true)
-	if later(data, t.Shelf(), t.patience, func(p parcel) { t.Do(func() { done(p) }) }) {
+	if later(data, t.Shelf(), t.timeouts, func(p parcel) { t.Do(func() { done(p) }) }) {
 		*effect = allowed
 		return sOK
 	}
-	p := fetchWaiting(data, t.Shelf(), t.patience.waiting)
+	p := fetchWaiting(data, t.Shelf(), t.timeouts.waiting)
 	*effect = uint32(p.effect())
 	done(p)
 	return sOK
 }
 
 // fetchWaiting takes the files while the window waits, and cannot show that it does: the mouse does.
-func fetchWaiting(data *unknown, shelf Shelf, patience time.Duration) parcel {
+func fetchWaiting(data *unknown, shelf Shelf, timeout time.Duration) parcel {
 	const hourglass = 32514 // IDC_WAIT
 	waits, _, _ := loadCursor.Call(0, hourglass)
 	usual, _, _ := setCursor.Call(waits)
 	defer setCursor.Call(usual)
-	return fetch(data, shelf, patience)
+	return fetch(data, shelf, timeout)
 }
 
 var errStopped = errors.New("the other program takes too long")

@@ -234,7 +234,7 @@ type board struct {
 
 func newBoard(t *testing.T) *board { return newBoardThat(t, usual) }
 
-func newBoardThat(t *testing.T, p patience) *board {
+func newBoardThat(t *testing.T, p timeouts) *board {
 	b := &board{folder: t.TempDir(), drops: make(chan bool, 9)}
 	b.target = newTarget(0, Window{
 		Do:   func(f func()) { f() },
@@ -412,7 +412,7 @@ func TestAProgramThatHangsIsGivenUp(t *testing.T) {
 	}
 	o, data := newObject(group(virtual{name: "a.pdf", size: 4}), asStream(0, "four"))
 	o.async = &asyncObject{methods: &asyncMethods}
-	b := newBoardThat(t, patience{beside: 50 * time.Millisecond, hanging: 50 * time.Millisecond})
+	b := newBoardThat(t, timeouts{beside: 50 * time.Millisecond, hanging: 50 * time.Millisecond})
 	b.drop(data)
 	select {
 	case <-b.drops:

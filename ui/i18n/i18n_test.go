@@ -42,13 +42,13 @@ func TestTimesAreShortAndClear(t *testing.T) {
 	}
 }
 
-func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
+func TestStageIsWhatAPersonWouldSay(t *testing.T) {
 	row := func(state office.PackageState, done, total int, problem message.Message) office.PackageRow {
 		return office.PackageRow{Package: office.Package{State: state, Saving: office.Saving{Problem: problem}}, FilesDone: done, FilesTotal: total}
 	}
 	for name, c := range map[string]struct {
 		row  office.PackageRow
-		want Standing
+		want Stage
 	}{
 		"open":               {row("open", 0, 0, message.Message{}), Open},
 		"a state of 2031":    {row("levitating", 0, 0, message.Message{}), Open},
@@ -61,7 +61,7 @@ func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
 		"expired":            {row("expired", 0, 0, message.Message{}), Wrong},
 		"gone":               {office.PackageRow{Package: office.Package{State: "open", Inquiry: office.Inquiry{Gone: true}}}, Wrong},
 	} {
-		if got := StandingOf(c.row); got != c.want {
+		if got := StageOf(c.row); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 		if (c.want == Wrong) != (Trouble(c.row) != "") {
@@ -105,7 +105,7 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 	}
 	for _, c := range []struct {
 		due    time.Time
-		where  Standing
+		where  Stage
 		text   string
 		colour fyne.ThemeColorName
 	}{
@@ -124,16 +124,16 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
 	ana := office.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Declined: office.When{Time: now}}
 	row := office.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}}}
-	if got := StandingOf(row); got != Wrong || Trouble(row) != "Ana Ruiz declined to sign." {
-		t.Errorf("standing %v, %q", got, Trouble(row))
+	if got := StageOf(row); got != Wrong || Trouble(row) != "Ana Ruiz declined to sign." {
+		t.Errorf("stage %v, %q", got, Trouble(row))
 	}
 	if mark, got := StateOf(now, row, ana); mark != theme.MarkProblem || !strings.HasPrefix(got, "declined ") {
 		t.Errorf("the signer: %+v", got)
 	}
 	for who, text := range map[string]string{"Ana": "Ana declined to sign.", "": "A signer declined to sign."} {
 		line := office.Package{State: "open", Signers: []office.Signer{{ID: "s1", FirstName: who, Declined: office.When{Time: now}}}}.Line()
-		if StandingOfLine(line) != Wrong || Line(line) != text {
-			t.Errorf("the line of %q: %v, %q", who, StandingOfLine(line), Line(line))
+		if StageOfLine(line) != Wrong || Line(line) != text {
+			t.Errorf("the line of %q: %v, %q", who, StageOfLine(line), Line(line))
 		}
 	}
 }

@@ -16,23 +16,23 @@ import (
 	"countersign/ui/theme"
 )
 
-// Standing is what a package means to a person, whatever the service calls it.
-type Standing int
+// Stage is what a package means to a person, whatever the service calls it.
+type Stage int
 
 const (
-	Open   Standing = iota // somebody still has to sign
-	Saving                 // signed by everyone, files not all saved
-	Saved                  // signed by everyone, files saved
-	Ended                  // withdrawn
-	Wrong                  // expired, declined, gone, or its files cannot be saved
+	Open   Stage = iota // somebody still has to sign
+	Saving              // signed by everyone, files not all saved
+	Saved               // signed by everyone, files saved
+	Ended               // withdrawn
+	Wrong               // expired, declined, gone, or its files cannot be saved
 )
 
-func StandingOf(row office.PackageRow) Standing {
+func StageOf(row office.PackageRow) Stage {
 	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
-	return standing(row.Status(), saved)
+	return stage(row.Status(), saved)
 }
 
-func standing(s office.Status, saved bool) Standing {
+func stage(s office.Status, saved bool) Stage {
 	switch s {
 	case office.StatusDone:
 		if saved {
@@ -47,11 +47,11 @@ func standing(s office.Status, saved bool) Standing {
 	return Wrong
 }
 
-func (s Standing) Mark() theme.Mark {
+func (s Stage) Mark() theme.Mark {
 	return [...]theme.Mark{Open: theme.MarkNext, Saving: theme.MarkSigned, Saved: theme.MarkSaved, Ended: theme.MarkEnded, Wrong: theme.MarkProblem}[s]
 }
 
-func (s Standing) Word() string {
+func (s Stage) Word() string {
 	return [...]string{Open: lang.L("Waiting"), Saving: lang.L("Signed"), Saved: lang.L("Saved"), Ended: lang.L("Withdrawn"), Wrong: lang.L("Problem")}[s]
 }
 
@@ -208,13 +208,13 @@ func Action(a agent.Action) string {
 	}[a]
 }
 
-func StandingOfLine(l office.PackageLine) Standing {
-	return standing(l.Status(), l.Saved)
+func StageOfLine(l office.PackageLine) Stage {
+	return stage(l.Status(), l.Saved)
 }
 
 // Line says where a package stands in one short line, for the list.
 func Line(l office.PackageLine) string {
-	switch StandingOfLine(l) {
+	switch StageOfLine(l) {
 	case Wrong:
 		if l.Problem {
 			return lang.L("Not all files could be saved yet.")
@@ -283,8 +283,8 @@ func Lateness(now, due time.Time, days int) string {
 }
 
 // Due says until when a package is to be signed and in which colour, empty when it no longer matters.
-func Due(now, due time.Time, days int, standing Standing) (text string, colour fyne.ThemeColorName) {
-	if due.IsZero() || standing != Open {
+func Due(now, due time.Time, days int, stage Stage) (text string, colour fyne.ThemeColorName) {
+	if due.IsZero() || stage != Open {
 		return "", theme.Secondary
 	}
 	switch text = DueDate(now, due); {

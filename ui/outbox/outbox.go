@@ -80,16 +80,16 @@ func Waits(d office.Draft) bool {
 	return d.State != office.DraftUnknown && d.State != office.DraftFailed
 }
 
-// Deed is something that a person can do with what a screen shows.
-type Deed struct {
+// Action is something that a person can do with what a screen shows.
+type Action struct {
 	Name string
 	Icon fyne.Resource
 	Do   func()
 }
 
-// Deeds are what can be done with a draft, or with several together, what is wanted most first. edit shows one where it can be
+// Actions are what can be done with a draft, or with several together, what is wanted most first. edit shows one where it can be
 // changed; changed is called when the office has done its part.
-func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft), changed func()) (deeds []Deed) {
+func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft), changed func()) (actions []Action) {
 	decide := func(ids []string, send bool, undo time.Duration, then func()) {
 		async.Try(at.Work, func(context.Context) (err error) {
 			for _, id := range ids {
@@ -124,7 +124,7 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 		}
 	}
 	discard := soon(false, lang.L("Discarding: {{.What}}", i18n.V{"What": i18n.Names(names)}))
-	add := func(name string, icon fyne.Resource, do func()) { deeds = append(deeds, Deed{name, icon, do}) }
+	add := func(name string, icon fyne.Resource, do func()) { actions = append(actions, Action{name, icon, do}) }
 	if len(open) > 0 {
 		name := lang.L("Send")
 		if again {
@@ -137,7 +137,7 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 		add(lang.L("Discard"), fynetheme.DeleteIcon(), discard)
 	}
 	if len(drafts) > 1 {
-		return deeds
+		return actions
 	}
 	switch d := drafts[0]; {
 	case d.Decision.Pending():
@@ -152,7 +152,7 @@ func Deeds(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft)
 	case d.State == office.DraftQueued:
 		add(lang.L("Cancel sending"), fynetheme.CancelIcon(), func() { stop(at, o, d.ID, changed) })
 	}
-	return deeds
+	return actions
 }
 
 // Sending says that packages are about to be sent.

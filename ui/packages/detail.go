@@ -125,24 +125,24 @@ func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
 }
 
 func (s *Screen) headOf(p record) fyne.CanvasObject {
-	row, standing := p.row, i18n.StandingOf(p.row)
-	state := widgets.NewProse(standing.Word())
-	if standing == i18n.Saved {
+	row, stage := p.row, i18n.StageOf(p.row)
+	state := widgets.NewProse(stage.Word())
+	if stage == i18n.Saved {
 		line := row.Line()
 		line.Saved = true // its files tell that before its record does
 		state.Text = sentence(i18n.Line(line))
 	}
-	if next := namesOfNext(row); standing == i18n.Open && next != "" {
+	if next := namesOfNext(row); stage == i18n.Open && next != "" {
 		state.Text = lang.L("Waiting for {{.Who}}", i18n.V{"Who": next})
 	}
-	if standing == i18n.Open && row.Withdrawal.Pending() {
+	if stage == i18n.Open && row.Withdrawal.Pending() {
 		state.Text = sentence(lang.L("being withdrawn"))
 	}
 	if trouble := i18n.Trouble(row); trouble != "" {
 		state.Text = trouble
 	}
 	shown := p.listed().mark()
-	state.Colour = standing.Mark().Colour()
+	state.Colour = stage.Mark().Colour()
 	if n := len(p.missing); n > 0 {
 		state.Text = lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", n)
 		shown, state.Colour = theme.MarkProblem, theme.MarkProblem.Colour()
@@ -168,7 +168,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if row.Origin == office.MadeElsewhere {
 		facts = append(facts, lang.L("created elsewhere in your organization"))
 	}
-	due, colour := i18n.Due(s.env.Now(), row.Due, s.all.days, standing)
+	due, colour := i18n.Due(s.env.Now(), row.Due, s.all.days, stage)
 	if due != "" && colour == theme.Secondary {
 		facts = append(facts, due)
 	}
@@ -179,8 +179,8 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		line.Colour = colour
 		head.Add(line)
 	}
-	deeds, first := s.deedsOf([]listed{p.listed()}, &p)
-	head.Add(s.actions(deeds, first, 2))
+	actions, first := s.actionsOf([]listed{p.listed()}, &p)
+	head.Add(s.actions(actions, first, 2))
 	return head
 }
 
@@ -221,13 +221,13 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		below := func(o fyne.CanvasObject) {
 			list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), o, nil))
 		}
-		standing := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
+		stage := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
 		mayLink := signer.ID != "" && row.StillSigns(signer) && part == theme.MarkNext
 		if links = links || mayLink; mayLink && !s.noLinks && !alone {
 			name := i18n.Name(signer)
-			standing = widgets.Row(6, standing, s.more(lang.L("More for {{.File}}", i18n.V{"File": name}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
+			stage = widgets.Row(6, stage, s.more(lang.L("More for {{.File}}", i18n.V{"File": name}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
 		}
-		list.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer), standing), nil))
+		list.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer), stage), nil))
 		if signer.DeclineReason != "" {
 			below(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
@@ -280,10 +280,10 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 
 func draftRow(d office.Draft) listed {
 	people, files := namesOf(d)
-	r := listed{line: office.PackageLine{ID: outbox.RowID(d.ID), Name: d.Name, Words: office.ReferenceIn(d.ExternalData), Created: d.Created}, sorted: sorted{standing: i18n.Open},
+	r := listed{line: office.PackageLine{ID: outbox.RowID(d.ID), Name: d.Name, Words: office.ReferenceIn(d.ExternalData), Created: d.Created}, sorted: sorted{stage: i18n.Open},
 		text: office.Fold(d.Name + "\n" + people + "\n" + files + "\n" + office.ReferenceIn(d.ExternalData)), draft: &d}
 	if !outbox.Waits(d) {
-		r.standing = i18n.Wrong
+		r.stage = i18n.Wrong
 	}
 	return r
 }
@@ -317,7 +317,7 @@ func (l *packageList) headsOf(text string, wish func(listed) bool, tab int, coun
 		if !office.HasWords(r.text, wanted) || !wish(r) {
 			continue
 		}
-		own := tabOf(r.standing)
+		own := tabOf(r.stage)
 		counts[own]++
 		counts[tabAll]++
 		if own == tab || tab == tabAll {
@@ -354,8 +354,8 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
 	}
 	head.Add(widgets.NewProse(strings.Join(facts, " · ")))
-	if deeds, first := s.deedsOf([]listed{r}, nil); len(deeds) > 0 {
-		head.Add(s.actions(deeds, first && outbox.Waits(d), len(deeds)))
+	if actions, first := s.actionsOf([]listed{r}, nil); len(actions) > 0 {
+		head.Add(s.actions(actions, first && outbox.Waits(d), len(actions)))
 	}
 	people := widgets.Stack(12)
 	for _, signer := range d.Signers {
@@ -441,7 +441,7 @@ func (s *Screen) draftTile(r listed) fyne.CanvasObject {
 func (s *Screen) brief(r listed) fyne.CanvasObject {
 	now := s.env.Now()
 	facts := []string{textOf(now, s.all.days, r), lang.L("sent {{.When}}", i18n.V{"When": i18n.Clock(now, r.line.Created)})}
-	if due, _ := i18n.Due(now, r.line.Due, s.all.days, r.standing); due != "" {
+	if due, _ := i18n.Due(now, r.line.Due, s.all.days, r.stage); due != "" {
 		facts = append(facts, due)
 	}
 	if reference := r.line.Reference(); reference != "" {
@@ -476,7 +476,7 @@ func (s *Screen) overview() fyne.CanvasObject {
 	}
 	var saved []fyne.CanvasObject
 	var pages []picture
-	last := s.all.best(func(r row) bool { return r.standing == i18n.Saved && !r.archived }, func(p int32) int64 { return s.all.rows[p].packed.Executed().Unix() })
+	last := s.all.best(func(r row) bool { return r.stage == i18n.Saved && !r.archived }, func(p int32) int64 { return s.all.rows[p].packed.Executed().Unix() })
 	for _, place := range last {
 		l := s.all.line(place)
 		key := "package " + l.ID

@@ -51,7 +51,7 @@ type listed struct {
 
 // sorted is what decides in which tab a row is.
 type sorted struct {
-	standing i18n.Standing
+	stage    i18n.Stage
 	due      bool // soon, or it was
 	archived bool
 }
@@ -108,7 +108,7 @@ func newIndex(now time.Time, days int, order order, lines []office.PackedLine) *
 }
 
 func (x *index) sorted(l office.PackageLine) sorted {
-	return sorted{standing: i18n.StandingOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due, x.days), archived: l.Archived}
+	return sorted{stage: i18n.StageOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due, x.days), archived: l.Archived}
 }
 
 func (x *index) line(place int32) office.PackageLine {
@@ -255,10 +255,10 @@ func (r sorted) tab() int {
 	if r.archived {
 		return tabArchived
 	}
-	return tabOf(r.standing)
+	return tabOf(r.stage)
 }
 
-func tabOf(s i18n.Standing) int {
+func tabOf(s i18n.Stage) int {
 	switch s {
 	case i18n.Open:
 		return tabWaiting

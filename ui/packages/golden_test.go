@@ -103,7 +103,7 @@ func toOK(b *bench) {
 // archived shows the archive, while everything is asked about.
 func archived(b *bench) {
 	b.show("p3")
-	b.deeds()["Archive"]()
+	b.actions()["Archive"]()
 	b.Settle()
 	b.screen.tabs.Choose(tabArchived)
 	b.screen.ShowChecked(time.Time{}, true)

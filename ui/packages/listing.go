@@ -406,7 +406,7 @@ func (i *item) show(now time.Time, days int, r listed, o order, twin bool) {
 	i.who.Done = r.done()
 	i.who.Set(r.who(), r.mark())
 	i.line.Text, i.line.Colour = textOf(now, days, r), theme.Secondary
-	if r.standing == i18n.Wrong || r.lost {
+	if r.stage == i18n.Wrong || r.lost {
 		i.line.Colour = theme.Attention
 	}
 	i.reference.Text = r.line.Reference()
@@ -423,7 +423,7 @@ func (i *item) show(now time.Time, days int, r listed, o order, twin bool) {
 // showWhen shows the age or, in its place, the due date: of the two it is what matters, and what the rows may be sorted by. The
 // mouse says it in words.
 func (i *item) showWhen(now time.Time, days int, r listed, o order) {
-	text, colour := i18n.Due(now, r.line.Due, days, r.standing)
+	text, colour := i18n.Due(now, r.line.Due, days, r.stage)
 	if text == "" && o == byDue && !r.line.Due.IsZero() {
 		text, colour = i18n.DueDate(now, r.line.Due), theme.Secondary
 	}
@@ -442,7 +442,7 @@ func (i *item) showWhen(now time.Time, days int, r listed, o order) {
 
 // who is the first of those whose turn it is; empty where nobody's is.
 func (r listed) who() string {
-	if next := i18n.NextOf(r.line); r.draft == nil && r.standing == i18n.Open && !r.line.Withdrawing && len(next) > 0 {
+	if next := i18n.NextOf(r.line); r.draft == nil && r.stage == i18n.Open && !r.line.Withdrawing && len(next) > 0 {
 		return next[0]
 	}
 	return ""
@@ -450,7 +450,7 @@ func (r listed) who() string {
 
 // done is how much of a package that waits is signed.
 func (r listed) done() float32 {
-	if r.standing != i18n.Open || r.line.SignersTotal == 0 {
+	if r.stage != i18n.Open || r.line.SignersTotal == 0 {
 		return 0
 	}
 	return float32(r.line.SignersDone) / float32(r.line.SignersTotal)
@@ -465,10 +465,10 @@ func (r listed) mark() theme.Mark {
 		return theme.MarkProblem
 	case r.line.Withdrawing:
 		return theme.MarkEnded
-	case r.standing == i18n.Saved && r.line.Sealed:
+	case r.stage == i18n.Saved && r.line.Sealed:
 		return theme.MarkSealed
 	}
-	return r.standing.Mark()
+	return r.stage.Mark()
 }
 
 // textOf says where a package stands and who signs it: two of the same name are told apart by that.
@@ -481,14 +481,14 @@ func textOf(now time.Time, days int, r listed) string {
 	if r.lost {
 		said[0] = lang.L("Saved files are gone")
 	}
-	open := r.standing == i18n.Open
+	open := r.stage == i18n.Open
 	if late := i18n.Lateness(now, r.line.Due, days); late != "" && open {
 		said = []string{late, said[0]} // the colour of the date alone would not say it
 	}
 	switch {
 	case open && r.line.SignersTotal > manySigners:
 		said = slices.Insert(said, 0, i18n.Progress(r.line.SignersDone, r.line.SignersTotal))
-	case (!open || r.line.Next == "") && r.standing != i18n.Wrong && r.line.People != "":
+	case (!open || r.line.Next == "") && r.stage != i18n.Wrong && r.line.People != "":
 		said = append(said, i18n.Names(i18n.PeopleOf(r.line)))
 	}
 	if r.line.Origin == office.MadeElsewhere {

@@ -138,12 +138,12 @@ func (s *Screen) several() (list []listed) {
 	return list
 }
 
-// deedsOf are what can be done with some packages, and with what waits to be sent, what is wanted most first. one is what is known of
+// actionsOf are what can be done with some packages, and with what waits to be sent, what is wanted most first. one is what is known of
 // a single package, nil where there are several. first is whether the first of all is what they wait for.
-func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first bool) {
+func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action, first bool) {
 	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
 		if wanted {
-			deeds = append(deeds, outbox.Deed{Name: name, Icon: icon, Do: do})
+			actions = append(actions, outbox.Action{Name: name, Icon: icon, Do: do})
 		}
 	}
 	var p record
@@ -163,7 +163,7 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 		if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && !p.row.Away {
 			open = append(open, r)
 		}
-		if r.standing == i18n.Open && r.line.Next != "" && !r.line.Withdrawing {
+		if r.stage == i18n.Open && r.line.Next != "" && !r.line.Withdrawing {
 			late = append(late, id)
 		}
 		if r.line.Saved || len(files) > 0 {
@@ -176,7 +176,7 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 		}
 	}
 	if len(drafts) > 0 {
-		deeds = outbox.Deeds(s.env, s.office, drafts, s.env.Go.EditDraft, s.sent)
+		actions = outbox.Actions(s.env, s.office, drafts, s.env.Go.EditDraft, s.sent)
 	}
 	again := lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved))
 	if len(list) == 1 {
@@ -189,7 +189,7 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
 	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
 	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
-	first = len(deeds) > 0
+	first = len(actions) > 0
 	withdraw := len(open) > 0 && s.office.CanWithdraw()
 	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, nil) })
 	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
@@ -204,12 +204,12 @@ func (s *Screen) deedsOf(list []listed, one *record) (deeds []outbox.Deed, first
 	add(len(files) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(files) })
 	add(len(files) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(p.row, files) })
 	add(len(files) > 1, lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(files) })
-	return deeds, first
+	return actions, first
 }
 
 // listed is the row of the package.
 func (p record) listed() listed {
-	return listed{line: p.row.Line(), sorted: sorted{standing: i18n.StandingOf(p.row)}}
+	return listed{line: p.row.Line(), sorted: sorted{stage: i18n.StageOf(p.row)}}
 }
 
 // sent ends the marking of what was decided about.
@@ -227,10 +227,10 @@ const (
 // severalPage is what stands on the right while several packages are marked. Of those that are not sent yet it shows what
 // one has to know before one says yes.
 func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
-	deeds, first := s.deedsOf(list, nil)
+	actions, first := s.actionsOf(list, nil)
 	head := widgets.Across(nil, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))),
 		widgets.NewLink(lang.L("Clear selection"), func() { s.unmark() }))
-	page := widgets.Stack(24, widgets.Stack(12, head, s.actions(deeds, first, 3)))
+	page := widgets.Stack(24, widgets.Stack(12, head, s.actions(actions, first, 3)))
 	var drafts []fyne.CanvasObject
 	var others []listed
 	for _, r := range list {
@@ -248,9 +248,9 @@ func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 	return page
 }
 
-func menu(deeds []outbox.Deed) *fyne.Menu {
+func menu(actions []outbox.Action) *fyne.Menu {
 	var items []*fyne.MenuItem
-	for _, d := range deeds {
+	for _, d := range actions {
 		items = append(items, menuItem(d.Name, d.Icon, d.Do))
 	}
 	return fyne.NewMenu("", items...)
@@ -281,7 +281,7 @@ func (s *Screen) putAway(list []listed) {
 	var ids []string
 	waits := false
 	for _, r := range list {
-		ids, waits = append(ids, r.line.ID), waits || r.standing == i18n.Open && r.line.Due.After(s.env.Now())
+		ids, waits = append(ids, r.line.ID), waits || r.stage == i18n.Open && r.line.Due.After(s.env.Now())
 	}
 	says, undone := lang.N("{{.PluralCount}} packages are archived.", len(ids)), func() { s.archive(ids, false) }
 	if len(ids) == 1 {
@@ -371,16 +371,16 @@ func (s *Screen) foldersOf(ids []string) (folders []string, err error) {
 
 // actions are the buttons for what can be done: the first is filled where it is what the package waits for; of the others as
 // many are shown, and a menu has the rest.
-func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) fyne.CanvasObject {
+func (s *Screen) actions(actions []outbox.Action, first bool, shown int) fyne.CanvasObject {
 	var buttons []fyne.CanvasObject
-	for i, d := range deeds[:min(shown, len(deeds))] {
+	for i, d := range actions[:min(shown, len(actions))] {
 		button := widgets.NewButton(d.Name, d.Do).Quiet()
 		if first && i == 0 {
 			button = widgets.NewButtonWithIcon(d.Name, d.Icon, d.Do).Primary()
 		}
 		buttons = append(buttons, button)
 	}
-	if rest := deeds[len(buttons):]; len(rest) > 0 {
+	if rest := actions[len(buttons):]; len(rest) > 0 {
 		buttons = append(buttons, s.more(lang.L("More actions"), func() *fyne.Menu { return menu(rest) }))
 	}
 	row := widgets.PadHV(0, 4, widgets.Flow(4, buttons...))
@@ -392,27 +392,27 @@ func (s *Screen) actions(deeds []outbox.Deed, first bool, shown int) fyne.Canvas
 
 // askMenu opens what a press of the other mouse button on a row offers.
 func (s *Screen) askMenu(row int, at fyne.Position) {
-	s.deedsFor(s.at(row), func(deeds []outbox.Deed) {
-		if len(deeds) > 0 {
-			widgets.OpenMenuAt(s.env.Window.Canvas(), menu(deeds), at)
+	s.actionsFor(s.at(row), func(actions []outbox.Action) {
+		if len(actions) > 0 {
+			widgets.OpenMenuAt(s.env.Window.Canvas(), menu(actions), at)
 		}
 	})
 }
 
-// deedsFor hands over all that can be done with a row, as on its page. What is known of a package is read for that.
-func (s *Screen) deedsFor(r listed, use func([]outbox.Deed)) {
+// actionsFor hands over all that can be done with a row, as on its page. What is known of a package is read for that.
+func (s *Screen) actionsFor(r listed, use func([]outbox.Action)) {
 	several := s.several()
 	if len(several) == 0 || !s.marked[r.line.ID] {
 		several = []listed{r}
 	}
 	switch {
 	case len(several) > 1 || r.draft != nil:
-		deeds, _ := s.deedsOf(several, nil)
-		use(deeds)
+		actions, _ := s.actionsOf(several, nil)
+		use(actions)
 	default:
 		env.Get(s.env, func(context.Context) (record, error) { p := s.recordOf(r.line.ID); return p, p.failure }, func(p record) {
-			deeds, _ := s.deedsOf([]listed{p.listed()}, &p)
-			use(deeds)
+			actions, _ := s.actionsOf([]listed{p.listed()}, &p)
+			use(actions)
 		})
 	}
 }

@@ -38,22 +38,22 @@ func (b *bench) markedIDs() string {
 	return strings.Join(ids, " ")
 }
 
-// deedNames are what is offered for all that are marked.
-func (b *bench) deedNames() (names []string) {
-	deeds, _ := b.screen.deedsOf(b.screen.several(), nil)
-	return namesOfDeeds(deeds)
+// actionNames are what is offered for all that are marked.
+func (b *bench) actionNames() (names []string) {
+	actions, _ := b.screen.actionsOf(b.screen.several(), nil)
+	return namesOfActions(actions)
 }
 
-func namesOfDeeds(deeds []outbox.Deed) (names []string) {
-	for _, d := range deeds {
+func namesOfActions(actions []outbox.Action) (names []string) {
+	for _, d := range actions {
 		names = append(names, d.Name)
 	}
 	return names
 }
 
 // menuOf is what the menu of a row offers.
-func (b *bench) menuOf(id string) (offered []outbox.Deed) {
-	b.screen.deedsFor(b.screen.at(b.screen.rowOf(id)), func(deeds []outbox.Deed) { offered = deeds })
+func (b *bench) menuOf(id string) (offered []outbox.Action) {
+	b.screen.actionsFor(b.screen.at(b.screen.rowOf(id)), func(actions []outbox.Action) { offered = actions })
 	b.Settle()
 	return offered
 }
@@ -112,9 +112,9 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	b.press("p3", ctrl)
-	screentest.Equal(t, "offered", b.deedNames(), []string{"Remind", "Withdraw…", "Archive", "Save again", "Open folder", "Export…"})
+	screentest.Equal(t, "offered", b.actionNames(), []string{"Remind", "Withdraw…", "Archive", "Save again", "Open folder", "Export…"})
 	menu := b.menuOf("p2")
-	screentest.Equal(t, "the menu of a marked one", namesOfDeeds(menu), b.deedNames())
+	screentest.Equal(t, "the menu of a marked one", namesOfActions(menu), b.actionNames())
 	menu[1].Do()
 	enter(b.asked(t))
 	b.Settle()
@@ -188,7 +188,7 @@ func TestAQuestionAboutManyPackagesCountsThoseItDoesNotList(t *testing.T) {
 func TestWhoArchivesWhatIsDueIsToldThatNobodyIsReminded(t *testing.T) {
 	for id, warns := range map[string]bool{"p1": true, "p2": false} {
 		b := showing(t, officetest.Busy(), id)
-		b.deeds()["Archive"]()
+		b.actions()["Archive"]()
 		b.Settle()
 		if said := b.Deeds[0].Says; strings.Contains(said, "There will be no reminder before the due date.") != warns {
 			t.Errorf("of %s it says %q", id, said)
@@ -213,7 +213,7 @@ func TestWhatWaitsForAnOKIsSentTogether(t *testing.T) {
 	b.press("draft "+"Lease Sonnenweg 7", 0)
 	b.screen.markAll()
 	b.Settle()
-	screentest.Equal(t, "offered", b.deedNames(), []string{"Send", "Discard"})
+	screentest.Equal(t, "offered", b.actionNames(), []string{"Send", "Discard"})
 	if !shows(b, "from the folder “Scans”") || len(screentest.All[*canvas.Image](b.screen.sheet)) < 2 {
 		t.Error("folder or first pages are not shown")
 	}
@@ -283,8 +283,8 @@ func busySaved() *officetest.Office {
 // do does what is offered for all that are marked.
 func (b *bench) do(t *testing.T, name string) {
 	t.Helper()
-	deeds, _ := b.screen.deedsOf(b.screen.several(), nil)
-	for _, d := range deeds {
+	actions, _ := b.screen.actionsOf(b.screen.several(), nil)
+	for _, d := range actions {
 		if d.Name == name {
 			d.Do()
 			b.Settle()
@@ -382,8 +382,8 @@ func itemOf(t *testing.T, m *fyne.Menu, name string) *fyne.MenuItem {
 
 func TestFilesLeaveTheWindow(t *testing.T) {
 	b, paths := savedPackage(t)
-	deeds, _ := b.screen.deedsOf([]listed{b.screen.record.listed()}, &b.screen.record)
-	one, all := b.screen.menuOfFile(b.screen.record.row, paths[0]), menu(deeds)
+	actions, _ := b.screen.actionsOf([]listed{b.screen.record.listed()}, &b.screen.record)
+	one, all := b.screen.menuOfFile(b.screen.record.row, paths[0]), menu(actions)
 	every, to := strings.Join(paths, " "), ", to novak@example.com keller@example.com: Mandate Keller"
 	for _, c := range []struct {
 		menu *fyne.Menu
@@ -443,11 +443,11 @@ func TestTheMenusOfFilesOpenByKeysAndByTheOtherMouseButton(t *testing.T) {
 	screentest.Equal(t, "Enter", b.System.Opened, []string{"file " + paths[1]})
 }
 
-// deeds are what can be done with the chosen package, by their names.
-func (b *bench) deeds() map[string]func() {
+// actions are what can be done with the chosen package, by their names.
+func (b *bench) actions() map[string]func() {
 	all := map[string]func(){}
-	deeds, _ := b.screen.deedsOf([]listed{b.screen.record.listed()}, &b.screen.record)
-	for _, d := range deeds {
+	actions, _ := b.screen.actionsOf([]listed{b.screen.record.listed()}, &b.screen.record)
+	for _, d := range actions {
 		all[d.Name] = d.Do
 	}
 	return all
@@ -476,7 +476,7 @@ func TestAWithdrawalThatNobodyConfirmsIsLetGo(t *testing.T) {
 	if w := b.Office.Rows[i].Withdrawal; w.State != office.WithdrawUnknown {
 		t.Errorf("%+v", w)
 	}
-	if b.button("Stop waiting") != nil || b.deeds()["Withdraw…"] == nil {
+	if b.button("Stop waiting") != nil || b.actions()["Withdraw…"] == nil {
 		t.Error("it cannot be withdrawn again")
 	}
 }
@@ -491,13 +491,13 @@ func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 	b.Office.Patient = true
 	b.show("p1")
 	press := func() {
-		deeds := len(b.Deeds)
-		b.deeds()["Withdraw…"]()
+		actions := len(b.Deeds)
+		b.actions()["Withdraw…"]()
 		words := b.asked(t)
 		words.SetText("The rent was wrong.")
 		enter(words)
 		b.Until(func() bool {
-			return len(b.Deeds) > deeds && officetest.Must2(b.Office.Package("p1")).Withdrawal.Pending()
+			return len(b.Deeds) > actions && officetest.Must2(b.Office.Package("p1")).Withdrawal.Pending()
 		})
 		if screentest.Top(b.Window) != nil || len(b.Office.Withdrawn) != 0 {
 			t.Fatalf("withdrawn at once: %+v", b.Office.Withdrawn)
@@ -524,7 +524,7 @@ func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {
 		t.Errorf("said: %q", b.Notices)
 	}
 	b.turn(tabWithdrawn)
-	if ids := b.screen.Listed(); !slices.Contains(ids, "p1") || b.deeds()["Withdraw…"] != nil {
+	if ids := b.screen.Listed(); !slices.Contains(ids, "p1") || b.actions()["Withdraw…"] != nil {
 		t.Errorf("listed as withdrawn: %q", ids)
 	}
 }
@@ -556,7 +556,7 @@ func TestCorrectingWithdrawsAndOpensSendFilledIn(t *testing.T) {
 	lease.Due = due
 	o.Origins["p1"] = lease
 	b := showing(t, o, "p1")
-	b.deeds()["Correct and send again…"]()
+	b.actions()["Correct and send again…"]()
 	enter(b.asked(t))
 	b.Settle()
 	if len(b.Like) != 1 || len(b.Office.Withdrawn) != 1 {
@@ -583,14 +583,14 @@ func TestOnlyWhatWaitsIsOfferedToBeWithdrawn(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	for id, offered := range map[string]bool{"p1": true, "p2": true, "p3": false, "p4": false, "p5": false} {
 		b.show(id)
-		screentest.Equal(t, fmt.Sprintf("%s: offered", id), b.deeds()["Withdraw…"] != nil, offered)
-		inMenu := slices.Contains(namesOfDeeds(b.menuOf(id)), "Withdraw…")
+		screentest.Equal(t, fmt.Sprintf("%s: offered", id), b.actions()["Withdraw…"] != nil, offered)
+		inMenu := slices.Contains(namesOfActions(b.menuOf(id)), "Withdraw…")
 		screentest.Equal(t, fmt.Sprintf("%s: in the menu", id), inMenu, offered)
 	}
 	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Lacks = []string{"withdrawals"} })
 	b.screen.Show("p1")
 	b.Reload()
-	if b.deeds()["Withdraw…"] != nil || b.screen.withdrawalOf(b.screen.record) == nil {
+	if b.actions()["Withdraw…"] != nil || b.screen.withdrawalOf(b.screen.record) == nil {
 		t.Error("a service that cannot is asked to, or nobody says that it cannot")
 	}
 }

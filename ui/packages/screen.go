@@ -370,7 +370,7 @@ func (s *Screen) nothing() fyne.CanvasObject {
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Nothing is archived."), "", nil)
 	case s.tabs.Chosen() == tabWaiting:
 		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.env.Go.ShowCompose)
-	case slices.ContainsFunc(s.all.rows, func(r row) bool { return r.archived && tabOf(r.standing) == tabDone }):
+	case slices.ContainsFunc(s.all.rows, func(r row) bool { return r.archived && tabOf(r.stage) == tabDone }):
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("All signed packages are archived."), "", nil)
 	default:
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("No package is fully signed yet."), "", nil)
@@ -378,8 +378,8 @@ func (s *Screen) nothing() fyne.CanvasObject {
 }
 
 // waysOf lead to the page on which a person signs: by a link to send on, at this desk, or in a letter.
-func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) []outbox.Deed {
-	ways := []outbox.Deed{
+func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) []outbox.Action {
+	ways := []outbox.Action{
 		{Name: lang.L("Copy link"), Icon: fynetheme.ContentCopyIcon(), Do: func() {
 			s.withLink(row, signer, func(address string) {
 				s.env.Copy(address)
@@ -389,7 +389,7 @@ func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) []outbox.De
 		{Name: lang.L("Sign here…"), Icon: fynetheme.ComputerIcon(), Do: func() { s.withLink(row, signer, s.env.OpenAddress) }},
 	}
 	if signer.Email != "" {
-		ways = append(ways, outbox.Deed{Name: lang.L("Write an e-mail"), Icon: fynetheme.MailComposeIcon(), Do: func() {
+		ways = append(ways, outbox.Action{Name: lang.L("Write an e-mail"), Icon: fynetheme.MailComposeIcon(), Do: func() {
 			s.withLink(row, signer, func(address string) { s.write(letter{signer, []ask{{row, address}}}) })
 		}})
 	}

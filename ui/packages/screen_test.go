@@ -180,7 +180,7 @@ func TestOnlyWhoStillSignsIsLedToThePage(t *testing.T) {
 
 func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p1")
-	b.deeds()["Duplicate"]()
+	b.actions()["Duplicate"]()
 	b.Settle()
 	if len(b.Like) != 1 || len(b.Like[0].Files) != 1 || len(b.Like[0].Signers) != 3 || !b.Like[0].Sequential || !b.Like[0].Due.IsZero() {
 		t.Errorf("began %+v", b.Like)
@@ -191,13 +191,13 @@ func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 	o := officetest.Busy()
 	o.Rows[0].State = "draft"
 	b := showing(t, o, "p2")
-	b.deeds()["Finish in the browser…"]()
+	b.actions()["Finish in the browser…"]()
 	b.Settle()
 	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || b.Notices[0] != message.ServiceKnowsNot().String() {
 		t.Errorf("opened %v, said %q", b.System.Opened, b.Notices)
 	}
 	o.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}
-	b.deeds()["Finish in the browser…"]()
+	b.actions()["Finish in the browser…"]()
 	b.Settle()
 	if len(b.System.Opened) != 1 || b.System.Opened[0] != "address https://sign.example.com/edit/p2" {
 		t.Errorf("opened %v", b.System.Opened)
@@ -211,7 +211,7 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	if len(b.screen.record.missing) != 1 || len(b.screen.picturesOf(b.screen.record)) != 1 {
 		t.Errorf("missing %v, pages of %v", b.screen.record.missing, b.screen.picturesOf(b.screen.record))
 	}
-	b.deeds()["Save again"]()
+	b.actions()["Save again"]()
 	b.Settle()
 	screentest.Equal(t, "saved again", b.Office.Done, []string{"save again p3"})
 	screentest.Equal(t, "notices", len(b.Notices), 1)
@@ -431,9 +431,9 @@ func TestAPackageCanBeArchivedAndBroughtBack(t *testing.T) {
 		t.Error("All leaves it out")
 	}
 	b.screen.tabs.Choose(tabDone)
-	for _, deed := range b.menuOf("p3") {
-		if deed.Name == "Archive" {
-			deed.Do()
+	for _, action := range b.menuOf("p3") {
+		if action.Name == "Archive" {
+			action.Do()
 		}
 	}
 	b.Settle()

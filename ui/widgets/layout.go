@@ -392,51 +392,51 @@ func (f *flow) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
 
 // Aside puts what can be done with something beside it, at the right, or below it where less than least units would be
 // left for the thing itself.
-func Aside(least float32, thing, deeds fyne.CanvasObject) *fyne.Container {
-	return container.New(&aside{least: least}, thing, deeds)
+func Aside(least float32, thing, buttons fyne.CanvasObject) *fyne.Container {
+	return container.New(&aside{least: least}, thing, buttons)
 }
 
 type aside struct{ least, width float32 }
 
 // beside tells whether both fit into one line.
-func (a *aside) beside(deeds fyne.CanvasObject) bool {
-	return a.width == 0 || a.width-gap-deeds.MinSize().Width >= a.least
+func (a *aside) beside(buttons fyne.CanvasObject) bool {
+	return a.width == 0 || a.width-gap-buttons.MinSize().Width >= a.least
 }
 
 func (a *aside) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	a.width = size.Width
-	thing, deeds := objects[0], objects[1]
-	need := deeds.MinSize()
-	if !deeds.Visible() {
+	thing, buttons := objects[0], objects[1]
+	need := buttons.MinSize()
+	if !buttons.Visible() {
 		need = fyne.Size{Width: -gap}
 	}
 	width := size.Width
-	if a.beside(deeds) {
+	if a.beside(buttons) {
 		width -= need.Width + gap
 	}
 	thing.Resize(fyne.NewSize(width, thing.Size().Height)) // so that text in it wraps before it is measured
 	high := thing.MinSize().Height
 	thing.Resize(fyne.NewSize(width, high))
-	if a.beside(deeds) {
+	if a.beside(buttons) {
 		thing.Move(fyne.NewPos(0, max(0, (size.Height-high)/2)))
-		deeds.Resize(need)
-		deeds.Move(fyne.NewPos(size.Width-need.Width, max(0, (size.Height-need.Height)/2)))
+		buttons.Resize(need)
+		buttons.Move(fyne.NewPos(size.Width-need.Width, max(0, (size.Height-need.Height)/2)))
 		return
 	}
 	thing.Move(fyne.NewPos(0, 0))
-	deeds.Resize(fyne.NewSize(size.Width, deeds.Size().Height))
-	deeds.Resize(fyne.NewSize(size.Width, deeds.MinSize().Height))
-	deeds.Move(fyne.NewPos(0, high+4))
+	buttons.Resize(fyne.NewSize(size.Width, buttons.Size().Height))
+	buttons.Resize(fyne.NewSize(size.Width, buttons.MinSize().Height))
+	buttons.Move(fyne.NewPos(0, high+4))
 }
 
 func (a *aside) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	thing, deeds := objects[0].MinSize(), objects[1].MinSize()
+	thing, buttons := objects[0].MinSize(), objects[1].MinSize()
 	if !objects[1].Visible() {
 		return thing
 	}
-	least := fyne.NewSize(max(thing.Width, deeds.Width), max(thing.Height, deeds.Height))
+	least := fyne.NewSize(max(thing.Width, buttons.Width), max(thing.Height, buttons.Height))
 	if !a.beside(objects[1]) {
-		least.Height = thing.Height + 4 + deeds.Height
+		least.Height = thing.Height + 4 + buttons.Height
 	}
 	return least
 }

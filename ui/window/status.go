@@ -148,12 +148,12 @@ func (w *Window) showOverview(o overview, err error) {
 }
 
 // soon offers to undo what was pressed; also while the window is hidden.
-func (w *Window) soon(deed env.Undoable) (over func()) {
+func (w *Window) soon(u env.Undoable) (over func()) {
 	var passed time.Duration
-	if !deed.Pressed.IsZero() {
-		passed = w.options.Now().Sub(deed.Pressed)
+	if !u.Pressed.IsZero() {
+		passed = w.options.Now().Sub(u.Pressed)
 	}
-	return w.grace.Begin(deed.Says, passed, lang.L("Undo"), deed.Undone)
+	return w.grace.Begin(u.Says, passed, lang.L("Undo"), u.Undone)
 }
 
 // later calls f on the window's goroutine when d has passed, unless the view is left by then.
