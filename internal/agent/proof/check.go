@@ -144,7 +144,7 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 			}
 			x.lookAt(j)
 		}
-		if err == nil && len(there) > 0 {
+		if err == nil {
 			err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLooked, x) })
 		}
 	}

@@ -34,6 +34,9 @@ func (x *testService) compare(_ context.Context, documents []*os.File) ([]byte, 
 		b := must(os.ReadFile(f.Name()))
 		texts = append(texts, strings.TrimPrefix(string(b), "%PDF-1.4\n"))
 	}
+	if r := x.result; r.State != "" {
+		return json.Marshal(r)
+	}
 	last := len(texts) - 1
 	back := strings.TrimSuffix(texts[last], "\n%%EOF\n")
 	sent := strings.Join(texts[:last], "")
@@ -44,7 +47,7 @@ func (x *testService) compare(_ context.Context, documents []*os.File) ([]byte, 
 		return json.Marshal(compare.Result{State: compare.Same})
 	}
 	return json.Marshal(compare.Result{State: compare.Changed, Places: []compare.Place{
-		{Kind: compare.KindAltered, Page: 2, Back: 2}, {Kind: compare.KindAltered, Page: 3, Back: 3, Was: sent, Now: back}}})
+		{Kind: compare.KindAltered, Page: 2, Was: sent}, {Kind: compare.KindAltered, Page: 2, Now: back}, {Kind: compare.KindAltered, Page: 3, Back: 3, Was: sent, Now: back}, {Kind: compare.KindAltered, Page: 4, Now: back}}})
 }
 
 // send has a package sent from here with a file of each text; "" for one that is not kept any more.
@@ -83,7 +86,15 @@ func TestWhatCameBackIsComparedWithWhatWasSentForIt(t *testing.T) {
 		{"forgotten", []string{""}, office.FileSigned, office.Match{State: office.MatchUnread, Why: office.WhyNotKept}},
 		{"cover", []string{"lease", "annex"}, office.FileMaster, office.Match{State: office.MatchNone}},
 		{"certificate", []string{"lease"}, office.FileCertificate, office.Match{State: office.MatchNone}},
+		{"112345678", []string{"lease"}, office.FileSigned, office.Match{State: office.MatchAdded, Now: "1; 2; 3; 4; 5; 6; 7; 8"}},
+		{"123456789", []string{"lease"}, office.FileSigned, office.Match{State: office.MatchAdded, Now: "1; 2; 3; 4; 5; 6; 7; 8; …"}},
 	} {
+		if x.result = (compare.Result{}); c.want.State == office.MatchAdded {
+			x.result = compare.Result{State: compare.Added, Places: []compare.Place{{Kind: compare.KindPage, Now: "a page"}, {Kind: compare.KindAdded}}}
+			for _, n := range c.name {
+				x.result.Places = append(x.result.Places, compare.Place{Kind: compare.KindAdded, Now: string(n)})
+			}
+		}
 		if c.sent != nil {
 			x.send(c.name, c.sent...)
 		}
@@ -122,6 +133,10 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 		drawn := must(x.Page(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}, document, 3, 80))
 		expect(t, drawn.Bounds(), image.Rect(0, 3, 80, size), "of document %[3]d it draws %[1]v", document)
 	}
+	x.result = compare.Result{State: compare.Unread, Why: compare.WhyDamaged}
+	if _, err := x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}); message.For(err) != (office.Match{State: office.MatchUnread, Why: office.WhyDamaged}).Text() {
+		t.Errorf("of what nobody can read it shows %v", err)
+	}
 	noErr(t, os.Remove(filepath.Join(x.folder, "draft-p-1")))
 	noErr(t, x.Trust(x.mine)) // which has the seal judged anew
 	x.look()
@@ -131,8 +146,12 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	if lines, err = x.Activity(9); err != nil || len(lines) != 1 {
 		t.Errorf("then the activity says %+v, %v", lines, err)
 	}
-	if _, err := x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}); !errors.Is(err, fs.ErrNotExist) || message.For(err) != message.MatchNotKept() {
-		t.Errorf("it is shown: %v", err)
+	_, err = x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned})
+	_, err2 := x.Page(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}, 0, 1, 80)
+	for _, err := range []error{err, err2} {
+		if !errors.Is(err, fs.ErrNotExist) || message.For(err) != message.MatchNotKept() {
+			t.Errorf("it is shown: %v", err)
+		}
 	}
 }
 

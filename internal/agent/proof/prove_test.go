@@ -67,6 +67,9 @@ func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
 		}
 		said := ""
 		text := must(os.ReadFile(filepath.Join(dir, "Proof.txt")))
+		if strings.Contains(string(text), x.say(message.ProofHistory())) {
+			t.Errorf("it has a title above nothing:\n%s", text)
+		}
 		if strings.Contains(string(text), "Time confirmed by: "+own.Subject.CommonName+"\n") != stamped {
 			t.Errorf("stamped: %v: it says\n%s", stamped, text)
 		}
@@ -107,13 +110,21 @@ func TestWhatAProofSaysOfASealIsOfTheFileThatWasSavedAndRunsNothingElse(t *testi
 	x.look()
 	j, at := x.now(j), time.Date(2026, 11, 23, 20, 9, 0, 0, time.UTC)
 	j.Seal.At, j.Seal.Stamped = at, "Stamps Ltd"
-	p := office.Package{ID: "p", Name: "Lease 😀", Documents: []office.Document{{ID: "d", SignedBy: []string{"a"}}},
+	x.send("p", "", "annex")
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		_, err := tx.AddEvent(office.Event{ID: "event-1", Received: at, Action: "signed", Body: []byte("{}")})
+		return err
+	}))
+	p := office.Package{ID: "p", Name: "Lease 😀", Source: office.Source{DraftID: "draft-p"}, Documents: []office.Document{{ID: "d", SignedBy: []string{"a"}}},
 		Signers: []office.Signer{{ID: "a", FirstName: "Ana"}, {ID: "b", FirstName: "Ben", Declined: office.When{Time: at.Add(time.Hour)}}, {ID: "c", FirstName: "Cleo"}},
 		History: []office.HistoryEntry{{Time: office.When{Time: at.Add(-time.Hour)}, What: office.EntrySigned, Who: "a", Ref: "d"}}}
-	noErr(t, x.Data.Update(func(tx *store.Tx) error { return errors.Join(tx.PutJob(j), tx.PutPackage(p)) }))
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		_, err := tx.PlanJob(office.Job{PackageID: "p", Kind: office.FileMaster, Folder: x.folder, Target: "to come.pdf"})
+		return errors.Join(err, tx.PutJob(j), tx.PutPackage(p))
+	}))
 	text := func() string {
 		path := filepath.Join(t.TempDir(), "proof.zip")
-		noErr(t, x.Prove(t.Context(), "p", nil, path, false))
+		noErr(t, x.Prove(t.Context(), "p", []office.EventLine{{ID: "event-1", Action: "signed", Received: at}, {ID: "forgotten"}}, path, false))
 		b := must(os.ReadFile(filepath.Join(unpack(t, path), "Proof.txt")))
 		return string(b)
 	}
@@ -122,8 +133,10 @@ func TestWhatAProofSaysOfASealIsOfTheFileThatWasSavedAndRunsNothingElse(t *testi
 	for _, want := range []string{
 		command, "Sealed by “Signing service”", "Sealed: 2026-11-23 20:09:00 UTC", "Time confirmed by: Stamps Ltd",
 		"Ana: signed 2026-11-23 19:09:00 UTC", "Ben: declined 2026-11-23 21:09:00 UTC", "Cleo: not signed",
+		"draft-p-1: SHA-256 sum", "sent/draft-p-2: SHA-256 ",
+		"2026-11-23 20:09:00 UTC: signed\nevent-1\nevents/2026-11-23T200900Z signed.json\n", "forgotten", "    sh record/check.sh\n",
 	} {
-		if !strings.Contains(said, want) {
+		if !strings.Contains(said, want) || strings.Contains(said, "to come") {
 			t.Errorf("without %q, of a sealed document it says\n%s", want, said)
 		}
 	}

@@ -161,7 +161,8 @@ func TestOnlyAStampThatAnswersTheQuestionIsKept(t *testing.T) {
 		"after its expiry": {x509.ExtKeyUsageTimeStamping, func(s *timestamp.Timestamp) { s.Time = time.Now().Add(2 * time.Hour) }, true, 0},
 	} {
 		x := newService(t)
-		server, own := authority(t, c.usage, c.tamper)
+		asked := 0
+		server, own := authority(t, c.usage, func(s *timestamp.Timestamp) { asked++; c.tamper(s) })
 		x.settings.StampURL = server.URL
 		x.deps.HTTP = server.Client()
 		if c.trusted {
@@ -178,6 +179,7 @@ func TestOnlyAStampThatAnswersTheQuestionIsKept(t *testing.T) {
 		expect(t, x.said(health.RecordWaits).IsZero(), c.want > 0, name+": health says nothing: %v")
 		if c.want > 0 {
 			x.openSSL(own)
+			expect(t, asked, 2, "it was asked %d times, once for a test, for a record that has not grown")
 		}
 	}
 }
@@ -214,10 +216,12 @@ func TestACopyOfTheRecordVerifiesByItselfAndIsNeverOverwritten(t *testing.T) {
 	}
 	fits := func(folder string, want message.Message) {
 		t.Helper()
-		said, _, err := x.CheckRecord(folder)
+		said, fits, err := x.CheckRecord(folder)
 		noErr(t, err)
 		expect(t, said, want, "of the copy it says %v")
+		expect(t, fits, want != message.RecordDiffers(), "the copy fits: %v")
 	}
+	noErr(t, os.Mkdir(own, 0o700)) // a copy that was interrupted
 	keep(copyLines + 5)
 	fits(own, message.RecordConsistent(copyLines+6))
 	keep(10)
@@ -228,7 +232,8 @@ func TestACopyOfTheRecordVerifiesByItselfAndIsNeverOverwritten(t *testing.T) {
 	noErr(t, os.WriteFile(last, must(os.ReadFile(heads[0])), 0o600))
 	fits(own, message.RecordDiffers())
 	noErr(t, os.WriteFile(last, head, 0o600))
-	noErr(t, x.keepRecord(t.Context()))
+	x.log(1)
+	noErr(t, x.keepRecord(t.Context())) // once a day
 	if list, err := os.ReadDir(own); err != nil || len(list) != 5 {
 		t.Errorf("the copy has %d files (%v)", len(list), err)
 	}
@@ -245,8 +250,16 @@ func TestACopyOfTheRecordVerifiesByItselfAndIsNeverOverwritten(t *testing.T) {
 	}))
 	older.vault.values = x.vault.values
 	older.nextDay()
+	now := x.Now()
+	older.Now = func() time.Time { return now }
+	other := own + now.UTC().Format(" until 2006-01-02 150405")
+	noErr(t, os.Mkdir(other, 0o700))
+	noErr(t, older.keepRecord(t.Context()))
+	expect(t, older.said(health.RecordWaits), message.RecordCopyFails(x.folder), "where the name for the other copy is taken, health says %v")
+	noErr(t, os.Remove(other))
 	noErr(t, older.keepRecord(t.Context()))
 	expect(t, older.said(health.RecordOlder), message.RecordOlder(x.folder), "health says %v")
+	expect(t, len(must(older.Activity(9))), 1, "the activity has %d lines")
 	said, _, err := older.CheckRecord(own)
 	noErr(t, err)
 	expect(t, said, message.RecordConsistent(copyLines+1), "of the new copy it says %v")
@@ -302,10 +315,15 @@ func TestACopyThatIsTurnedOnComesAtOnceThoughTheRecordWasStampedToday(t *testing
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		x.settings.MirrorRecord, x.settings.SaveTo = true, x.folder
-		x.WakeRecord()
-		synctest.Wait()
-		if copies, _ := filepath.Glob(filepath.Join(x.folder, "Countersign record *", "*.head.txt")); len(copies) != 1 {
-			t.Errorf("the copy has %d heads", len(copies))
+		for heads, busy := range []bool{true, false} {
+			if x.busy = busy; busy {
+				x.WakeRecord()
+			} else {
+				time.Sleep(time.Minute)
+			}
+			synctest.Wait()
+			copies := must(filepath.Glob(filepath.Join(x.folder, "Countersign record *", "*.head.txt")))
+			expect(t, len(copies), heads, "while people wait: %[3]v, the copy has %[1]d heads", busy)
 		}
 		stop()
 		noErr(t, <-ended)
@@ -315,6 +333,7 @@ func TestACopyThatIsTurnedOnComesAtOnceThoughTheRecordWasStampedToday(t *testing
 func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 	x := newService(t)
 	lease, rent := x.save("Lease", "sealed"), x.save("Rent", "plain")
+	x.log(pageOfLines)
 	sent := filepath.Join(t.TempDir(), "Draft.pdf")
 	noErr(t, os.WriteFile(sent, []byte("%PDF-1.4 draft"), 0o600))
 	for id, in := range map[string]string{"d": "Lease", "e": "Rent"} {
@@ -359,6 +378,10 @@ func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 	}
 	noErr(t, rest("Lease.pdf"))
 	expect(t, strings.Join(names, ", "), "Rent.pdf, foreign.pdf", "behind the first one are %s")
+	told := 0
+	if err := x.Verify(t.Context(), []string{x.folder, sent}, "", func(office.Verified) error { told++; return looptest.ErrFault }); !errors.Is(err, looptest.ErrFault) || told != 1 {
+		t.Errorf("whoever has heard enough is told of %d: %v", told, err)
+	}
 	if err := rest("gone.pdf"); message.For(err) != message.FileNotRead("gone.pdf") {
 		t.Errorf("behind one that is gone: %v", err)
 	}
@@ -391,7 +414,10 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		noErr(t, os.Rename(away, x.folder))
 		x.daysLater(30)
 		want := message.FilesAstray(2, []string{"changed.pdf", "lost.pdf"})
+		shown := 0
+		x.Show = func(office.Activity) { shown++ }
 		expect(t, check(), want, "it says %v")
+		expect(t, shown, 3, "%d lines are shown")
 		lines := must(x.Activity(9))
 		texts := map[message.Message]bool{}
 		for _, l := range lines {
@@ -402,6 +428,8 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 				t.Errorf("activity lacks %v, it has %d lines", text, len(lines))
 			}
 		}
+		noErr(t, x.ReadAstray(message.FilesAstray(1, []string{"changed.pdf"})))
+		expect(t, x.said(health.FilesAstray), want, "after somebody has read something else it says %v")
 		noErr(t, x.ReadAstray(want))
 		x.daysLater(30)
 		expect(t, check(), message.Message{}, "what somebody has read is told again: %v")
@@ -440,7 +468,7 @@ func TestTheQuietCheckGoesOnWhereItWasStopped(t *testing.T) {
 func TestAFileIsLostThoughAnotherHasItsBytesAndNothingElseIsLeft(t *testing.T) {
 	looptest.Bubble(t, "", func(t *testing.T) {
 		x := newService(t)
-		x.settings.CheckFiles = 1
+		x.settings.CheckFiles = 30
 		check := func(names ...string) {
 			t.Helper()
 			x.nextDay()
@@ -452,7 +480,8 @@ func TestAFileIsLostThoughAnotherHasItsBytesAndNothingElseIsLeft(t *testing.T) {
 		noErr(t, os.Mkdir(below, 0o700))
 		x.saveJob(office.Job{PackageID: "below", DocumentID: "d", Kind: office.FileSigned, Folder: below, Target: "twin.pdf"}, "same")
 		noErr(t, os.Remove(x.path(twin)))
-		check("copy.pdf")
+		check("copy.pdf") // at first at once
+		x.settings.CheckFiles = 1
 		noErr(t, os.WriteFile(filepath.Join(x.folder, "notes.txt"), nil, 0o600))
 		noErr(t, os.Remove(x.path(other)))
 		check("copy.pdf", "other.pdf")

@@ -21,6 +21,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/compare"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/preview"
@@ -43,6 +44,7 @@ type testService struct {
 	vault    *plainVault
 	days     int
 	examined atomic.Int32
+	result   compare.Result // of comparing; by the texts where it is none
 	mine     *x509.Certificate
 }
 
@@ -115,7 +117,12 @@ func TestWhatWasSavedIsExaminedOnce(t *testing.T) {
 	plain, sealed, forged := x.save("plain", "text"), x.save("sealed", "sealed"), x.save("forged", "forged")
 	edited := x.save("edited", "sealed")
 	noErr(t, os.WriteFile(x.path(edited), []byte("%PDF-1.4\nsealed by somebody else\n%%EOF\n"), 0o600))
-	moved := x.save("moved", "sealed")
+	moved, changed := x.save("moved", "sealed"), 0
+	x.Signal = func(c office.Change) {
+		if c == office.PackagesChanged {
+			changed++
+		}
+	}
 	noErr(t, os.Remove(x.path(moved)))
 	x.look()
 	for _, c := range []struct {
@@ -127,6 +134,7 @@ func TestWhatWasSavedIsExaminedOnce(t *testing.T) {
 	} {
 		expect(t, x.of(c.job), c.want, "the seal is %q in %s", c.job.Target)
 	}
+	expect(t, changed, 3, "the list is told of %d")
 	before := x.examined.Load()
 	x.look()
 	expect(t, x.examined.Load(), before, "examined %d times")
@@ -280,8 +288,9 @@ func TestAllThatAreTrustedAtOnceAreTrusted(t *testing.T) {
 	all.Wait()
 	trust := must(x.trust())
 	expect(t, len(trust.Pinned), 20, "%d are trusted")
-	kept := make([][]byte, seal.MaxTrusted)
+	kept := make([][]byte, seal.MaxTrusted-1)
 	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(DocTrusted, kept) }))
+	noErr(t, x.Trust(newService(t).mine))
 	expect(t, message.For(x.Trust(x.mine)), message.TooManyTrusted(), "of one more than there may be: %v")
 }
 
@@ -297,6 +306,7 @@ func TestNobodyWaitsForProofs(t *testing.T) {
 		noErr(t, os.Rename(x.folder, away))
 		x.look()
 		expect(t, x.of(j), office.SealState(""), "while the folder is out of reach, the seal is %q")
+		expect(t, x.examined.Load(), 0, "%d were examined, and none is there")
 		noErr(t, os.Rename(away, x.folder))
 		time.Sleep(awayPause)
 		x.look()

@@ -70,7 +70,7 @@ func (r *Service) Verify(ctx context.Context, paths []string, after string, tell
 type candidate struct {
 	office.Verified
 	digest, sha256 string
-	also           []string // the packages with which it was sent before the last one, by id
+	also           []string // the packages with which it was sent, by id
 	alone          bool     // somebody has named it: else it is told of only if it is ours or a PDF
 }
 
@@ -87,8 +87,8 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 		note := func(file record.File, as office.Knowledge) {
 			for _, c := range slices.Concat(byHash[file.BLAKE3], byHash[file.SHA256]) {
 				if c.Known != office.KnownSaved {
-					if c.Known == office.KnownSent && as == c.Known && c.PackageID != f.Package && !slices.Contains(c.also, c.PackageID) {
-						c.also = append(c.also, c.PackageID)
+					if as == office.KnownSent && !slices.Contains(c.also, f.Package) {
+						c.also = append(c.also, f.Package)
 					}
 					c.Known, c.PackageID, c.At = as, f.Package, f.At
 				}

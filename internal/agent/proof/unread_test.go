@@ -1,0 +1,138 @@
+package proof
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/digitorus/timestamp"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+func TestAnAccessToTheDataThatFailsIsNeverTakenForOneThatWasMade(t *testing.T) {
+	server, own := authority(t, x509.ExtKeyUsageTimeStamping, func(*timestamp.Timestamp) {})
+	file := office.File{DocumentID: "d", Kind: office.FileSigned}
+	in := func(do func(*store.Tx) error) func(*testService, office.Job) error {
+		return func(x *testService, _ office.Job) error { return x.Data.Update(do) }
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	// What is put off, as health or the log says, is not noted as done.
+	unless := func(x *testService, done func() bool, err error) error {
+		if x.Data.Store.Fault = nil; err == nil && !done() {
+			return looptest.ErrFault
+		}
+		return err
+	}
+	for name, do := range map[string]func(*testService, office.Job) error{
+		"found": func(x *testService, j office.Job) error {
+			_, err := x.examineDue(x.t.Context())
+			return unless(x, func() bool { j = x.now(j); return j.Seal.State != "" && j.Match.State == office.MatchChanged }, err)
+		},
+		"kept": func(x *testService, _ office.Job) error {
+			return unless(x, func() bool {
+				done, today, err := x.today()
+				state := must(x.RecordState())
+				return err == nil && done.Record == today && state.Stamped == state.Size
+			}, x.keepRecord(x.t.Context()))
+		},
+		"the record": func(x *testService, _ office.Job) error {
+			state, err := x.RecordState()
+			return unless(x, func() bool { return state.Head != "" }, err)
+		},
+		"proven": func(x *testService, j office.Job) error {
+			path := filepath.Join(x.t.TempDir(), "proof.zip")
+			err := x.Prove(x.t.Context(), "p", []office.EventLine{{ID: "e"}}, path, false)
+			return unless(x, func() bool {
+				head, err := os.ReadFile(filepath.Join(unpack(x.t, path), "record", "head.txt"))
+				return err == nil && strings.Contains(string(head), "\n— ") && x.of(j) != ""
+			}, err)
+		},
+		"a line": func(x *testService, _ office.Job) error {
+			_, _, err := x.CheckRecord("Countersign record: 2 " + strings.Repeat("0", 64))
+			return err
+		},
+		"a stamp": func(x *testService, _ office.Job) error { _, err := x.TestStamp(x.t.Context(), server.URL); return err },
+		"at the start": func(x *testService, _ office.Job) error {
+			x.busy = true
+			return errors.Join(x.Run(ended), x.RunRecord(ended))
+		},
+		"in time": func(x *testService, _ office.Job) error {
+			ctx, stop := context.WithTimeout(x.t.Context(), 2*time.Minute)
+			defer stop()
+			err := x.RunRecord(ctx)
+			return unless(x, func() bool {
+				done, today, err := x.today()
+				return err == nil && done.Record == today && done.Checked == today
+			}, err)
+		},
+		"read": func(x *testService, _ office.Job) error { return x.Read(message.DocumentsWrong(1)) },
+		"read astray": func(x *testService, _ office.Job) error {
+			return x.ReadAstray(message.FilesAstray(1, []string{"old.pdf"}))
+		},
+		"trusted":     func(x *testService, _ office.Job) error { return x.Trust(x.mine) },
+		"not trusted": func(x *testService, _ office.Job) error { return x.Distrust(own) },
+		"differences": func(x *testService, _ office.Job) error {
+			_, err := x.Differences(x.t.Context(), "p", file)
+			return err
+		},
+		"verified": func(x *testService, j office.Job) error {
+			return x.Verify(x.t.Context(), []string{x.path(j)}, "", func(office.Verified) error { return nil })
+		},
+		"adopted": in(func(tx *store.Tx) error {
+			lines := []store.Record{{Kind: store.KindLogged, Key: make([]byte, 8), Bytes: []byte("{}")}}
+			err := Adopt(tx, lines, []json.RawMessage{[]byte(`{"size": 1}`), []byte(`{"size": 2}`), []byte("{}")})
+			if stamps, failed := Stamps(tx); err == nil && failed == nil && len(stamps) != 1 {
+				return fmt.Errorf("of a record of one line there are %d stamps", len(stamps))
+			} else {
+				return errors.Join(err, failed)
+			}
+		}),
+	} {
+		test := func(t *testing.T) {
+			type job struct {
+				*testService
+				office.Job
+			}
+			looptest.EachFault(t, func() (job, *data.Data) {
+				x := newService(t)
+				x.settings.SaveTo, x.deps.HTTP, x.deps.Words = t.TempDir(), server.Client(), message.English
+				noErr(t, x.Trust(own))
+				x.save("old", "forged")
+				noErr(t, os.Remove(x.path(x.save("gone", "sealed"))))
+				x.look()
+				x.nextDay()
+				if x.settings.CheckFiles, x.settings.MirrorRecord = 1, true; name != "in time" {
+					x.settings.StampURL = server.URL
+				}
+				if name == "kept" || name == "proven" {
+					noErr(t, x.keepRecord(t.Context()))
+					x.nextDay()
+				}
+				x.send("p", "5,200")
+				noErr(t, x.Data.Update(func(tx *store.Tx) error {
+					_, err := tx.AddEvent(office.Event{ID: "e", Received: x.Now(), Body: []byte("{}")})
+					return errors.Join(err, tx.PutDoc(docAstray, astrayFiles{Files: []astray{{Name: "old.pdf"}}}))
+				}))
+				return job{x, x.save("p", "9,250")}, x.Data
+			}, func(x job) error { return do(x.testService, x.Job) })
+		}
+		if name == "in time" {
+			looptest.Bubble(t, name, test)
+		} else {
+			t.Run(name, test)
+		}
+	}
+}
