@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/tunnel"
 )
 
@@ -55,7 +56,7 @@ func TestExternalWaitsForAPortInUse(t *testing.T) {
 	at := squatter.Addr().String()
 	r := run(t, tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: at}), hello)
 	wrong := r.wrong(tunnel.Listen)
-	if !wrong.Temporary() || !strings.Contains(wrong.Message().String(), at) {
+	if !wrong.Temporary() || wrong.Message() != message.PortInUse(at) {
 		t.Errorf("reported %v: %s", wrong, wrong.Message().String())
 	}
 	squatter.Close()
@@ -116,6 +117,17 @@ func TestPlainIsHTTPOnLoopback(t *testing.T) {
 	}
 }
 
+// late is a tunnel that does not come up with the first try.
+type late struct{ tunnel.Tunnel }
+
+func (l late) Run(ctx context.Context, h http.Handler, report func(tunnel.State)) error {
+	report(tunnel.State{Phase: tunnel.Down, Err: &tunnel.Error{Kind: tunnel.Network}})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return l.Tunnel.Run(ctx, h, report)
+}
+
 // Whoever signs in with a command opens it for as long as that takes, and is told at once that another program has its port.
 func TestATunnelIsOpenedForAWhileAndWaitsForNoPort(t *testing.T) {
 	at, end, err := tunnel.Open(t.Context(), tunnel.Plain(""), hello)
@@ -126,6 +138,9 @@ func TestATunnelIsOpenedForAWhileAndWaitsForNoPort(t *testing.T) {
 	if _, err := client.Get(at + "/"); err == nil {
 		t.Error("it is still open")
 	}
+	_, end, err = tunnel.Open(t.Context(), late{tunnel.Plain("")}, hello)
+	noErr(t, err)
+	end()
 	squatter := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer squatter.Close()
 	var wrong *tunnel.Error

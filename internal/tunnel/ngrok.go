@@ -291,18 +291,13 @@ func openSession(config NgrokConfig, f *listener) (*session, error) {
 
 func (l *session) options() []ngrok.AgentOption {
 	c := l.config
-	options := append(c.options(l.line.dial),
+	return append(c.options(l.line.dial),
 		ngrok.WithAuthtoken(c.Authtoken),
 		ngrok.WithClientInfo("countersign", "1"),
 		ngrok.WithEventHandler(l.happened),
+		ngrok.WithHeartbeatInterval(c.HeartbeatInterval),
+		ngrok.WithHeartbeatTolerance(c.HeartbeatTolerance),
 	)
-	if c.HeartbeatInterval > 0 {
-		options = append(options, ngrok.WithHeartbeatInterval(c.HeartbeatInterval))
-	}
-	if c.HeartbeatTolerance > 0 {
-		options = append(options, ngrok.WithHeartbeatTolerance(c.HeartbeatTolerance))
-	}
-	return options
 }
 
 // options are those of every agent, however it dials.
@@ -565,7 +560,7 @@ func (l limitedListener) Accept() (net.Conn, error) {
 
 // join waits until there is room.
 func (c *connLimiter) join(conn net.Conn) net.Conn {
-	m := &member{Conn: conn, limiter: c, silent: true}
+	m := &member{Conn: conn, limiter: c}
 	for !c.enter(m) {
 		time.Sleep(fairTime / 20)
 	}
@@ -593,20 +588,16 @@ func (c *connLimiter) enter(m *member) (in bool) {
 		}
 		delete(c.members, slowest)
 	}
-	m.step = time.Now()
 	c.members[m] = true
 	return true
 }
 
-// moved is the server's ConnState hook.
+// moved is the server's ConnState hook, also for a connection that has just joined.
 func (c *connLimiter) moved(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
-	m, ok := conn.(*member)
-	if !ok {
-		return
-	}
+	m := conn.(*member)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m.step = time.Now()

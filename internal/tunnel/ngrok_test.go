@@ -203,9 +203,10 @@ func TestASilentNetworkIsNoticed(t *testing.T) {
 	defer cancel()
 	noErr(t, e.Wait(ctx, func(c ngroktest.Counts) bool { return c.Heartbeats > 1 }))
 	e.Silence()
+	began := time.Now()
 	s := r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
-	if kindOf(s.Err) != tunnel.Network {
-		t.Errorf("reported %+v", s)
+	if kindOf(s.Err) != tunnel.Network || time.Since(began) > 10*time.Second {
+		t.Errorf("after %v it reported %+v", time.Since(began), s)
 	}
 	e.Speak()
 	r.up()

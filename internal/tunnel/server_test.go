@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -144,6 +145,11 @@ func TestCloseEndsAWriteUnderWay(t *testing.T) {
 	}()
 	<-full
 	conn.Close()
+	closed, _ := net.Pipe()
+	closed.Close()
+	if _, err := newStreamConn(closed, time.Hour).Write([]byte("x")); err == nil {
+		t.Error("another write, to a connection that is closed, succeeded")
+	}
 	if err := <-result; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("the write ended with %v", err)
 	}
@@ -171,6 +177,14 @@ func TestALargeAnswerToAReadingClientArrivesWhole(t *testing.T) {
 	}
 }
 
+func TestNothingConnectsAfterTheEnd(t *testing.T) {
+	l := &lifeline{connect: func(context.Context, string, string) (net.Conn, error) { conn, _ := net.Pipe(); return conn, nil }}
+	l.cut()
+	if _, err := l.dial(t.Context(), "tcp", "ngrok.test:443"); err == nil {
+		t.Error("it connects")
+	}
+}
+
 func TestTheNewcomerTakesThePlaceOfTheSlowest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newConnLimiter(3)
@@ -179,6 +193,7 @@ func TestTheNewcomerTakesThePlaceOfTheSlowest(t *testing.T) {
 		join := func(i int) {
 			a, b := net.Pipe()
 			far[i], near[i] = b, c.join(a)
+			c.moved(near[i], http.StateNew)
 			time.Sleep(time.Second) // the fake clock's, so that joins have an order
 		}
 		for i := range 3 {
