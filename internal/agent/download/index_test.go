@@ -170,6 +170,15 @@ func TestAFileThatIsSavedAgainWhileItsLineIsWrittenHasALineOfItsOwn(t *testing.T
 	if last := lines[len(lines)-1]; len(lines) != 4 || last[11] != x.job(a).Listed || x.job(b).Listed == "" {
 		t.Errorf("it is %q", lines)
 	}
+	again := x.saved("c", "third")
+	again.State = office.JobPending
+	x.update(func(tx *store.Tx) error { return tx.PutJob(again) })
+	x.list()
+	x.update(func(tx *store.Tx) error {
+		waiting, err := tx.DocNames(docUnlisted)
+		expect(t, waiting, []string(nil), "of one that is saved again before it has a line, %q still wait")
+		return err
+	})
 }
 
 // The index lists what was saved since a backup was made, but the backup does not know it.

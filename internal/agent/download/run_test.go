@@ -392,13 +392,17 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 			if len(told) != 1 || told[0].ID != health.FolderFails.ID || !strings.Contains(told[0].Text(), c.says) || x.Flowing() {
 				t.Fatalf("told: %+v, flowing %v", told, x.Flowing())
 			}
-			other, later := x.plan("other")[0], x.plan("later")[0]
-			later.NextTry = x.Now().Add(time.Minute)
-			x.update(func(tx *store.Tx) error { return tx.PutJob(later) })
+			other := x.plan("other")[0]
 			x.Wake()
 			time.Sleep(time.Second)
 			x.wantSaved(other)
 			time.Sleep(time.Hour)
+			later := x.plan("later")[0]
+			later.NextTry = x.Now().Add(time.Minute)
+			x.update(func(tx *store.Tx) error { return tx.PutJob(later) })
+			x.Wake()
+			time.Sleep(time.Minute)
+			x.wantSaved(later)
 			if !x.Health.Has(health.FolderFails) {
 				t.Error("nothing is said of it any more")
 			}
@@ -538,6 +542,23 @@ func TestADocumentIsFoundUnderTheNameOfOneThatWasTakenAway(t *testing.T) {
 	})
 }
 
+func TestADocumentThatComesWhileAnotherFolderIsChosenIsSavedThereAlone(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		j, next := x.plan("p")[0], t.TempDir()
+		defer x.from(&giver{say: func(_ string, n int, _ string) answer {
+			if n == 1 {
+				x.update(func(tx *store.Tx) error { return MoveJobs(tx, j.Folder, next, nil, x.Now()) })
+			}
+			return answer{}
+		}})()
+		time.Sleep(time.Minute)
+		x.wantSaved(x.job(j))
+		expect(t, inside(t, j.Folder), []string(nil), "in the former folder are %q")
+		expect(t, inside(t, next), []string{j.Target}, "in the one that was chosen are %q")
+	})
+}
+
 func TestLeftoversOfAnEarlierRunAreRemovedWithTheNextStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
@@ -607,8 +628,10 @@ func TestWhatIsAskedForOnceMoreIsAsNew(t *testing.T) {
 		j.Unproven, j.Planned, j.Size, j.Digest = "half", x.Now().Add(-time.Hour), 1, "other bytes"
 		x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
 	}
-	began := x.Now()
+	began, told := x.Now(), []office.Change(nil)
+	x.Signal = func(c office.Change) { told = append(told, c) }
 	noErr(t, x.SaveAgain("p"))
+	expect(t, told, []office.Change{office.PackagesChanged}, "people see %v")
 	j = x.job(j)
 	if j.State != office.JobPending || j.Tries != 0 || !j.Problem.IsZero() || j.Unproven+j.Digest != "" || j.Planned.Before(began) || j.NextTry.After(x.Now()) {
 		t.Errorf("%+v", j)
