@@ -497,7 +497,7 @@ func TestATokenIsUsedUntilShortlyBeforeItsEndHoweverOddItsAnswerIs(t *testing.T)
 func TestTheNewRefreshTokenIsKeptBeforeTheRestIsJudged(t *testing.T) {
 	for name, rest := range map[string]string{
 		"no access token": ``, "null": `"access_token":null,`, "an object": `"access_token":{},`,
-		"one that fits no header": `"access_token":"at\r\nX-Evil: 1",`,
+		"one that fits no header": `"access_token":"at\r\nX-Evil: 1",`, "one of two words": `"access_token":"at 1",`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(p *provider) {

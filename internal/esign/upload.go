@@ -222,15 +222,5 @@ func fileNameParam(name string) string {
 	if strings.ToValidUTF8(name, "") == name && !strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
 		return `filename="` + name + `"`
 	}
-	var b strings.Builder
-	b.WriteString("filename*=UTF-8''")
-	for _, c := range []byte(strings.ToValidUTF8(name, "_")) {
-		attr := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$&+-.^_`|~", c) >= 0
-		if attr {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
+	return "filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(strings.ToValidUTF8(name, "_")), "+", "%20")
 }
