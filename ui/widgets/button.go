@@ -16,14 +16,14 @@ import (
 	"countersign/ui/theme"
 )
 
-// Button is Fyne's button that shows the focus by a ring alone, is pressed by Enter, too, keeps the focus when a key presses it, and
-// leaves other keys to the window.
+// Button is Fyne's button, except that it shows focus only as a ring, also responds to Enter, keeps the focus when a key presses it,
+// and passes all other keys to the window.
 type Button struct {
 	widget.Button
 	named
-	OnEscape func()                    // in place of the window; may be nil
-	OnKey    func(*fyne.KeyEvent) bool // gets keys first and says whether it used one; may be nil
-	Tip      string                    // says more where the mouse rests; may be empty
+	OnEscape func()                    // replaces the window's handling; may be nil
+	OnKey    func(*fyne.KeyEvent) bool // sees each key first, reports whether it used it; may be nil
+	Tip      string                    // tooltip; may be empty
 	focused  bool
 }
 
@@ -36,13 +36,13 @@ func NewButtonWithIcon(text string, icon fyne.Resource, pressed func()) *Button 
 	return b
 }
 
-// Primary fills the button: the one of a page that is wanted most.
+// Primary fills the button: a page's main action.
 func (b *Button) Primary() *Button {
 	b.Importance = widget.HighImportance
 	return b
 }
 
-// Quiet leaves the button without a ground of its own.
+// Quiet removes the button's background.
 func (b *Button) Quiet() *Button {
 	b.Importance = widget.LowImportance
 	return b
@@ -58,8 +58,8 @@ func (b *Button) CreateRenderer() fyne.WidgetRenderer {
 	return r
 }
 
-// tinted draws a quiet button in the colour of links, and one that is an icon alone in that of captions. Fyne has both as dark as a
-// heading, so that nothing on a screen comes first.
+// tinted draws a quiet button in the link colour, or in the caption colour if it is only an icon. Fyne draws both as dark as a
+// heading, so nothing on a screen would stand out.
 type tinted struct {
 	fyne.WidgetRenderer
 	of *Button
@@ -105,7 +105,7 @@ func (b *Button) FocusLost() {
 func (b *Button) MouseIn(m *desktop.MouseEvent) {
 	b.Button.MouseIn(m)
 	tip := b.Tip
-	if b.Text == "" { // an icon says little by itself
+	if b.Text == "" { // an icon alone needs explaining
 		tip = b.name()
 	}
 	if tip != "" {
@@ -142,7 +142,7 @@ func (b *Button) TypedKey(e *fyne.KeyEvent) {
 	}
 }
 
-// Check is a check box whose words break where the room ends. Fyne's cuts them.
+// Check is a check box whose label wraps; Fyne's truncates.
 type Check struct {
 	Tappable
 	inField
@@ -200,12 +200,12 @@ func (c *Check) draw() {
 	c.words.Refresh()
 }
 
-// natural is as wide as it is on one line.
+// natural returns the width on a single line.
 func (c *Check) natural() float32 {
 	return c.Content.MinSize().Width - c.words.MinSize().Width + c.words.measure(c.Text)
 }
 
-// Select is Fyne's selection that shows the focus by a ring alone, opens with Enter, too, and leaves other keys to the window.
+// Select is Fyne's selection, except that it shows focus only as a ring, also opens with Enter, and passes other keys to the window.
 type Select struct {
 	widget.Select
 	named
@@ -243,18 +243,18 @@ func (s *Select) TypedKey(e *fyne.KeyEvent) {
 	}
 }
 
-// CopyButton is a button that copies something, and says so beside itself for a moment.
+// CopyButton copies something and briefly shows a confirmation next to itself.
 type CopyButton struct {
 	widget.BaseWidget
 	Button  *Button
 	content *fyne.Container
-	Said    *Line // what it says beside itself, empty most of the time
+	Said    *Line // the confirmation; usually empty
 	later   func(d time.Duration, over func())
-	times   int // that it was said, or forgotten
+	times   int // how often the confirmation was shown or cleared
 }
 
-// NewCopyButton returns a button that copies a text, of the moment in which it is pressed. later calls over on the window's
-// goroutine when d has passed.
+// NewCopyButton returns a button that copies what text returns at the moment of the press. later calls over on the UI goroutine
+// after d.
 func NewCopyButton(name string, later func(d time.Duration, over func()), copy func(string), text func() string) *CopyButton {
 	c := &CopyButton{Said: NewLine(""), later: later}
 	c.Said.Colour, c.Said.Scale = theme.Done, theme.Caption
@@ -267,7 +267,7 @@ func NewCopyButton(name string, later func(d time.Duration, over func()), copy f
 
 func (c *CopyButton) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(c.content) }
 
-// Forget says nothing any more: something else is to be copied now.
+// Forget clears the confirmation, because the text to copy has changed.
 func (c *CopyButton) Forget() { c.show("") }
 
 func (c *CopyButton) Say() {
@@ -288,26 +288,26 @@ func (c *CopyButton) show(text string) {
 	c.Refresh()
 }
 
-// Tappable is content that can be pressed and chosen: an entry of the sidebar, a tab. It takes the focus, shows it, answers
-// to Space and Enter, and leaves other keys to the window. Fyne's button holds a text and an icon, and nothing else.
+// Tappable is arbitrary content that can be pressed and chosen, such as a sidebar entry or a tab (Fyne's button holds only text and
+// an icon). It takes the focus, shows it, responds to Space and Enter, and passes other keys to the window.
 type Tappable struct {
 	widget.BaseWidget
 	hoverable
 	named
 	Content   fyne.CanvasObject
 	OnPress   func()
-	Lines     []*Line // that may be shortened: the mouse shows them whole
-	underline bool    // the mark of the chosen one is below it, as with a tab, and not beside it
+	Lines     []*Line // may be shortened; shown in full on hover
+	underline bool    // marks the chosen one below, as tabs do, instead of beside
 	chosen    bool
-	picked    bool // is the chosen one, which its mark alone shows
-	off       bool // cannot be chosen now
-	focused   bool // and shows it
+	picked    bool // chosen, shown by the mark alone
+	off       bool // disabled
+	focused   bool // and shows the focus
 	hovered   bool
 	step      func(by int) // moves the choice within its group; nil outside one
-	below     func()       // goes to what a tab shows; nil for what is none
-	stop      func() bool  // within its group, whether Tab stops at it
-	again     func()       // in place of OnPress when Enter presses what is chosen already; may be nil
-	whole     fyne.Widget  // itself, or what it is part of
+	below     func()       // moves to the tab's content; nil if this is not a tab
+	stop      func() bool  // whether Tab stops here, within a group
+	again     func()       // replaces OnPress when Enter is pressed on the chosen one; may be nil
+	whole     fyne.Widget  // itself, or the widget that embeds it
 }
 
 func (p *Tappable) ExtendBaseWidget(whole fyne.Widget) {
@@ -315,15 +315,15 @@ func (p *Tappable) ExtendBaseWidget(whole fyne.Widget) {
 	p.BaseWidget.ExtendBaseWidget(whole)
 }
 
-// quiet has the focus without a key, and does not show it before one is used; nil for none. byKey says whether the last thing that
-// was used is a key. Both belong to the window's goroutine.
+// quiet is the widget that got the focus without a key and hides it until a key is used; nil for none. byKey reports whether the
+// last input was a key. Only the UI goroutine uses them.
 var (
 	quiet any
 	byKey bool
 )
 
-// Group makes presses one group, at which Tab stops once, and in which the arrows move the choice and the focus. at is the chosen
-// one, negative for none; hidden ones are passed over. Enter chooses; on the chosen one it calls again, which may be nil.
+// Group joins items into one Tab stop within which the arrow keys move both choice and focus, skipping hidden items. at returns the
+// chosen index, negative for none. Enter chooses; on the chosen item it calls again, which may be nil.
 func Group(items []*Tappable, at func() int, choose func(int), again func()) {
 	for i, item := range items {
 		item.again = again
@@ -365,10 +365,10 @@ func (p *Tappable) Choose(chosen bool) {
 	}
 }
 
-// SkipTab has Tab pass over it: something else leads to it by keys.
+// SkipTab makes Tab skip it, because another key leads to it.
 func (p *Tappable) SkipTab() { p.stop = func() bool { return false } }
 
-// Tapped gives what moves the choice the focus, so that the arrows go on where the mouse was; the ring comes with the first key.
+// Tapped focuses a member of a group, so that the arrow keys continue from the mouse click; the ring appears with the first key.
 func (p *Tappable) Tapped(e *fyne.PointEvent) {
 	byKey = e == nil
 	pointAway(p.Content)
@@ -380,7 +380,7 @@ func (p *Tappable) Tapped(e *fyne.PointEvent) {
 	}
 }
 
-// Focus gives something the focus. Of buttons, what is pressed and lists it is shown only once keys are used.
+// Focus moves the focus. Buttons, pressed items and lists show it only once keys are used.
 func Focus(window fyne.Canvas, on fyne.Focusable) {
 	if !byKey {
 		quiet = on
@@ -388,7 +388,7 @@ func Focus(window fyne.Canvas, on fyne.Focusable) {
 	window.Focus(on)
 }
 
-// showsFocus says whether what the focus comes to shows it. What was quiet does, too, once the focus was elsewhere.
+// showsFocus reports whether on shows the focus it gets. The quiet widget shows it, too, after the focus has been elsewhere.
 func showsFocus(on any) bool {
 	if quiet != on {
 		quiet = nil
@@ -396,7 +396,7 @@ func showsFocus(on any) bool {
 	return quiet == nil
 }
 
-// Disabled says that Tab passes over it, and FocusGained that the focus came.
+// Disabled makes Fyne's Tab order skip it.
 func (p *Tappable) Disabled() bool { return p.off || p.stop != nil && !p.stop() }
 
 func (p *Tappable) Enable() { p.off = false; p.Refresh() }
@@ -487,7 +487,7 @@ func (p *Tappable) CreateRenderer() fyne.WidgetRenderer {
 			if p.chosen {
 				bar.FillColor = th.Color(theme.Ink, variant)
 			}
-			if p.chosen && !p.underline { // a shade alone tells some people nothing
+			if p.chosen && !p.underline { // some people cannot see the shade alone
 				bar.CornerRadius = barWidth / 2
 				back.FillColor = th.Color(theme.Chosen, variant)
 				edge(back, th.Color(theme.Edge, variant))
@@ -499,15 +499,14 @@ func (p *Tappable) CreateRenderer() fyne.WidgetRenderer {
 	}), p, func() bool { return p.focused })
 }
 
-// NewLink returns a small text to be pressed.
+// NewLink returns small pressable text.
 func NewLink(text string, pressed func()) *Tappable {
 	line := NewCaption(text).Whole()
 	line.Colour = theme.Ink
 	return NewTappable(PadHV(2, 6, line), pressed)
 }
 
-// Nav is an entry of the sidebar: an icon and a word, and a note at its end, which may be nil. Where the sidebar is narrow, the
-// word is hidden.
+// Nav is a sidebar entry: an icon, a word, and an optional note at the end. In a narrow sidebar the word is hidden.
 type Nav struct {
 	*Tappable
 	icon *widget.Icon
@@ -524,7 +523,6 @@ func NewNav(icon string, word *Line, note fyne.CanvasObject, pressed func()) *Na
 	return n
 }
 
-// Choose has the entry stand out, or not.
 func (n *Nav) Choose(chosen bool) {
 	n.word.Colour, n.word.Bold = theme.Secondary, chosen
 	if chosen {
@@ -535,7 +533,7 @@ func (n *Nav) Choose(chosen bool) {
 	n.Tappable.Choose(chosen)
 }
 
-// Drop is a quiet word that opens a menu or a panel below itself.
+// Drop is quiet text that opens a menu or panel below itself.
 type Drop struct {
 	Tappable
 	line *Line
@@ -555,10 +553,10 @@ func (d *Drop) SetText(text string) {
 	d.Content.Refresh()
 }
 
-// chipRoom is how wide the word of a chip gets.
+// chipRoom is the maximum width of a chip's text.
 const chipRoom = 190
 
-// NewChip returns a word that is pressed to be rid of what it stands for.
+// NewChip returns a word that, when pressed, removes what it stands for.
 func NewChip(text string, remove func()) *Tappable {
 	line := NewCaption(text)
 	line.Colour = theme.Text

@@ -17,14 +17,14 @@ import (
 	"countersign/ui/theme"
 )
 
-// Option is what can be chosen, perhaps with a sentence that explains it.
+// Option is one choice, with an optional sentence that explains it.
 type Option struct{ Name, Text string }
 
-// Choice is a few options of which one is chosen. Tab leads from one to the next, Space and Enter choose, and the arrows, too.
-// Fyne's radio group explains nothing and knows no arrows.
+// Choice offers a few options, one of which is chosen. Tab moves between them; Space, Enter and the arrow keys choose. Fyne's radio
+// group has neither explanations nor arrow keys.
 type Choice struct {
 	widget.BaseWidget
-	Chosen   int // -1 while none is
+	Chosen   int // -1 for none
 	Items    []*Tappable
 	changed  func(int)
 	options  []Option
@@ -33,8 +33,8 @@ type Choice struct {
 	disabled bool
 }
 
-// NewChoice returns a choice. changed is called when an option is chosen, also the chosen one; again, which may be nil, when
-// Enter is pressed on the chosen one.
+// NewChoice returns a choice. changed is called on every choice, even of the option already chosen; again, which may be nil, when
+// Enter is pressed on the chosen option.
 func NewChoice(options []Option, chosen int, changed func(int), again func()) *Choice {
 	c := &Choice{Chosen: chosen, changed: changed, options: options}
 	var rows []fyne.CanvasObject
@@ -95,24 +95,24 @@ func (c *Choice) show() {
 		}
 		mark.SetResource(icon)
 		c.Items[i].picked, c.Items[i].off = i == c.Chosen, c.disabled
-		c.Items[i].Choose(i == c.Chosen && c.options[i].Text != "") // a short one shows it by its mark alone
+		c.Items[i].Choose(i == c.Chosen && c.options[i].Text != "") // without a text, the mark alone shows it
 	}
 }
 
-// Tabs are words in a row of which one is chosen, each with a count that is shown when it is not zero.
+// Tabs are words in a row, one of which is chosen, each with a count that is shown unless zero.
 type Tabs struct {
 	widget.BaseWidget
 	OnChosen func(index int)
-	OnDown   func() // goes to what the chosen one shows; nil for what is next
+	OnDown   func() // moves to the chosen tab's content; nil for the next widget
 	row      *fyne.Container
 	names    []*Line
-	rooms    []*canvas.Rectangle // how wide each is at least
+	rooms    []*canvas.Rectangle // the minimum width of each
 	items    []*Tappable
 	held     bool
 	chosen   int
 }
 
-// NewTabs returns tabs with the first one chosen, which go on below where the width ends.
+// NewTabs returns tabs with the first one chosen. They wrap when the row is full.
 func NewTabs(texts []string, chosen func(index int)) *Tabs {
 	t := &Tabs{OnChosen: chosen, row: Flow(4)}
 	for i, text := range texts {
@@ -133,7 +133,7 @@ func NewTabs(texts []string, chosen func(index int)) *Tabs {
 
 func (t *Tabs) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(t.row) }
 
-// Choose chooses a tab and calls back when that is a change.
+// Choose selects a tab and calls back if that is a change.
 func (t *Tabs) Choose(index int) {
 	if index == t.chosen {
 		return
@@ -155,7 +155,7 @@ func (t *Tabs) down() {
 	}
 }
 
-// Hold leaves every tab as wide as it is now, and in the line, until it is called with false: nothing moves while a person types.
+// Hold keeps every tab at its present width and visible until it is called with false, so that nothing moves while a person types.
 func (t *Tabs) Hold(hold bool) {
 	if hold == t.held {
 		return
@@ -178,7 +178,7 @@ func (t *Tabs) Offer(index int, offered bool) {
 	}
 }
 
-// Label changes the texts of the tabs, for example to carry a count.
+// Label changes the tabs' texts, for example to show a count.
 func (t *Tabs) Label(texts []string) {
 	for i, text := range texts {
 		t.names[i].Set(text)
@@ -199,11 +199,11 @@ func (t *Tabs) show() {
 	t.row.Refresh() // the chosen one is bold, and wider
 }
 
-// Calendar shows a month to choose a day from. Today is marked, days before it cannot be chosen. The arrows move by a day
-// or a week, PageUp and PageDown by a month; Enter chooses. Fyne's calendar knows no arrow keys, and offers days that are over.
+// Calendar shows a month from which to choose a day. Today is marked; earlier days are disabled. Arrow keys move by a day or a week,
+// PageUp and PageDown by a month; Enter chooses. Fyne's calendar has no arrow keys and offers past days.
 type Calendar struct {
 	widget.BaseWidget
-	today, month time.Time // the first moments of today and of the month that is shown
+	today, month time.Time // when today and the displayed month begin
 	first        time.Weekday
 	chosen       func(time.Time)
 	name         *Line
@@ -212,7 +212,7 @@ type Calendar struct {
 	content      fyne.CanvasObject
 }
 
-// NewCalendar returns a calendar at the month of start, whose weeks begin on first. Days are those of now's time zone.
+// NewCalendar returns a calendar showing start's month, with weeks beginning on first, in now's time zone.
 func NewCalendar(now, start time.Time, first time.Weekday, chosen func(day time.Time)) *Calendar {
 	c := &Calendar{today: dayOf(now, now.Day()), month: dayOf(start.In(now.Location()), 1), first: first, chosen: chosen, name: NewTitle(""), grid: container.NewGridWithColumns(7)}
 	c.name.Shorten = false
@@ -234,7 +234,7 @@ func dayOf(t time.Time, day int) time.Time {
 
 func (c *Calendar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(c.content) }
 
-// First is where the cursor begins: a day of the month that may be chosen.
+// First shows day's month and returns where the cursor begins: day, or today if day is past.
 func (c *Calendar) First(day time.Time) fyne.Focusable {
 	day = dayOf(day.In(c.today.Location()), day.In(c.today.Location()).Day())
 	if day.Before(c.today) {
@@ -273,7 +273,7 @@ func (c *Calendar) turn(month time.Time) {
 	c.grid.Refresh()
 }
 
-// key moves the cursor from a day, and says whether the key was one of those.
+// key moves the cursor from a day and reports whether the key was one that moves it.
 func (c *Calendar) key(from time.Time, e *fyne.KeyEvent) bool {
 	by, moves := map[fyne.KeyName]struct{ months, days int }{fyne.KeyLeft: {0, -1}, fyne.KeyRight: {0, 1}, fyne.KeyUp: {0, -7},
 		fyne.KeyDown: {0, 7}, fyne.KeyPageUp: {-1, 0}, fyne.KeyPageDown: {1, 0}}[e.Name]

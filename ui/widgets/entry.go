@@ -17,25 +17,25 @@ import (
 	"countersign/ui/theme"
 )
 
-// Entry is Fyne's entry that shows the focus and whether it is wrong, is left by Tab, also where it has several lines, and
-// leaves keys and shortcuts that are not about text to the window. All its functions may be nil.
+// Entry is Fyne's entry, except that it shows focus and errors, lets Tab leave it even when it has several lines, and passes keys
+// and shortcuts that do not edit text to the window. All its functions may be nil.
 type Entry struct {
 	widget.Entry
 	hoverable
 	named
 	inField
-	OnEscape      func()                            // in place of the window
-	OnKey         func(*fyne.KeyEvent) (taken bool) // may take any key before the entry gets it
-	OnShortcut    func(fyne.Shortcut) (taken bool)  // may take any shortcut
+	OnEscape      func()                            // replaces the window's handling
+	OnKey         func(*fyne.KeyEvent) (taken bool) // sees each key first
+	OnShortcut    func(fyne.Shortcut) (taken bool)  // sees each shortcut first
 	OnFocusGained func()
-	OnFocusLost   func() // to another place of the window, or with the whole window
+	OnFocusLost   func() // to another widget, or because the window lost it
 	focused       bool
-	entered       bool // nothing came since it got the focus
+	entered       bool // no input since it got the focus
 	wrong         bool
-	inner         *container.Scroll // in which its text lies
+	inner         *container.Scroll // the scroll around the text
 }
 
-// Mark shows that what is typed is wrong, or no longer; words that say why go with it.
+// Mark shows or clears the error marking; show a text with the reason as well.
 func (e *Entry) Mark(wrong bool) {
 	if e.wrong != wrong {
 		e.wrong = wrong
@@ -43,7 +43,7 @@ func (e *Entry) Mark(wrong bool) {
 	}
 }
 
-// Typed is the text without the room around it.
+// Typed returns the text without surrounding white space.
 func (e *Entry) Typed() string { return strings.TrimSpace(e.Text) }
 
 func NewEntry(placeholder string) *Entry {
@@ -59,8 +59,8 @@ func NewSecret() *Entry {
 	return e
 }
 
-// TypedRune is Fyne's. The space of a key that pressed a button, which then gave the focus to the entry, is no text: of what is
-// typed here the key comes before its letter.
+// TypedRune drops a space that comes first after focusing: it belongs to the key press on a button that moved the focus here. When
+// typed here, the key event comes before its rune.
 func (e *Entry) TypedRune(r rune) {
 	pressed := e.entered && r == ' '
 	e.entered = false
@@ -69,7 +69,7 @@ func (e *Entry) TypedRune(r rune) {
 	}
 }
 
-// TypedKey passes Escape on, and what OnKey takes.
+// TypedKey lets OnKey and OnEscape handle the key first.
 func (e *Entry) TypedKey(k *fyne.KeyEvent) {
 	e.entered, byKey = false, true
 	switch {
@@ -96,13 +96,13 @@ func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
 	return r
 }
 
-// Disable is Fyne's, and gives the focus up: from an entry that cannot be used Fyne hands no shortcut on, Ctrl+Q included.
+// Disable also gives up the focus: Fyne passes on no shortcuts, not even Ctrl+Q, from a disabled entry.
 func (e *Entry) Disable() {
 	e.Entry.Disable()
 	e.leaveDisabled()
 }
 
-// MouseDown is Fyne's, which gives the focus to an entry that cannot be used, too.
+// MouseDown ignores a disabled entry; Fyne's would focus it.
 func (e *Entry) MouseDown(m *desktop.MouseEvent) {
 	e.Entry.MouseDown(m)
 	e.leaveDisabled()
@@ -114,10 +114,10 @@ func (e *Entry) leaveDisabled() {
 	}
 }
 
-// AcceptsTab is Fyne's. Tab always leaves the entry, also where it has several lines, so that the keyboard reaches all else.
+// AcceptsTab lets Tab always leave the entry, so that the keyboard reaches everything else.
 func (e *Entry) AcceptsTab() bool { return false }
 
-// MouseIn is Fyne's. A text that is longer than the field shows whole near the mouse.
+// MouseIn shows a text longer than the field as a tooltip.
 func (e *Entry) MouseIn(m *desktop.MouseEvent) {
 	under = e
 	room := e.Size().Width - 2*e.Theme().Size(fynetheme.SizeNameInnerPadding)
@@ -152,7 +152,7 @@ func (e *Entry) FocusLost() {
 	}
 }
 
-// TypedShortcut hands shortcuts that are not about text to the window; Fyne's entry would swallow them.
+// TypedShortcut passes shortcuts that do not edit text to the window; Fyne's entry would swallow them.
 func (e *Entry) TypedShortcut(shortcut fyne.Shortcut) {
 	switch {
 	case e.OnShortcut != nil && e.OnShortcut(shortcut):
@@ -163,8 +163,8 @@ func (e *Entry) TypedShortcut(shortcut fyne.Shortcut) {
 	}
 }
 
-// WithButton is an entry with a button at its right end. Fyne would have the button within the entry, where Tab comes to it
-// after the entry and Shift+Tab, too.
+// WithButton returns an entry with a button at its right end. If the button were inside the entry, as in Fyne, Tab and Shift+Tab
+// would both reach it after the entry.
 func WithButton(e *Entry, b *Button) *fyne.Container {
 	room := canvas.NewRectangle(color.Transparent)
 	e.ActionItem = room
@@ -174,7 +174,7 @@ func WithButton(e *Entry, b *Button) *fyne.Container {
 type atEnd struct {
 	entry  *Entry
 	button *Button
-	room   *canvas.Rectangle // in the entry, for the button
+	room   *canvas.Rectangle // keeps space in the entry for the button
 }
 
 func (a *atEnd) Layout(_ []fyne.CanvasObject, size fyne.Size) {
@@ -187,8 +187,7 @@ func (a *atEnd) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 
 func (a *atEnd) MinSize([]fyne.CanvasObject) fyne.Size { return a.entry.MinSize() }
 
-// isText says whether a shortcut is one of those with which people edit text: those that Fyne names, and the words to which
-// and before which the cursor goes.
+// isText reports whether a shortcut edits text or moves in it: Fyne's own ones, and those that move by words.
 func isText(shortcut fyne.Shortcut) bool {
 	custom, is := shortcut.(*desktop.CustomShortcut)
 	if !is {
@@ -201,31 +200,31 @@ func isText(shortcut fyne.Shortcut) bool {
 	return false
 }
 
-// Field is a named input with a line under it that explains, or says what is wrong.
+// Field is a labelled input with a line below that explains it or says what is wrong.
 type Field struct {
 	widget.BaseWidget
 	name   string
 	label  *Line
 	parts  *fyne.Container
-	line   *fyne.Container // mark and text below
+	line   *fyne.Container // mark and text below the input
 	hint   string
-	locked string // why nobody can change it, in place of the hint
+	locked string // why it cannot be changed, shown instead of the hint
 	below  *Prose
 	mark   *widget.Icon
-	sign   *fyne.Container // around mark, as high as a line of text
-	input  marked          // nil for one that shows no marks
+	sign   *fyne.Container // holds mark, as high as a line of text
+	input  marked          // nil if it cannot show errors
 	wrong  bool
-	roomy  bool // the line has its room also while it says nothing
+	roomy  bool // the line keeps its height when empty
 }
 
-// marked is an input that shows when it is wrong, as Entry does.
+// marked is an input that can show an error, as Entry does.
 type marked interface {
 	fyne.Focusable
 	Mark(wrong bool)
 }
 
-// NewField returns a field around input: an entry, perhaps with something beside it, or any other. An entry is marked where
-// it is wrong. The name may be empty, where the input has its own; so may the hint, which is shown while nothing is wrong.
+// NewField returns a field around any input, such as an entry, perhaps with something beside it. An entry is marked while its value
+// is wrong. The name may be empty if the input has its own; so may the hint, which is shown while nothing is wrong.
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = theme.Text
@@ -242,7 +241,7 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	return f
 }
 
-// Row has the name at the left, in one column with those of other fields, where there is room for that.
+// Row puts the name on the left, aligned in one column with those of other fields, if the width allows.
 func (f *Field) Row() *Field {
 	f.label.Scale, f.label.Most = theme.Body, 2
 	head, input := f.parts.Objects[0], f.parts.Objects[1]
@@ -250,8 +249,7 @@ func (f *Field) Row() *Field {
 	return f
 }
 
-// fieldRow lays out the name of a field and the rest of it. Whether there is room for both beside each other, it knows only once it
-// is laid out.
+// fieldRow lays out a field's name and the rest of it. Only when it is laid out does it know whether both fit side by side.
 type fieldRow struct {
 	input  fyne.CanvasObject
 	beside bool
@@ -260,7 +258,7 @@ type fieldRow struct {
 func (r *fieldRow) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	head, rest, x, y := objects[0], objects[1], Scaled(200)+20, float32(0)
 	if r.beside = size.Width-x >= max(Scaled(300), width(rest)); r.beside {
-		place(head, 0, 0, x-20, 0) // so that it wraps before it is measured
+		place(head, 0, 0, x-20, 0) // wraps it before measuring
 		place(head, 0, max(0, (height(r.input)-height(head))/2), x-20, height(head))
 	} else {
 		place(head, 0, 0, size.Width, height(head))
@@ -277,7 +275,7 @@ func (r *fieldRow) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return size.AddWidthHeight(0, head+3*min(1, head))
 }
 
-// take gives the inputs in an object the name of the field, and marks the first one that can be wrong.
+// take gives the inputs in o the field's name and remembers the first that can show errors.
 func (f *Field) take(o fyne.CanvasObject) {
 	if input, is := o.(interface{ standIn(f *Field) }); is {
 		input.standIn(f)
@@ -292,7 +290,7 @@ func (f *Field) take(o fyne.CanvasObject) {
 	}
 }
 
-// Wrong shows what is wrong beside the field; an empty text shows the hint again.
+// Wrong shows an error below the field; an empty text shows the hint again.
 func (f *Field) Wrong(text string) {
 	f.wrong = text != ""
 	if f.input != nil {
@@ -302,16 +300,16 @@ func (f *Field) Wrong(text string) {
 	if f.wrong {
 		colour = theme.Attention
 	}
-	f.roomy = f.roomy || f.wrong // what is below must not move under the mouse once it is right
+	f.roomy = f.roomy || f.wrong // the content below must not move once this is corrected
 	if text = cmp.Or(text, f.locked, f.hint); text == f.below.Text && colour == f.below.Colour {
-		return // what is drawn anew may be long
+		return // redrawing may take long
 	}
 	f.below.Text, f.below.Colour = text, colour
 	f.sign.Hidden, f.line.Hidden = !f.wrong, text == "" && !f.roomy
 	f.parts.Refresh()
 }
 
-// Room gives the line below its room, also while it says nothing, or takes that away. What was wrong once has it.
+// Room sets whether the line below keeps its height while empty. A field that was once wrong keeps it.
 func (f *Field) Room(roomy bool) {
 	if hidden := f.below.Text == "" && !roomy; f.roomy != roomy || f.line.Hidden != hidden {
 		f.roomy, f.line.Hidden = roomy, hidden
@@ -319,7 +317,7 @@ func (f *Field) Room(roomy bool) {
 	}
 }
 
-// FocusWrong puts the cursor into the first field that is wrong, as they are read: by lines, and from the left.
+// FocusWrong puts the cursor into the first wrong field in reading order: by lines, from the left.
 func FocusWrong(fields []*Field) {
 	driver := fyne.CurrentApp().Driver()
 	var first *Field
@@ -335,7 +333,7 @@ func FocusWrong(fields []*Field) {
 	}
 	if window := driver.CanvasForObject(first); window != nil {
 		window.Focus(first.input)
-		reveal(first) // also where it has the focus already, and with what it says
+		reveal(first) // even if it is focused already; the error text, too
 	}
 }
 
@@ -348,8 +346,8 @@ func (f *Field) Hint(text string) {
 	}
 }
 
-// Lock says why nobody can change the field here, in place of the hint; an empty text shows the hint again. It is for the caller
-// to disable the input.
+// Lock shows, instead of the hint, why the field cannot be changed; an empty text shows the hint again. The caller disables the
+// input.
 func (f *Field) Lock(why string) {
 	if f.locked != why {
 		f.locked = why
@@ -357,8 +355,7 @@ func (f *Field) Lock(why string) {
 	}
 }
 
-// Note shows a passing remark in place of the hint, in a colour of its own; an empty text shows the hint again. An error goes before
-// it.
+// Note shows a temporary remark instead of the hint, in its own colour; an empty text shows the hint again. Errors take precedence.
 func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 	if f.wrong {
 		return
@@ -375,21 +372,21 @@ func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 
 func (f *Field) Title() string { return f.name }
 
-// Said is the text at the input: what is wrong, a remark, or the hint.
+// Said returns the text below the input: the error, a remark or the hint.
 func (f *Field) Said() string { return f.below.Text }
 
 func (f *Field) IsWrong() bool { return f.wrong }
 
-// Selectable is a text to read, to mark and to copy, with the mouse as by keys: an entry without its box, in which nothing can
-// be typed. Copying takes what is marked, else all of it. Fyne's selectable label is marked by the mouse alone.
+// Selectable is text that can be selected and copied with mouse or keyboard: an entry without its box into which nothing can be
+// typed. Copying takes the selection, or everything. Fyne's selectable label works with the mouse only.
 type Selectable struct {
 	widget.Entry
 	inField
 	focused bool
-	rows    int // that its text takes at its width
+	rows    int // of text at the present width
 }
 
-// NewSelectable returns a text that breaks where the room ends.
+// NewSelectable returns wrapping text.
 func NewSelectable(text string) *Selectable {
 	s := &Selectable{}
 	s.Text, s.MultiLine, s.Wrapping, s.Scroll = text, true, fyne.TextWrapBreak, container.ScrollNone
@@ -397,7 +394,7 @@ func NewSelectable(text string) *Selectable {
 	return s
 }
 
-// Resize is Fyne's. An entry of several lines asks for three of them and scrolls; this one asks for all that its text takes.
+// Resize makes it as high as its text; Fyne's multi-line entry asks for three lines and scrolls.
 func (s *Selectable) Resize(size fyne.Size) {
 	s.Entry.Resize(size)
 	s.fit()
@@ -433,7 +430,7 @@ func (s *Selectable) FocusLost() { s.focused = false; s.Entry.FocusLost() }
 
 func (s *Selectable) TypedRune(rune) {}
 
-// TypedKey moves in the text, and leaves other keys to the window.
+// TypedKey moves in the text and passes other keys to the window.
 func (s *Selectable) TypedKey(e *fyne.KeyEvent) {
 	switch e.Name {
 	case fyne.KeyUp, fyne.KeyDown, fyne.KeyLeft, fyne.KeyRight, fyne.KeyHome, fyne.KeyEnd, fyne.KeyPageUp, fyne.KeyPageDown:
@@ -443,7 +440,7 @@ func (s *Selectable) TypedKey(e *fyne.KeyEvent) {
 	}
 }
 
-// TypedShortcut copies, marks and moves in the text, and leaves what is not about text to the window.
+// TypedShortcut copies, selects and moves in the text, and passes shortcuts that do not concern text to the window.
 func (s *Selectable) TypedShortcut(shortcut fyne.Shortcut) {
 	switch x := shortcut.(type) {
 	case *fyne.ShortcutCopy:
@@ -452,7 +449,7 @@ func (s *Selectable) TypedShortcut(shortcut fyne.Shortcut) {
 		s.Entry.TypedShortcut(x)
 	case *desktop.CustomShortcut:
 		switch {
-		case x.KeyName == fyne.KeyBackspace, x.KeyName == fyne.KeyDelete: // would change the text
+		case x.KeyName == fyne.KeyBackspace, x.KeyName == fyne.KeyDelete: // these would change the text
 		case isText(x):
 			s.Entry.TypedShortcut(x)
 		default:
@@ -480,17 +477,17 @@ func (s *Selectable) CreateRenderer() fyne.WidgetRenderer {
 	return newRinged(unboxed{s.Entry.CreateRenderer()}, s, func() bool { return s.focused })
 }
 
-// unboxed is the renderer of an entry without what it draws first: its background and its edge.
+// unboxed renders an entry without its background and border, the first objects that the entry draws.
 type unboxed struct{ fyne.WidgetRenderer }
 
 func (u unboxed) Objects() []fyne.CanvasObject { return u.WidgetRenderer.Objects()[2:] }
 
-// Small is content whose text is as small as a caption.
+// Small returns content with caption-size text.
 func Small(content fyne.CanvasObject) fyne.CanvasObject {
 	return container.NewThemeOverride(content, small{})
 }
 
-// small is the theme of the moment, which may change, with small text.
+// small is the current theme, which may change, with small text.
 type small struct{}
 
 func (small) now() fyne.Theme { return fyne.CurrentApp().Settings().Theme() }

@@ -18,31 +18,31 @@ import (
 	"countersign/ui/theme"
 )
 
-// Pad is content with n units of room on every side.
+// Pad returns content with n units of padding on every side.
 func Pad(n float32, content fyne.CanvasObject) *fyne.Container { return PadHV(n, n, content) }
 
-// PadHV is content with room left and right, and above and below.
+// PadHV returns content with horizontal and vertical padding.
 func PadHV(h, v float32, content fyne.CanvasObject) *fyne.Container {
 	return container.New(layout.NewCustomPaddedLayout(v, v, h, h), content)
 }
 
-// Outdent has the words of buttons without a ground begin where the text above them does.
+// Outdent aligns the words of buttons without a background with the text above them.
 func Outdent(buttons fyne.CanvasObject) *fyne.Container {
 	return container.New(layout.NewCustomPaddedLayout(0, 0, -8, 0), buttons)
 }
 
-// Stack puts objects under each other with n units between them.
+// Stack puts objects below one another, n units apart.
 func Stack(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	return container.New(stack{layout.NewCustomPaddedVBoxLayout(n)}, objects...)
 }
 
-// Between puts content between a head and a foot, which may be nil, with the room of a border. Fyne's own has the content before
-// both when Tab goes through them.
+// Between puts content between a head and a foot, which may be nil, with a border's spacing. With Fyne's own border, Tab visits
+// content before both.
 func Between(head, foot, content fyne.CanvasObject) *fyne.Container {
 	return container.New(stack{layout.NewBorderLayout(head, foot, nil, nil)}, present(head, content, foot)...)
 }
 
-// present are those of some objects that are there, in the order in which Tab goes through them.
+// present returns those objects that are not nil, in Tab order.
 func present(some ...fyne.CanvasObject) (there []fyne.CanvasObject) {
 	for _, o := range some {
 		if o != nil {
@@ -52,8 +52,8 @@ func present(some ...fyne.CanvasObject) (there []fyne.CanvasObject) {
 	return there
 }
 
-// stack gives its objects their width before it asks for their height, so that wrapped text is as high as it is at that
-// width, not as it was at the one before.
+// stack gives its objects their width before asking for their height, so that wrapped text has the height for this width, not for
+// the previous one.
 type stack struct{ under fyne.Layout }
 
 func (s stack) Layout(objects []fyne.CanvasObject, size fyne.Size) {
@@ -67,7 +67,7 @@ func (s stack) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (s stack) MinSize(objects []fyne.CanvasObject) fyne.Size { return s.under.MinSize(objects) }
 
-// Mark is something square beside text, n units wide, and more where text is larger.
+// Mark makes o a square beside text, n units wide, scaled with the text size.
 func Mark(n float32, o fyne.CanvasObject) *fyne.Container { return container.New(square(n), o) }
 
 type square float32
@@ -79,13 +79,13 @@ func (s square) Layout(objects []fyne.CanvasObject, _ fyne.Size) {
 
 func (s square) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSquareSize(Scaled(float32(s))) }
 
-// Scaled is n units, and more where text is larger.
+// Scaled returns n units, scaled with the text size.
 func Scaled(n float32) float32 {
-	const body = 14 // as it is drawn at 100 %
+	const body = 14 // the text size at 100 %
 	return n * fyne.CurrentApp().Settings().Theme().Size(theme.Body) / body
 }
 
-// Row puts objects beside each other with n units between them, each centred in height.
+// Row puts objects side by side, n units apart, vertically centred.
 func Row(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	for i, o := range objects {
 		if _, spacer := o.(layout.SpacerObject); !spacer {
@@ -95,8 +95,7 @@ func Row(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	return container.New(layout.NewCustomPaddedHBoxLayout(n), objects...)
 }
 
-// Across is one line: left and right as wide as they need, the middle as wide as there is, all centred in height.
-// left and right may be nil.
+// Across is one line: left and right take the width they need, mid the rest, all vertically centred. left and right may be nil.
 func Across(left, mid, right fyne.CanvasObject) *fyne.Container {
 	parts := [...]fyne.CanvasObject{left, mid, right}
 	for i, o := range parts {
@@ -144,7 +143,7 @@ func (a *across) MinSize([]fyne.CanvasObject) (size fyne.Size) {
 			}
 			size.Width += w
 		}
-		size.Height = max(size.Height, height(o)) // a line that has no text yet counts, too
+		size.Height = max(size.Height, height(o)) // includes a line without text yet
 	}
 	return size
 }
@@ -156,7 +155,7 @@ func width(o fyne.CanvasObject) float32 {
 	return o.MinSize().Width
 }
 
-// Frame puts content between a top, a bottom and a left side, each of which may be nil. Fyne's border leaves room between them.
+// Frame puts content between a top, a bottom and a left side, each of which may be nil. Fyne's border adds space between them.
 func Frame(top, bottom, left, content fyne.CanvasObject) *fyne.Container {
 	return container.New(&frame{top, bottom, left, content}, present(top, left, content, bottom)...)
 }
@@ -187,10 +186,10 @@ func (f *frame) MinSize([]fyne.CanvasObject) fyne.Size {
 		height(f.top)+height(f.bottom)+max(least.Height, height(f.left)))
 }
 
-// Halves are two things beside each other, equally wide, or below each other where that is less than one of them needs.
+// Halves puts two things side by side, equally wide, or one below the other if one of them needs more width.
 func Halves(a, b fyne.CanvasObject) *fyne.Container { return container.New(&halves{}, a, b) }
 
-// halves knows its width only once it is laid out; until then they are beside each other.
+// halves knows its width only once laid out; until then the two are side by side.
 type halves struct{ width float32 }
 
 const halvesGap = 16
@@ -225,12 +224,12 @@ func (h *halves) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return size
 }
 
-// Wide is content that is at least w units wide.
+// Wide returns content at least w units wide.
 func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
 	return atLeast(fyne.NewSize(w, 0), content)
 }
 
-// Column is content that is at least w units wide, and more where text is larger.
+// Column returns content at least w units wide, scaled with the text size.
 func Column(w float32, content fyne.CanvasObject) *fyne.Container {
 	return container.New(column(w), content)
 }
@@ -243,8 +242,8 @@ func (w column) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return objects[0].MinSize().Max(fyne.NewSize(Scaled(float32(w)), 0))
 }
 
-// AtMost is content that gets no wider than w units, and more where text is larger: long lines are hard to read. What is left stays
-// free at its right.
+// AtMost returns content at most w units wide, scaled with the text size, because long lines are hard to read. The rest of the width
+// stays empty on the right.
 func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
 	return container.New(atMost(w), content)
 }
@@ -258,7 +257,7 @@ func (w atMost) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (w atMost) MinSize(objects []fyne.CanvasObject) fyne.Size { return objects[0].MinSize() }
 
-// Middle is content that gets no wider than w units, and more where text is larger, in the middle of all the room there is.
+// Middle returns content at most w units wide, scaled with the text size, centred in all the space.
 func Middle(w float32, content fyne.CanvasObject) *fyne.Container {
 	return container.New(inMiddle{atMost(w)}, content)
 }
@@ -271,9 +270,9 @@ func (w inMiddle) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	place(o, (size.Width-o.Size().Width)/2, max(0, size.Height-least.Height)/2, o.Size().Width, least.Height)
 }
 
-// Pair is two things beside each other with a fine line between them: the left one gets three sevenths of the width, no less than 300
-// units and no more than most, or more where text is larger. Where there is room for one of them alone, the right one takes the place
-// of the left one while it is open, with a way back above it.
+// Pair is two things side by side with a thin line between them. The left one gets three sevenths of the width, at least 300 units
+// and no more than a given maximum, both scaled with the text size. If only one fits, the right one, while open, replaces the left
+// one and has a link back above it.
 type Pair struct {
 	Content *fyne.Container
 	most    float32
@@ -281,14 +280,14 @@ type Pair struct {
 	single  bool
 }
 
-// NewPair returns a pair. back is what the way back is called, and back does when it is pressed.
+// NewPair returns a pair. most is the left side's maximum width; name labels the link back, which calls back.
 func NewPair(most float32, left, right fyne.CanvasObject, name string, back func()) *Pair {
 	p := &Pair{most: most}
 	p.Content = container.New(p, left, NewBack(theme.Line), right, On(theme.Paper, PadHV(16, 6, Row(0, NewLink("‹ "+name, back)))))
 	return p
 }
 
-// Open opens the right one, or closes it, and reports whether that shows anything new.
+// Open opens or closes the right side and reports whether anything new is visible.
 func (p *Pair) Open(open bool) (changed bool) {
 	if changed = p.open != open; changed {
 		p.open = open
@@ -322,7 +321,7 @@ func (p *Pair) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return objects[0].MinSize().Max(objects[2].MinSize())
 }
 
-// Tall is content that is at least h units high, also while parts of it are hidden.
+// Tall returns content at least h units high, even while parts of it are hidden.
 func Tall(h float32, content fyne.CanvasObject) *fyne.Container {
 	return atLeast(fyne.NewSize(0, h), content)
 }
@@ -333,13 +332,13 @@ func atLeast(size fyne.Size, content fyne.CanvasObject) *fyne.Container {
 	return container.NewStack(room, content)
 }
 
-// Flow puts objects beside each other with n units between them, and goes on below where the width ends. It never asks
-// for more width than its widest object; Fyne's row wrap asks for that of its longest row, so that no window gets narrower.
+// Flow puts objects side by side, n units apart, and wraps when a row is full. Its minimum width is that of its widest object;
+// Fyne's row wrap asks for that of its longest row, which would keep the window from getting narrower.
 func Flow(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	return container.New(&flow{gap: n}, objects...)
 }
 
-// flow knows its width only once it is laid out; until then it is one line high.
+// flow knows its width only once laid out; until then it is one line high.
 type flow struct{ gap, width float32 }
 
 func (f *flow) Layout(objects []fyne.CanvasObject, size fyne.Size) {
@@ -353,7 +352,7 @@ func (f *flow) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	})
 }
 
-// least is how large an object is: as wide as it wants to be, as far as there is room.
+// least returns an object's size: its natural width, limited to the available width.
 func (f *flow) least(o fyne.CanvasObject) fyne.Size {
 	least := o.MinSize()
 	if wide, is := o.(interface{ natural() float32 }); is && f.width > 0 {
@@ -362,7 +361,7 @@ func (f *flow) least(o fyne.CanvasObject) fyne.Size {
 	return least
 }
 
-// walk tells where each visible object goes, and returns how high all of them are.
+// walk calls put with the position of each visible object and returns their total height.
 func (f *flow) walk(objects []fyne.CanvasObject, put func(o fyne.CanvasObject, x, y float32)) (height float32) {
 	x, y := float32(0), float32(0)
 	for _, o := range objects {
@@ -390,15 +389,14 @@ func (f *flow) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
 	return size
 }
 
-// Aside puts what can be done with something beside it, at the right, or below it where less than least units would be
-// left for the thing itself.
+// Aside puts a thing's buttons to its right, or below it if that would leave the thing less than least units.
 func Aside(least float32, thing, buttons fyne.CanvasObject) *fyne.Container {
 	return container.New(&aside{least: least}, thing, buttons)
 }
 
 type aside struct{ least, width float32 }
 
-// beside tells whether both fit into one line.
+// beside reports whether both fit on one line.
 func (a *aside) beside(buttons fyne.CanvasObject) bool {
 	return a.width == 0 || a.width-gap-buttons.MinSize().Width >= a.least
 }
@@ -462,7 +460,7 @@ func Enable(o Enabler, enabled bool) {
 	}
 }
 
-// EnableAll enables all inputs and buttons in an object, or disables them.
+// EnableAll enables or disables all inputs and buttons in an object.
 func EnableAll(o fyne.CanvasObject, enabled bool) {
 	switch o := o.(type) {
 	case Enabler:
@@ -478,29 +476,29 @@ func EnableAll(o fyne.CanvasObject, enabled bool) {
 	}
 }
 
-// Remake shows new content in a container that stays where it is.
+// Remake replaces the content of a container.
 func Remake(in *fyne.Container, objects ...fyne.CanvasObject) {
 	in.Objects = objects
 	in.Refresh()
 }
 
-// Back is a plain area in a colour of the theme. Fyne's rectangle keeps its colour when light turns to dark.
+// Back is a plain area in a theme colour. Fyne's rectangle keeps its colour when the theme changes.
 type Back struct {
 	widget.BaseWidget
 	colour  fyne.ThemeColorName
 	outline fyne.ThemeColorName // empty for none
-	round   bool                // as round as it can be
-	raised  bool                // throws a soft shadow, as a sheet on a desk does
+	round   bool                // with fully rounded ends
+	raised  bool                // casts a soft shadow, like paper on a desk
 }
 
-// NewBack returns an area of one colour; of none for "".
+// NewBack returns an area in a colour, "" for none.
 func NewBack(colour fyne.ThemeColorName) *Back {
 	b := &Back{colour: colour}
 	b.ExtendBaseWidget(b)
 	return b
 }
 
-// Outline gives the area a fine edge with round corners, or another one.
+// Outline gives the area a thin border in a colour, with round corners.
 func (b *Back) Outline(colour fyne.ThemeColorName) {
 	if b.outline != colour {
 		b.outline = colour
@@ -534,8 +532,8 @@ func Card(content fyne.CanvasObject) fyne.CanvasObject {
 	return container.NewStack(back, Pad(12, content))
 }
 
-// Avatar is a disc with a person's initials, in the colour of where the person stands, or with the shape of that where nobody is
-// meant. Around it is an arc for what is done of something.
+// Avatar is a disc with a person's initials in their status colour, or with the status's shape if it stands for no person,
+// surrounded by a progress arc.
 type Avatar struct {
 	widget.BaseWidget
 	Done     float32 // 0 to 1
@@ -565,7 +563,7 @@ func (a *Avatar) CreateRenderer() fyne.WidgetRenderer {
 	}})
 }
 
-// Set shows somebody, or for an empty name the shape alone.
+// Set shows a person, or only the shape if name is empty.
 func (a *Avatar) Set(name string, mark theme.Mark) {
 	a.initials.Text, a.initials.Colour = "", mark.Colour()
 	if words := strings.Fields(name); len(words) > 1 {
@@ -585,7 +583,7 @@ func initial(word string) string {
 	return ""
 }
 
-// Part is things under a small title, on what is around them.
+// Part groups objects under a small title, on the surrounding background.
 func Part(title string, gap float32, objects ...fyne.CanvasObject) fyne.CanvasObject {
 	head := NewCaption(title)
 	head.Bold = true
@@ -596,7 +594,7 @@ func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.Canva
 	return Stack(8, NewTitle(title), Card(Stack(gap, objects...)))
 }
 
-// NewFold is content that a press on its title shows and hides.
+// NewFold returns content that pressing its title shows and hides.
 func NewFold(title string, open bool, content fyne.CanvasObject) fyne.CanvasObject {
 	Show(content, open)
 	return Stack(8, Row(0, NewDrop(title, func() { Show(content, !content.Visible()) })), content)
@@ -606,8 +604,7 @@ func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {
 	return container.NewStack(NewBack(colour), content)
 }
 
-// Sheet is the picture of a page, as large as fits into a room and in its middle, with a fine edge: paper on paper has none
-// of its own.
+// Sheet shows a page's picture centred and as large as room allows, with a thin border because paper on paper has none.
 func Sheet(picture image.Image, room fyne.Size, edge fyne.ThemeColorName) fyne.CanvasObject {
 	page := canvas.NewImageFromImage(picture)
 	page.ScaleMode = canvas.ImageScaleSmooth
@@ -619,7 +616,7 @@ func Sheet(picture image.Image, room fyne.Size, edge fyne.ThemeColorName) fyne.C
 	return container.NewGridWrap(room, container.NewCenter(container.NewGridWrap(fit, container.NewStack(back, Pad(1, page)))))
 }
 
-// Sheets are three drawn pages, one before the others, with the seal.
+// Sheets draws three overlapping pages with the seal.
 func Sheets() fyne.CanvasObject {
 	picture := container.NewWithoutLayout()
 	size := fyne.NewSize(92, 124)
@@ -634,7 +631,7 @@ func Sheets() fyne.CanvasObject {
 	return container.NewGridWrap(fyne.NewSize(220, 138), picture)
 }
 
-// DrawnPage is a page with a heading, some lines and room for a signature.
+// DrawnPage draws a page with a heading, some lines and space for a signature.
 func DrawnPage(size fyne.Size) fyne.CanvasObject {
 	back := NewBack(theme.Surface)
 	back.raised = true
@@ -655,7 +652,7 @@ func DrawnPage(size fyne.Size) fyne.CanvasObject {
 	return container.NewGridWrap(size, container.NewStack(back, lines))
 }
 
-// Empty is what a screen shows when it has nothing: a picture, a sentence, and perhaps one action.
+// Empty is what a screen shows when it has no content: a picture, a sentence and an optional action.
 func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.CanvasObject {
 	icon := canvas.NewImageFromResource(picture)
 	icon.FillMode = canvas.ImageFillContain
@@ -669,7 +666,7 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 	return container.NewCenter(Stack(8, parts...))
 }
 
-// Failure is what a screen shows in place of what could not be read, and why; again reads once more.
+// Failure replaces content that could not be read with the reason; again retries.
 func Failure(why string, again func()) fyne.CanvasObject {
 	return Empty(theme.MarkProblem.Resource(), why, lang.L("Try again"), again)
 }

@@ -21,25 +21,25 @@ import (
 	"countersign/ui/theme"
 )
 
-// Line is one line of text in a colour and size of the theme. Fyne's label has room around it, and can leave out only the
-// end of a text; what tells names apart is often at their end.
+// Line is one line of text in a theme colour and size. Fyne's label has padding and can only truncate at the end, which is often
+// what tells names apart.
 type Line struct {
 	widget.BaseWidget
 	Text    string
 	Colour  fyne.ThemeColorName
 	Scale   fyne.ThemeSizeName
 	Bold    bool
-	Shorten bool // takes what width it gets, and leaves out the middle of the text where that is too little
-	Centred bool // each line in the middle of the width
-	Begins  bool // a sentence, of which the beginning matters most: its end is left out
-	Most    int  // lines; 0 for as many as the text takes
-	cut     bool // as it is laid out, it is not whole
+	Shorten bool // shortens the middle of the text to fit the given width
+	Centred bool // each line centred
+	Begins  bool // a sentence, whose beginning matters most: shortens the end
+	Most    int  // maximum number of lines; 0 for no limit
+	cut     bool // the current layout does not show all of it
 
-	laid  laid // how it was laid out last, and shown, the rows of that
+	laid  laid // the last layout's input; shown is its rows
 	shown []string
 }
 
-// laid is all that decides about the rows of a line.
+// laid is everything that determines a line's rows.
 type laid struct {
 	text                  string
 	width, size           float32
@@ -47,14 +47,13 @@ type laid struct {
 	most                  int
 }
 
-// Prose is a text of several lines, which breaks where the room ends. What does not fit into Most lines is left out of the
-// middle of the last one, and shows near the mouse.
+// Prose is wrapping text. What does not fit into Most lines is cut from the middle of the last one and shown in full as a tooltip.
 type Prose struct {
 	Line
 	hoverable
 }
 
-// NewLine returns a line in body size and text colour that takes the width it needs.
+// NewLine returns a line in body size and text colour, as wide as it needs.
 func NewLine(text string) *Line {
 	l := &Line{Text: text, Colour: theme.Text, Scale: theme.Body, Most: 1}
 	l.ExtendBaseWidget(l)
@@ -74,7 +73,7 @@ func NewCaption(text string) *Line {
 	return l
 }
 
-// NewTitle returns a bold line for the head of a section that shortens itself.
+// NewTitle returns a bold section title that shortens itself.
 func NewTitle(text string) *Line {
 	l := NewName(text)
 	l.Bold = true
@@ -120,7 +119,7 @@ func NewFullCaption(text string) *Prose {
 	return p
 }
 
-// Whole takes the width that the text needs.
+// Whole makes the line as wide as its text.
 func (l *Line) Whole() *Line {
 	l.Shorten = false
 	return l
@@ -137,7 +136,7 @@ func (p *Prose) MouseIn(e *desktop.MouseEvent) { point(p, e, cut([]*Line{&p.Line
 
 func (p *Prose) MouseOut() { pointAway(p) }
 
-// cut are the texts among some lines that are not shown whole.
+// cut returns the texts of the lines that are not shown in full.
 func cut(lines []*Line) (texts []string) {
 	for _, l := range lines {
 		if l.Visible() && l.cut && !slices.Contains(texts, l.Text) {
@@ -180,12 +179,12 @@ func (l *Line) measure(text string) float32 {
 	return fyne.MeasureText(text, l.Theme().Size(l.Scale), l.style()).Width
 }
 
-// rowHeight is that of any text, also of none.
+// rowHeight is the same for any text, including none.
 func (l *Line) rowHeight() float32 {
 	return fyne.MeasureText("M", l.Theme().Size(l.Scale), l.style()).Height
 }
 
-// least is as high as the text is at its present width.
+// least returns the height of the text at its present width.
 func (l *Line) least() fyne.Size {
 	size := fyne.NewSize(3*l.Theme().Size(fynetheme.SizeNameText), l.rowHeight())
 	switch {
@@ -199,7 +198,7 @@ func (l *Line) least() fyne.Size {
 	return size
 }
 
-// rows are what is shown of the text at a width. A page asks for them many times while it is laid out.
+// rows returns the visible lines of the text at a width, cached because a page asks often during layout.
 func (l *Line) rows(width float32) []string {
 	now := laid{l.Text, width, l.Theme().Size(l.Scale), l.Bold, l.Shorten, l.Begins, l.Most}
 	if l.laid != now || l.shown == nil {
@@ -227,7 +226,7 @@ func (l *Line) wrapped(width float32) []string {
 	return append(rows, middleOut(strings.TrimSpace(rest), width, l.measure))
 }
 
-// characters are those of a text as a reader counts them (Unicode annex 29).
+// characters splits a text into user-perceived characters (Unicode annex 29).
 func characters(text string) (all []string) {
 	for next := graphemes.FromString(text); next.Next(); {
 		all = append(all, next.Value())
@@ -235,8 +234,7 @@ func characters(text string) (all []string) {
 	return all
 }
 
-// middleOut leaves out as much of the middle of a text as it takes to fit it into a width: whole words, where that leaves most of
-// what there is room for.
+// middleOut cuts the middle of a text until it fits the width, by whole words if most of the width stays in use.
 func middleOut(text string, width float32, measure func(string) float32) string {
 	if measure(text) <= max(width, 0) {
 		return text
@@ -256,13 +254,13 @@ func middleOut(text string, width float32, measure func(string) float32) string 
 	return with(sort.Search(len(all)-1, func(n int) bool { return measure(with(n+1)) > width }))
 }
 
-// words are the parts of a text between which a line may end: not at a no-break space, as before a closing guillemet.
+// words splits a text where a line may break: not at a no-break space, such as the one before a closing guillemet.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' })
 }
 
-// wrap cuts a text into lines of at most a width, where it has line ends, and between words. A longer word, as addresses and
-// file names are, is cut at a sign, or where the line ends. Without a width yet, it is one line.
+// wrap breaks a text into lines no wider than width, at line ends and between words. A longer word, such as an address or file name,
+// is broken at a punctuation mark or at the end of the line. Before the width is known, the text is one line.
 func wrap(text string, width float32, measure func(string) float32) (lines []string) {
 	if width <= 0 {
 		return []string{text}
@@ -277,7 +275,7 @@ func wrap(text string, width float32, measure func(string) float32) (lines []str
 			}
 			for measure(longer) > width {
 				all := characters(longer)
-				n := max(1, sort.Search(len(all), func(n int) bool { return measure(strings.Join(all[:n+1], "")) > width })) // at least one
+				n := max(1, sort.Search(len(all), func(n int) bool { return measure(strings.Join(all[:n+1], "")) > width })) // at least one character
 				if n == len(all) {
 					break
 				}
@@ -296,15 +294,14 @@ func wrap(text string, width float32, measure func(string) float32) (lines []str
 	return lines
 }
 
-// Marks that show nothing and are read from the left, and from the right.
+// Invisible marks: left-to-right and right-to-left.
 const (
 	fromLeft  = "\u200e"
 	fromRight = "\u200f"
 )
 
-// inPlace is a line of text as Fyne has to be given it. Fyne puts what is read from the left and from the right beside each
-// other in the order in which it is said; but among Hebrew and Arabic words the number that is said after them stands to the
-// left of them (Unicode annex 9, rule L2).
+// inPlace arranges a line for Fyne, which draws left-to-right and right-to-left runs in logical order. But among Hebrew and Arabic
+// words, a number that follows them belongs to their left (Unicode annex 9, rule L2).
 func inPlace(line string) string {
 	if !strings.ContainsFunc(line, func(r rune) bool { return classOf(r) == bidi.R || classOf(r) == bidi.AL }) {
 		return line
@@ -315,7 +312,7 @@ func inPlace(line string) string {
 	if err != nil || mixed != nil {
 		return line
 	}
-	var placed, span []string // span: what is read from the right as a whole, the numbers in it included
+	var placed, span []string // span: a right-to-left passage including its numbers
 	end := func() {
 		slices.Reverse(span)
 		placed, span = append(placed, span...), nil
@@ -340,7 +337,7 @@ func inPlace(line string) string {
 	return strings.Join(placed, "")
 }
 
-// number is how long the number is with which a text begins: digits, and what may stand between two of them.
+// number returns the length of the number at the start of a text: digits and the separators between them.
 func number(text string) (end int) {
 	for at, r := range text {
 		switch classOf(r) {

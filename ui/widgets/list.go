@@ -15,29 +15,29 @@ import (
 	"countersign/ui/theme"
 )
 
-// List is Fyne's list that also knows PageUp, PageDown, Home, End and Enter, in which the arrows choose, and whose rows
-// may change under the person without the choice or the view jumping. Its rows are ListRows, all equally high but for the
-// heads above some of them. It knows itself which row is chosen, as Fyne's shade would cover the head above it, too.
+// List is Fyne's list with PageUp, PageDown, Home, End and Enter, whose arrow keys choose, and whose rows may change without the
+// choice or the view jumping. Its rows are ListRows of equal height, except for the heads above some of them. It tracks the chosen
+// row itself because Fyne's highlight would cover the head, too.
 type List struct {
 	widget.List
 	named
 	OnEnter  func()
-	OnPress  func()                            // a row was pressed with the mouse; may be nil
-	OnKey    func(*fyne.KeyEvent) (taken bool) // before the list; may be nil
-	OnEscape func() (taken bool)               // in place of the window; may be nil
+	OnPress  func()                            // a mouse press on a row; may be nil
+	OnKey    func(*fyne.KeyEvent) (taken bool) // sees each key first; may be nil
+	OnEscape func() (taken bool)               // replaces the window's handling; may be nil
 	OnRune   func(rune)                        // a letter was typed; may be nil
 	OnAll    func()                            // Ctrl+A; may be nil
-	OnMenu   func(row int, at fyne.Position)   // the menu key or F10 on the chosen row, the other mouse button on any, and where that is; may be nil
+	OnMenu   func(row int, at fyne.Position)   // the menu key or F10 on the chosen row, a secondary click on any row; may be nil
 	at       int
 	focused  bool
 	heads    []Head
-	holding  bool // nothing is drawn yet: more is about to change
+	holding  bool // defers drawing: more changes follow
 
-	pattern fyne.CanvasObject // a row that is never shown, by which their height is known
-	spoken  fyne.CanvasObject // another one, by which is known what the chosen row says
+	pattern fyne.CanvasObject // a hidden row to measure the row height
+	spoken  fyne.CanvasObject // a hidden row to read out the chosen row's text
 }
 
-// Head is what stands above a row of a list, and begins a part of it.
+// Head is a title above a list row, where a section begins.
 type Head struct {
 	Row  int
 	Text string
@@ -61,7 +61,7 @@ func NewList(length func() int, create func() fyne.CanvasObject, update func(int
 
 func (l *List) CreateRenderer() fyne.WidgetRenderer { return &held{l.List.CreateRenderer(), l} }
 
-// held draws nothing while its list says so.
+// held suppresses drawing while its list is holding.
 type held struct {
 	fyne.WidgetRenderer
 	of *List
@@ -77,7 +77,7 @@ func (l *List) FocusGained() { l.focused = showsFocus(l); l.Refresh() }
 
 func (l *List) FocusLost() { l.focused = false; l.Refresh() }
 
-// Select chooses a row, as a tap on it does, and scrolls to it.
+// Select chooses a row, like a tap, and scrolls to it.
 func (l *List) Select(id widget.ListItemID) {
 	if id != l.at {
 		l.choose(id)
@@ -100,10 +100,10 @@ func (l *List) UnselectAll() {
 	l.Refresh()
 }
 
-// At is the chosen row, -1 for none.
+// At returns the chosen row, -1 for none.
 func (l *List) At() int { return l.at }
 
-// Top is the row at the upper edge, and how much of it is scrolled out of sight.
+// Top returns the row at the upper edge and how much of it is scrolled out of sight.
 func (l *List) Top() (row int, hidden float32) {
 	offset := l.GetScrollOffset()
 	row = l.rowAt(offset)
@@ -112,7 +112,7 @@ func (l *List) Top() (row int, hidden float32) {
 
 func (l *List) Bottom() int { return l.rowAt(l.GetScrollOffset() + l.Size().Height - 1) }
 
-// edgeOf is where a row begins, its head included, and rowAt which row is somewhere.
+// edgeOf returns where a row, including its head, begins; rowAt is the inverse.
 func (l *List) edgeOf(row int) float32 {
 	heads, _ := findHead(l.heads, row)
 	return float32(row)*l.rowHeight() + float32(heads)*headHeight()
@@ -126,8 +126,8 @@ func (l *List) rowAt(y float32) int {
 	return sort.Search(l.Length(), func(row int) bool { return l.edgeOf(row+1) > y })
 }
 
-// Renew draws the rows after they changed. chosen is the row that is the chosen one now, -1 for none; top and hidden are as Top
-// gives them; heads ascend. Nobody is told: what is chosen has not changed, only its place.
+// Renew redraws changed rows. chosen is the new index of the chosen row, -1 for none; top and hidden are as returned by Top; heads
+// are in ascending order. No callback runs, because only the position of the choice has changed.
 func (l *List) Renew(chosen, top int, hidden float32, heads ...Head) {
 	l.at, l.holding = chosen, true
 	height := l.rowHeight() - l.Theme().Size(fynetheme.SizeNamePadding)
@@ -180,12 +180,12 @@ func (l *List) TypedKey(e *fyne.KeyEvent) {
 }
 
 func (l *List) TypedRune(r rune) {
-	if l.OnRune != nil && r != ' ' { // which is a key
+	if l.OnRune != nil && r != ' ' { // Space is handled as a key
 		l.OnRune(r)
 	}
 }
 
-// TypedShortcut is Fyne's. What is not about the list goes to the window.
+// TypedShortcut passes shortcuts that do not concern the list to the window.
 func (l *List) TypedShortcut(shortcut fyne.Shortcut) {
 	_, all := shortcut.(*fyne.ShortcutSelectAll)
 	switch {
@@ -196,7 +196,7 @@ func (l *List) TypedShortcut(shortcut fyne.Shortcut) {
 	}
 }
 
-// openMenu asks for the menu of the chosen row, at its middle as far as it is in sight.
+// openMenu opens the chosen row's menu at the middle of its visible part.
 func (l *List) openMenu() {
 	if l.OnMenu == nil || l.at < 0 {
 		return
@@ -205,10 +205,10 @@ func (l *List) openMenu() {
 	l.OnMenu(l.at, fyne.CurrentApp().Driver().AbsolutePositionForObject(l).AddXY(l.Size().Width/4, y))
 }
 
-// page is how many rows PageUp and PageDown move: one less than fit, so that one stays in sight.
+// page is how many rows PageUp and PageDown move: one fewer than fit, so one stays visible.
 func (l *List) page() int { return max(1, int(l.Size().Height/l.rowHeight())-1) }
 
-// rowHeight is asked for with every key of a search: making a row takes longer than the search.
+// rowHeight is cached: every key in the search asks for it, and making a row takes longer than the search.
 func (l *List) rowHeight() float32 {
 	if l.pattern == nil {
 		l.pattern = l.CreateItem()
@@ -216,24 +216,24 @@ func (l *List) rowHeight() float32 {
 	return max(1, l.pattern.MinSize().Height+l.Theme().Size(fynetheme.SizeNamePadding))
 }
 
-// ListRow is what a row of a list embeds, of which a type of its own is made. It shows whole what its lines shorten, and that
-// the mouse is on it, as Fyne's rows do.
+// ListRow is embedded by a list's row types. It shows shortened lines in full as a tooltip and highlights on hover, as Fyne's rows
+// do.
 type ListRow struct {
 	widget.BaseWidget
 	hoverable
 	named
 	Content fyne.CanvasObject
-	Lines   []*Line // that may be shortened
-	More    string  // that the mouse shows in any case, empty for nothing
+	Lines   []*Line // may be shortened
+	More    string  // always in the tooltip; may be empty
 	hovered bool
 	marked  bool
-	list    *List   // in which it is shown
-	at      int     // and as which row
-	head    string  // above it, empty for none
-	drawn   [2]bool // as the chosen one, with the ring
+	list    *List   // the list that shows it
+	at      int     // its row number
+	head    string  // the title above it; may be empty
+	drawn   [2]bool // whether drawn as chosen, with the ring
 }
 
-// headHeight is the room of the head above a row, with what is left free above it.
+// headHeight includes the space above the head.
 func headHeight() float32 { return Scaled(34) }
 
 func (r *ListRow) standIn(l *List, at int) {
@@ -249,13 +249,13 @@ func (r *ListRow) standIn(l *List, at int) {
 }
 
 func (r *ListRow) ringed() bool {
-	return r.list != nil && r.at == max(0, r.list.at) && r.list.focused // with none chosen, the arrows begin at the first
+	return r.list != nil && r.at == max(0, r.list.at) && r.list.focused // without a choice, the arrow keys begin at the first row
 }
 
 func (r *ListRow) chosen() bool { return r.list != nil && r.list.at == r.at }
 
-// Tapped chooses the row, and tells so of the chosen one, too: that may end a marking. Fyne's row, which does the first, gets
-// no press on what answers to either mouse button.
+// Tapped chooses the row and reports it even if already chosen, which may end a selection. Fyne's row does not get taps on a widget
+// that handles either mouse button.
 func (r *ListRow) Tapped(*fyne.PointEvent) {
 	if r.list != nil {
 		byKey = false
@@ -279,7 +279,7 @@ func (r *ListRow) Mark(marked bool) {
 	}
 }
 
-// rowInset is how far the ground of a row stays away from the sides of its list.
+// rowInset is the distance of a row's background from the list's sides.
 const rowInset = 6
 
 func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
@@ -303,7 +303,7 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 		paint: func() {
 			th, variant := r.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
 			bar.FillColor, bar.CornerRadius = color.Transparent, barWidth/2
-			if r.marked || r.chosen() { // for whom a shade tells nothing
+			if r.marked || r.chosen() { // for people who cannot see the shade
 				bar.FillColor = th.Color(theme.Ink, variant)
 			}
 			back.FillColor, back.CornerRadius = color.Transparent, th.Size(fynetheme.SizeNameSelectionRadius)
@@ -337,7 +337,7 @@ func (r *ListRow) MouseOut() {
 	pointAway(r.Content)
 }
 
-// Shown draws the row anew after its lines changed. What the mouse showed of the ones before is over.
+// Shown redraws the row after its lines changed and ends a tooltip of the old ones.
 func (r *ListRow) Shown() {
 	if r.hovered {
 		pointAway(r.Content)
@@ -350,7 +350,7 @@ func (r *ListRow) hover(hovered bool) {
 	r.Refresh()
 }
 
-// Table is Fyne's table with a line of headings, which leaves keys that do not move in it to the window.
+// Table is Fyne's table with a header line; it passes keys that do not move within it to the window.
 type Table struct{ widget.Table }
 
 func NewTable(size func() (rows, columns int), create func() fyne.CanvasObject, update func(widget.TableCellID, fyne.CanvasObject)) *Table {

@@ -17,14 +17,14 @@ import (
 	"countersign/ui/theme"
 )
 
-// maxToasts is how many are shown at once; the oldest goes first.
+// maxToasts is how many are shown at once; the oldest is removed first.
 const maxToasts = 3
 
-// Toasts are short sentences that go away by themselves and never take the focus. They fill a room of their own from
-// below; of those that do not fit into it the oldest are not shown. The least room is that of the newest.
+// Toasts are short sentences that disappear by themselves and never take the focus. They fill their area from the bottom; the oldest
+// are hidden if not all fit. Its minimum size is that of the newest.
 type Toasts struct {
 	widget.BaseWidget
-	Changed func() // called when one came or went, for whoever lays them out; may be nil
+	Changed func() // called when one appears or disappears, to update the layout; may be nil
 	later   func(d time.Duration, over func())
 	box     *fyne.Container
 	shown   []*toast // oldest first
@@ -35,7 +35,7 @@ type toast struct {
 	object fyne.CanvasObject
 }
 
-// NewToasts returns no toasts yet. later calls over on the window's goroutine when d has passed.
+// NewToasts returns an empty set of toasts. later calls over on the UI goroutine after d.
 func NewToasts(later func(d time.Duration, over func())) *Toasts {
 	t := &Toasts{later: later, box: container.New(&rising{})}
 	t.ExtendBaseWidget(t)
@@ -44,7 +44,7 @@ func NewToasts(later func(d time.Duration, over func())) *Toasts {
 
 func (t *Toasts) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(t.box) }
 
-// Say shows a sentence, for as long as it takes to read. One that is shown already is not shown twice.
+// Say shows a sentence for as long as it takes to read, unless it is already shown.
 func (t *Toasts) Say(text string) {
 	t.drop(func(x *toast) bool { return x.text == text })
 	line := NewProse(text)
@@ -66,7 +66,7 @@ func (t *Toasts) Say(text string) {
 	t.later(ReadingTime(text), func() { t.end(x) })
 }
 
-// ReadingTime is four seconds to notice, and what a slow reader needs.
+// ReadingTime is four seconds to notice, plus the time of a slow reader.
 func ReadingTime(text string) time.Duration {
 	return min(4*time.Second+time.Duration(utf8.RuneCountInString(text))*60*time.Millisecond, 14*time.Second)
 }
@@ -91,7 +91,7 @@ func (t *Toasts) draw() {
 	}
 }
 
-// rising puts its objects above each other, the last one lowest, as far as they fit.
+// rising stacks its objects from the bottom, the last one lowest, as far as they fit.
 type rising struct{}
 
 func (r *rising) Layout(objects []fyne.CanvasObject, size fyne.Size) {
@@ -117,14 +117,14 @@ func (r *rising) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return objects[len(objects)-1].MinSize()
 }
 
-// Banner is a sentence with at most one action, beside it or, where it is narrow, below it. It is hidden until it has something to
-// say, and belongs where nothing has to move for it.
+// Banner is a sentence with at most one action beside it, or below it in a narrow window. It is hidden while empty; place it where
+// showing it moves nothing else.
 type Banner struct {
 	widget.BaseWidget
 	content *fyne.Container
 	cover   *canvas.Rectangle
-	Changed func() // called when it came, went or says something else, for whoever lays it out; may be nil
-	OnNote  func() // leads to more
+	Changed func() // called when it appears, disappears or changes, to update the layout; may be nil
+	OnNote  func() // opens the details
 	text    *Prose
 	note    *Line
 	link    *Tappable // around the note
@@ -136,7 +136,7 @@ func NewBanner(colour fyne.ThemeColorName, mark fyne.Resource) *Banner {
 	s := &Banner{text: NewProse(""), note: NewCaption(""), button: NewButton("", nil), cover: canvas.NewRectangle(color.Transparent)}
 	s.text.Colour = theme.Text
 	var left fyne.CanvasObject
-	back, room := NewBack(colour), float32(20) // as the page below has it
+	back, room := NewBack(colour), float32(20) // like the page below
 	if mark != nil {
 		left, back.outline, room = widget.NewIcon(mark), theme.Line, 10
 	}
@@ -150,7 +150,7 @@ func NewBanner(colour fyne.ThemeColorName, mark fyne.Resource) *Banner {
 
 func (s *Banner) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(s.content) }
 
-// Say shows a sentence, a small note beside it, and a button unless action is empty.
+// Say shows a sentence, a small note beside it and, unless action is empty, a button.
 func (s *Banner) Say(sentence, note, action string, act func()) {
 	s.text.Set(sentence)
 	s.note.Set(note)
@@ -165,10 +165,9 @@ func (s *Banner) Say(sentence, note, action string, act func()) {
 	s.tell()
 }
 
-// fadeTime is how long it takes until what comes is there.
 const fadeTime = 140 * time.Millisecond
 
-// fadeIn takes away what covers something that comes, unless people have asked for no motion.
+// fadeIn fades out the cover over something new, unless animations are turned off.
 func fadeIn(cover *canvas.Rectangle) {
 	if !fyne.CurrentApp().Settings().ShowAnimations() {
 		return
@@ -182,7 +181,7 @@ func fadeIn(cover *canvas.Rectangle) {
 	}).Start()
 }
 
-// Clear says nothing any more. What was pressed last may have been its button: the focus does not stay there unseen.
+// Clear hides the banner. If its button was pressed, the focus must not stay on the hidden button.
 func (s *Banner) Clear() {
 	if c := fyne.CurrentApp().Driver().CanvasForObject(s); c != nil && (c.Focused() == fyne.Focusable(s.button) || c.Focused() == fyne.Focusable(s.link)) {
 		c.Unfocus()
@@ -198,7 +197,7 @@ func (s *Banner) tell() {
 	}
 }
 
-// Short leaves out the end of a long sentence, which then shows near the mouse, or not any more.
+// Short turns shortening of a long sentence on or off; a shortened one shows in full as a tooltip.
 func (s *Banner) Short(short bool) {
 	if s.text.Begins != short {
 		if s.text.Begins, s.text.Most = short, 0; short {
@@ -208,7 +207,7 @@ func (s *Banner) Short(short bool) {
 	}
 }
 
-// Text is the sentence that is shown, empty while the strip is hidden.
+// Text returns the visible sentence, empty while hidden.
 func (s *Banner) Text() string {
 	if s.Hidden {
 		return ""
@@ -223,19 +222,19 @@ func MarkLine(mark theme.Mark, text string) (*fyne.Container, *Line) {
 	return Row(6, widget.NewIcon(mark.Resource()), line), line
 }
 
-// graceSeconds is how long the person can undo something before it is done.
+// graceSeconds is how long undo is offered.
 const graceSeconds = 10
 
-// UndoTime is how long the office waits before it does what can be undone: a second longer than it is offered, so that whoever
-// presses at the last moment comes in time.
+// UndoTime is how long the office waits before an undoable action: a second longer than undo is offered, so that a press at the last
+// moment is in time.
 const UndoTime = (graceSeconds + 1) * time.Second
 
-// UndoBar shows what is about to be done, each on a line with a button that prevents it and the seconds that are left. It takes
-// no room while there is nothing. It does nothing itself: whoever was told to do it waits that long.
+// UndoBar lists pending actions, each with an undo button and the remaining seconds; it takes no space while empty. It executes
+// nothing: whoever received the action waits UndoTime.
 type UndoBar struct {
 	widget.BaseWidget
-	Changed func() // called when a line came or went, for whoever lays it out; may be nil
-	Empty   func() // called once when the last line went; may be nil
+	Changed func() // called when a line appears or disappears, to update the layout; may be nil
+	Empty   func() // called when the last line disappears; may be nil
 	later   func(d time.Duration, over func())
 	box     *fyne.Container
 	lines   []*graceLine
@@ -250,7 +249,7 @@ type graceLine struct {
 	over   bool
 }
 
-// NewUndoBar returns no lines yet. later calls over on the window's goroutine when d has passed.
+// NewUndoBar returns an empty bar. later calls over on the UI goroutine after d.
 func NewUndoBar(later func(d time.Duration, over func())) *UndoBar {
 	g := &UndoBar{later: later, box: Stack(0)}
 	g.ExtendBaseWidget(g)
@@ -260,8 +259,8 @@ func NewUndoBar(later func(d time.Duration, over func())) *UndoBar {
 
 func (g *UndoBar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(g.box) }
 
-// Begin shows what can be undone for some seconds, of which some have passed: undone is called when the button undo is pressed. What
-// is done earlier ends the line with over.
+// Begin offers to undo something for the seconds left after passed; the button, labelled undo, calls undone. Call over to remove the
+// line early, once the action is done.
 func (g *UndoBar) Begin(says string, passed time.Duration, undo string, undone func()) (over func()) {
 	l := &graceLine{left: max(1, graceSeconds-int(passed/time.Second)), text: NewFullName(says), clock: NewCaption("").Whole()}
 	l.text.Bold = true
@@ -269,8 +268,8 @@ func (g *UndoBar) Begin(says string, passed time.Duration, undo string, undone f
 		g.end(l)
 		undone()
 	})
-	// The button stands where nothing is to be pressed once the line is gone, least of all what sends: whoever is late, or
-	// presses twice, must not meet that instead.
+	// The button stands where nothing else can be pressed once the line is gone, least of all a send button: a late or double press
+	// must not hit that instead.
 	l.object = On(theme.Calm, PadHV(20, 6, Across(l.button, l.text, l.clock)))
 	l.count()
 	g.lines = append(g.lines, l)
@@ -285,7 +284,7 @@ func (g *UndoBar) Begin(says string, passed time.Duration, undo string, undone f
 
 func (g *UndoBar) Busy() bool { return len(g.lines) > 0 }
 
-// Text is what can be undone.
+// Text returns the newest pending action.
 func (g *UndoBar) Text() string { return g.lines[len(g.lines)-1].text.Text }
 
 func (l *graceLine) count() { l.clock.Set(fmt.Sprintf("%d s", l.left)) }

@@ -13,28 +13,27 @@ import (
 	"countersign/ui/theme"
 )
 
-// PopUp is content over a window, which it covers: what is below gets neither mouse nor keys. All pop-ups of ours are
-// made by Open, OpenAt, Ask or OpenMenu, and every way to close one takes it from the window: Fyne's own can be hidden and
-// still cover it, unseen, so that no click arrives any more.
+// PopUp is content over a window that keeps mouse and keys from what it covers. All our pop-ups are made by Open, OpenAt, Ask or
+// OpenMenu, and closing one always removes it from the window: Fyne's own can be hidden yet still block every click.
 type PopUp struct {
 	widget.BaseWidget
 	window  fyne.Canvas
 	content fyne.CanvasObject
-	least   fyne.Size         // of the panel
-	at      fyne.CanvasObject // near what it stands; nil for the middle, over a veil
-	before  fyne.Focusable    // had the focus
+	least   fyne.Size         // the panel's minimum size
+	at      fyne.CanvasObject // the object beside which it opens; nil to centre it over a veil
+	before  fyne.Focusable    // had the focus when it opened
 	over    func()
 	open    bool
-	tips    *tips // over the panel; nil where the window has none
+	tips    *tips // over the panel; nil if the window has none
 }
 
-// Open shows content in the middle of a window, at least as large as least as far as there is room, with the cursor in
-// first, which may be nil. It stays until Close or Escape. over is called when it is closed, however; it may be nil.
+// Open shows content in the middle of a window, at least as large as least if it fits, with the cursor in first, which may be nil.
+// It stays until Close or Escape. over, which may be nil, is called whichever way it is closed.
 func Open(window fyne.Canvas, content fyne.CanvasObject, least fyne.Size, first fyne.Focusable, over func()) *PopUp {
 	return open(&PopUp{window: window, content: content, least: least, over: over}, first)
 }
 
-// OpenAt shows content beside an object of the window. A press elsewhere closes it, too.
+// OpenAt shows content beside an object of the window. Pressing elsewhere closes it, too.
 func OpenAt(window fyne.Canvas, content, at fyne.CanvasObject, first fyne.Focusable, over func()) *PopUp {
 	return open(&PopUp{window: window, content: content, at: at, over: over}, first)
 }
@@ -50,7 +49,7 @@ func open(p *PopUp, first fyne.Focusable) *PopUp {
 	p.Resize(p.window.Size())
 	switch first.(type) {
 	case nil:
-	case *Button: // which Enter presses: that has to be seen
+	case *Button: // Enter presses it, so its focus must be visible
 		p.window.Focus(first)
 	default:
 		Focus(p.window, first)
@@ -58,7 +57,7 @@ func open(p *PopUp, first fyne.Focusable) *PopUp {
 	return p
 }
 
-// Close takes the pop-up from its window and gives the focus back. Once it is closed it does nothing.
+// Close removes the pop-up from its window and restores the focus. Closing twice does nothing.
 func (p *PopUp) Close() {
 	if !p.open {
 		return
@@ -73,10 +72,10 @@ func (p *PopUp) Close() {
 	}
 }
 
-// Hide closes: there is no hidden pop-up.
+// Hide closes: there are no hidden pop-ups.
 func (p *PopUp) Hide() { p.Close() }
 
-// CloseTop closes what lies uppermost over a window, of ours or of Fyne's own menus, and says whether there was anything.
+// CloseTop closes the topmost pop-up of a window, ours or one of Fyne's menus, and reports whether there was one.
 func CloseTop(window fyne.Canvas) bool {
 	top := window.Overlays().Top()
 	if p, ours := top.(*PopUp); ours {
@@ -86,7 +85,7 @@ func CloseTop(window fyne.Canvas) bool {
 	if top == nil {
 		return false
 	}
-	if beside, ok := top.(fyne.Tappable); ok { // a menu is dismissed by a press beside it
+	if beside, ok := top.(fyne.Tappable); ok { // a press beside a menu dismisses it
 		beside.Tapped(&fyne.PointEvent{})
 	}
 	window.Overlays().Remove(top)
@@ -99,13 +98,13 @@ func CloseAll(window fyne.Canvas) {
 	}
 }
 
-// OpenMenuAt shows a menu at a place of the window, as a secondary click asks for it.
+// OpenMenuAt shows a context menu at a position in the window.
 func OpenMenuAt(window fyne.Canvas, menu *fyne.Menu, place fyne.Position) {
 	EndTips(window)
 	widget.ShowPopUpMenuAtPosition(menu, window, place)
 }
 
-// OpenMenu shows a menu below an object of the window, or above it where there is no room below and more above.
+// OpenMenu shows a menu below an object, or above it if there is more room.
 func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
 	EndTips(window)
 	pop := widget.NewPopUpMenu(menu, window)
@@ -129,7 +128,7 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	back.outline = theme.Line
 	shield := &overlayGuard{of: p}
 	shield.ExtendBaseWidget(shield)
-	panel := container.NewStack(shield, back, newLens(p.content, p)) // which moves only where the window is too small for it
+	panel := container.NewStack(shield, back, newLens(p.content, p)) // scrolls only if the window is too small
 	r := &renderer{objects: []fyne.CanvasObject{veil, panel}, least: none}
 	if p.tips != nil {
 		r.objects = append(r.objects, p.tips)
@@ -149,14 +148,13 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	return movable(r, p)
 }
 
-// place puts the panel into the middle of the room, or beside what it belongs to: above, as that is mostly low in the
-// window.
+// place centres the panel, or puts it beside its object: preferably above, as that is usually low in the window.
 func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	const margin = 16
 	now := fyne.NewSize(min(max(p.least.Width, p.content.MinSize().Width), room.Width-2*margin), panel.Size().Height)
-	p.content.Resize(now.AddWidthHeight(0, 1)) // of another height, so that what has just been shown gets its width
+	p.content.Resize(now.AddWidthHeight(0, 1)) // a different height forces a layout, so new content gets its width
 	p.content.Resize(now)
-	size := p.content.MinSize().Max(p.least) // wrapped text knows its height only now
+	size := p.content.MinSize().Max(p.least) // only now is the height of wrapped text known
 	size = fyne.NewSize(min(size.Width, room.Width-2*margin), min(size.Height, room.Height-2*margin))
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
 	if p.at != nil {
@@ -171,7 +169,7 @@ func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	panel.Move(at)
 }
 
-// overlayGuard keeps presses on the panel from being presses beside it.
+// overlayGuard keeps taps on the panel from counting as taps beside it.
 type overlayGuard struct {
 	widget.BaseWidget
 	of *PopUp
@@ -184,8 +182,8 @@ func (s *overlayGuard) CreateRenderer() fyne.WidgetRenderer {
 	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))
 }
 
-// Question is asked before something that cannot be taken back. Its first answer is the safe one, on which the cursor
-// stands, so that Enter does no harm. Escape leaves without an answer.
+// Question asks before something that cannot be undone. The first answer is the safe one and has the focus, so that Enter does no
+// harm. Escape gives no answer.
 type Question struct {
 	Title, Text string
 	Safe, Do    string // the answers

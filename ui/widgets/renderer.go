@@ -12,22 +12,22 @@ import (
 	"countersign/ui/theme"
 )
 
-// renderer draws a widget by functions.
+// renderer draws a widget by means of functions.
 type renderer struct {
-	objects []fyne.CanvasObject // the lowest first
+	objects []fyne.CanvasObject // from bottom to top
 	layout  func(fyne.Size)
 	least   func() fyne.Size
-	paint   func() // takes over what has changed: texts, colours of the theme
+	paint   func() // applies changes: texts, theme colours
 }
 
-// painted is a renderer whose objects have their colours already.
+// painted returns a renderer after its first paint.
 func painted(r *renderer) *renderer {
 	r.paint()
 	return r
 }
 
-// movable is a renderer that also lays out anew when something has changed: not yet while it is made, as where it lies in the
-// window is found by the renderers there are.
+// movable returns a renderer that also redoes its layout on every later paint. It must not do so while it is being made, because
+// finding a widget's position in the window goes through the existing renderers.
 func movable(r *renderer, of fyne.Widget) *renderer {
 	paint := painted(r).paint
 	r.paint = func() {
@@ -49,37 +49,36 @@ func (r *renderer) Refresh() {
 	}
 }
 
-// none is the least size of what takes the room it is given.
+// none is the minimum size of a widget that takes whatever space it gets.
 func none() fyne.Size { return fyne.Size{} }
 
-// stroke draws the outline of a rectangle that is empty. OpenGL blends the edge of an outline with what fills it, and where
-// that is fully transparent, which is black to it, the line gets a grey fringe. So the fill is the line's own colour, too
-// thin to be seen.
+// stroke draws the outline of an empty rectangle. OpenGL blends an outline's edge with the fill; a fully transparent fill counts as
+// black and gives the line a grey fringe. So the fill is the line's own colour, too faint to be seen.
 func stroke(r *canvas.Rectangle, line color.Color, width float32) {
 	fill := color.NRGBAModel.Convert(line).(color.NRGBA)
 	fill.A = min(fill.A, 1)
 	r.FillColor, r.StrokeColor, r.StrokeWidth = fill, line, width
 }
 
-// edge draws a fine outline around a rectangle that has a fill, or none where the line cannot be seen: OpenGL would blend it
-// with the fill to a grey one.
+// edge draws a thin outline around a filled rectangle, or none if it would be invisible: OpenGL would blend an invisible one with
+// the fill into a grey line.
 func edge(r *canvas.Rectangle, line color.Color) {
 	r.StrokeColor, r.StrokeWidth = line, 1
-	if line == nil || color.NRGBAModel.Convert(line).(color.NRGBA).A == 0 { // Fyne's own themes know no edges of ours
+	if line == nil || color.NRGBAModel.Convert(line).(color.NRGBA).A == 0 { // Fyne's own themes lack our edge colours
 		r.StrokeWidth = 0
 	}
 }
 
-// ringed is a renderer with a ring around what it draws while that has the focus: a line of ink, and within it one of paper, so
-// that one of the two stands out against whatever they are on, be it a page or a button of ink.
+// ringed draws a focus ring: a line in ink with one in paper colour inside, so that one of them contrasts with any background, be it
+// a page or a dark button.
 type ringed struct {
 	fyne.WidgetRenderer
 	of           themed
 	focused      func() bool
-	wrong        func() bool         // nil for what cannot be
-	top          func() float32      // how much above it is not part of it; nil for nothing
-	inset        float32             // how much at its sides is not
-	edge         fyne.ThemeColorName // a fine one without the focus, for what has none of its own; empty for none
+	wrong        func() bool         // nil if it cannot be wrong
+	top          func() float32      // the space above that the ring leaves out; nil for none
+	inset        float32             // the space left out at the sides
+	edge         fyne.ThemeColorName // the border without the focus; empty if the widget has its own
 	outer, inner *canvas.Rectangle
 }
 
@@ -96,7 +95,7 @@ func newRinged(r fyne.WidgetRenderer, of themed, focused func() bool) *ringed {
 	return x
 }
 
-// draw draws the ring, or takes it away. What is wrong has its outer line also without the focus, in the colour of the seal.
+// draw shows or hides the ring. A wrong input keeps the outer line without the focus, in the seal's colour.
 func (r *ringed) draw() {
 	th := r.of.Theme()
 	outer, width, inner := r.edge, th.Size(fynetheme.SizeNameInputBorder), fyne.ThemeColorName("")
@@ -108,7 +107,7 @@ func (r *ringed) draw() {
 	}
 	line := func(part *canvas.Rectangle, name fyne.ThemeColorName, width float32) {
 		colour := th.Color(name, fyne.CurrentApp().Settings().ThemeVariant())
-		if name == "" || colour == nil { // Fyne's own themes know no edges of ours
+		if name == "" || colour == nil { // Fyne's own themes lack our edge colours
 			colour, width = color.Transparent, 0
 		}
 		stroke(part, colour, width)
@@ -144,7 +143,7 @@ func (r *ringed) Objects() []fyne.CanvasObject {
 	return append(slices.Clip(r.WidgetRenderer.Objects()), r.outer, r.inner)
 }
 
-// FirstIn is the first thing in an object that takes the focus and can be used; nil where there is none.
+// FirstIn returns the first enabled focusable widget in an object, or nil.
 func FirstIn(o fyne.CanvasObject) fyne.Focusable {
 	if !o.Visible() {
 		return nil
@@ -168,7 +167,7 @@ func FirstIn(o fyne.CanvasObject) fyne.Focusable {
 	return nil
 }
 
-// FocusedIn is the row, by its id, in which a button has the focus, and which one; "" for none.
+// FocusedIn returns the row id and index of the focused button, or "" for none.
 func FocusedIn[T fyne.CanvasObject](window fyne.Canvas, rows map[string][]T) (id string, at int) {
 	focused := window.Focused()
 	for id, row := range rows {
@@ -181,7 +180,7 @@ func FocusedIn[T fyne.CanvasObject](window fyne.Canvas, rows map[string][]T) (id
 	return "", 0
 }
 
-// pass hands a key that a widget has no use for to the window, as it gets those that no widget has the focus for.
+// pass hands a key that a widget does not use to the window, as if no widget had the focus.
 func pass(from fyne.CanvasObject, e *fyne.KeyEvent) {
 	window := fyne.CurrentApp().Driver().CanvasForObject(from)
 	if window == nil {

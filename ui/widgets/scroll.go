@@ -10,8 +10,8 @@ import (
 	"fyne.io/fyne/v2/widget"
 )
 
-// NewVScroll returns content that scrolls up and down, wherever the mouse is. Fyne's fields keep the wheel to themselves
-// even where they have nothing to scroll.
+// NewVScroll returns vertically scrolling content that gets the mouse wheel everywhere. Fyne's fields swallow the wheel even if they
+// have nothing to scroll.
 func NewVScroll(content fyne.CanvasObject) *container.Scroll {
 	w := &wheel{scroll: container.NewVScroll(nil)}
 	w.ExtendBaseWidget(w)
@@ -19,13 +19,13 @@ func NewVScroll(content fyne.CanvasObject) *container.Scroll {
 	return w.scroll
 }
 
-// grows lays out the content of a scroll as high as it turns out to be: a wrapped text knows its height only once it has its width,
-// which is after the scroll has asked for it.
+// grows makes the content of a scroll as high as it turns out to be: wrapped text knows its height only with its width, which is set
+// after the scroll has asked for the height.
 type grows struct{ scroll *container.Scroll }
 
 func (g grows) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	for i, o := range objects {
-		o.Move(fyne.NewPos(float32(i), 0)) // the wheel is never in the corner of the window, where all that is not shown seems to be
+		o.Move(fyne.NewPos(float32(i), 0)) // keeps the wheel away from (0, 0), the position of everything invisible
 		o.Resize(size)
 	}
 	if least := objects[0].MinSize().Height; least > size.Height {
@@ -35,8 +35,8 @@ func (g grows) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (grows) MinSize(objects []fyne.CanvasObject) fyne.Size { return objects[0].MinSize() }
 
-// Turn shows other content in what NewVScroll returned, scrolled to an offset as far as there is so much of it. With a new
-// scroll for each page, those that are gone would be asked for what has the focus until Fyne forgets them, a minute later.
+// Turn replaces the content of what NewVScroll returned and scrolls to offset, as far as possible. It reuses the scroll, because
+// Fyne keeps a discarded one for a minute, and it would react to every focus change until then.
 func Turn(scroll *container.Scroll, content fyne.CanvasObject, offset fyne.Position) {
 	wheel := scroll.Content.(*fyne.Container).Objects[1]
 	scroll.Content = container.New(grows{scroll}, content, wheel)
@@ -44,15 +44,15 @@ func Turn(scroll *container.Scroll, content fyne.CanvasObject, offset fyne.Posit
 	scroll.ScrollToOffset(offset)
 }
 
-// wheel lies over the content, unseen, and takes the turns of the mouse wheel. Everything else goes through to the content.
+// wheel is an invisible layer over the content that receives the mouse wheel and lets everything else through.
 type wheel struct {
 	widget.BaseWidget
 	scroll *container.Scroll
 }
 
-// Scrolled scrolls the field that the mouse is on, while there is more of its text that way, else the content.
+// Scrolled scrolls the entry under the mouse while it has more text in that direction, otherwise the content.
 func (w *wheel) Scrolled(e *fyne.ScrollEvent) {
-	pointAway(w) // what it was about moves on
+	pointAway(w) // the tooltip's object moves away
 	if under != nil && under.scrolls(e.Scrolled.DY) {
 		under.inner.Scrolled(e)
 		return
@@ -60,10 +60,10 @@ func (w *wheel) Scrolled(e *fyne.ScrollEvent) {
 	w.scroll.Scrolled(e)
 }
 
-// under is the entry that the mouse is on; nil for none. It belongs to the window's goroutine.
+// under is the entry under the mouse; nil for none. Only the UI goroutine uses it.
 var under *Entry
 
-// scrolls tells whether the entry is shown, and there is more of its text upwards, or downwards for a negative by.
+// scrolls reports whether the entry is visible and has more text above, or below for a negative by.
 func (e *Entry) scrolls(by float32) bool {
 	if e.inner == nil || fyne.CurrentApp().Driver().AbsolutePositionForObject(e.inner).IsZero() {
 		return false
@@ -74,7 +74,7 @@ func (e *Entry) scrolls(by float32) bool {
 
 func (w *wheel) CreateRenderer() fyne.WidgetRenderer { return newUnseen(w) }
 
-// unseen draws nothing of a wheel or a lens, which is among drawn meanwhile.
+// unseen draws nothing for a wheel or lens, and keeps it in drawn as long as it exists.
 type unseen struct {
 	fyne.WidgetRenderer
 	of fyne.Widget
@@ -90,12 +90,12 @@ func (r *unseen) Destroy() {
 	r.WidgetRenderer.Destroy()
 }
 
-// drawn are the wheels and lenses that Fyne draws, as it knows no way from an object to the scroll around it.
+// drawn holds the wheels and lenses that Fyne draws: Fyne cannot find the scroll around an object.
 var drawn sync.Map
 
-// reveal scrolls to what has got the focus, so that Tab never leads out of sight.
+// reveal scrolls to the newly focused widget, so that Tab never leads out of sight.
 func reveal(o fyne.CanvasObject) {
-	showsFocus(o) // and nothing else is quiet any more
+	showsFocus(o) // ends the quiet focus of anything else
 	driver := fyne.CurrentApp().Driver()
 	window := driver.CanvasForObject(o)
 	if window == nil {
@@ -107,7 +107,7 @@ func reveal(o fyne.CanvasObject) {
 		}
 		return true
 	})
-	drawn.Range(func(key, _ any) bool { // around those, so after them
+	drawn.Range(func(key, _ any) bool { // they enclose the wheels, so they come second
 		if l, is := key.(*lens); is && driver.CanvasForObject(l) == window && window.Overlays().Top() == l.over {
 			l.reveal(driver.AbsolutePositionForObject(o), o.Size())
 		}
@@ -115,10 +115,10 @@ func reveal(o fyne.CanvasObject) {
 	})
 }
 
-// reveal scrolls to what is at a place of the window, if that belongs to the content.
+// reveal scrolls to a position in the window if it belongs to the content.
 func (w *wheel) reveal(at fyne.Position, size fyne.Size) {
 	edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(w.scroll)
-	if fyne.CurrentApp().Driver().AbsolutePositionForObject(w).X == 0 { // as that of everything on a screen that is not shown
+	if fyne.CurrentApp().Driver().AbsolutePositionForObject(w).X == 0 { // the position of everything on a hidden screen
 		return
 	}
 	left, top := at.X-edge.X, at.Y-edge.Y+w.scroll.Offset.Y
@@ -130,8 +130,8 @@ func (w *wheel) reveal(at fyne.Position, size fyne.Size) {
 	}
 }
 
-// inSight is the offset at which what begins at from, seen from where the scroll begins, and is so long, is in sight with some
-// room around it: offset itself, if it is already.
+// inSight returns the scroll offset that shows, with some margin, what lies at from with a length: the present offset if it is
+// visible already.
 func inSight(from, length, offset, seen float32) float32 {
 	const room = 12
 	switch {
@@ -143,18 +143,18 @@ func inSight(from, length, offset, seen float32) float32 {
 	return offset
 }
 
-// Roomy is content that never has less room than it needs: where the window is smaller, it moves below the window, by its
-// bars, by the wheel beside what scrolls itself, and with the focus. So large text loses nothing.
+// Roomy returns content that never gets less than its minimum size: in a smaller window it scrolls by scroll bars, mouse wheel and
+// focus, so that large text stays reachable.
 func Roomy(content fyne.CanvasObject) fyne.CanvasObject { return newLens(content, nil) }
 
-// lens lies below content that moves in both directions, unseen, and brings what has got the focus into sight.
+// lens is an invisible layer below content that scrolls in both directions; it scrolls to the newly focused widget.
 type lens struct {
 	widget.BaseWidget
 	scroll *container.Scroll
-	over   fyne.CanvasObject // the pop-up that it lies in; nil for the window itself
+	over   fyne.CanvasObject // the enclosing pop-up; nil for the window itself
 }
 
-// newLens has content move in both directions where there is too little room for it.
+// newLens makes content scroll in both directions when there is too little space.
 func newLens(content, over fyne.CanvasObject) *container.Scroll {
 	l := &lens{scroll: container.NewScroll(nil), over: over}
 	l.ExtendBaseWidget(l)
@@ -164,7 +164,7 @@ func newLens(content, over fyne.CanvasObject) *container.Scroll {
 
 func (l *lens) CreateRenderer() fyne.WidgetRenderer { return newUnseen(l) }
 
-// reveal moves the content until what is at a place of the window is in sight.
+// reveal scrolls until a position in the window is visible.
 func (l *lens) reveal(at fyne.Position, size fyne.Size) {
 	edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(l.scroll)
 	to := fyne.NewPos(inSight(at.X-edge.X, size.Width, l.scroll.Offset.X, l.scroll.Size().Width),

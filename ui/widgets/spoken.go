@@ -10,13 +10,13 @@ import (
 	"fyne.io/fyne/v2/widget"
 )
 
-// What a screen reader says of a widget is its fyne.Accessible: a name in the reader's language, with what it is where Fyne has
-// no role for it, how it stands (chosen, ticked, not available), and what is wrong with it. Fyne knows a few roles and no
-// states, so both are words of the name. Everything that can be pressed has such a name; a test walks all screens for that.
+// Screen readers announce a widget's fyne.Accessible: a localized name, its kind if Fyne has no role for it, its state (chosen,
+// ticked, not available) and its error. Fyne has few roles and no states, so both are part of the name. Everything that can be
+// pressed has such a name; a test checks all screens.
 
-// named is embedded by what can show an icon alone, or words that do not say all.
+// named is embedded by widgets that may show only an icon, or words that do not say everything.
 type named struct {
-	Says func() string // in place of the words that are shown; nil for those
+	Says func() string // replaces the visible words; nil to use them
 }
 
 func (n *named) says() string {
@@ -26,7 +26,7 @@ func (n *named) says() string {
 	return n.Says()
 }
 
-// inField is embedded by inputs. Their field, which knows their name and what is wrong with them, tells them so.
+// inField is embedded by inputs; their Field registers itself to provide their name and error.
 type inField struct{ field *Field }
 
 func (i *inField) standIn(f *Field) { i.field = f }
@@ -38,7 +38,7 @@ func (i *inField) title() string {
 	return i.field.name
 }
 
-// said is what the field says under the input.
+// said returns the text below the input.
 func (i *inField) said() string {
 	if i.field == nil {
 		return ""
@@ -46,7 +46,7 @@ func (i *inField) said() string {
 	return i.field.Said()
 }
 
-// Said joins what is said of one thing; what is empty is left out.
+// Said joins the non-empty parts of what a screen reader announces.
 func Said(parts ...string) string {
 	var said []string
 	for _, part := range parts {
@@ -57,7 +57,7 @@ func Said(parts ...string) string {
 	return strings.Join(said, ", ")
 }
 
-// Removing is what is said of an icon that takes something away.
+// Removing is the announcement of an icon that removes something.
 func Removing(what string) string { return lang.L("Remove {{.Name}}", map[string]any{"Name": what}) }
 
 func when(is bool, word string) string {
@@ -69,7 +69,7 @@ func when(is bool, word string) string {
 
 func unavailable(d fyne.Disableable) string { return when(d.Disabled(), lang.L("not available")) }
 
-// Words are those that an object shows, as they are read.
+// Words returns an object's visible text in reading order.
 func Words(o fyne.CanvasObject) string {
 	if o == nil || !o.Visible() {
 		return ""
@@ -116,7 +116,7 @@ func (s *Select) AccessibilityLabel() string {
 
 func (s *Select) name() string { return cmp.Or(s.says(), s.title()) }
 
-// AccessibilityLabel is its field's name, what is typed, unless it is a secret, and what is wrong with that.
+// AccessibilityLabel is the field's name, the typed text unless it is secret, and the error.
 func (e *Entry) AccessibilityLabel() string {
 	typed := e.Text
 	if e.Password {
@@ -129,10 +129,10 @@ func (e *Entry) name() string { return cmp.Or(e.says(), e.title(), e.PlaceHolder
 
 func (s *Selectable) AccessibilityLabel() string { return Said(s.title(), s.Text) }
 
-// AccessibilityLabel is what its rows are, and its chosen row: the keys move through that, not through the rows.
+// AccessibilityLabel names the list and its chosen row, because the keys move the choice rather than the focus.
 func (l *List) AccessibilityLabel() string { return Said(l.says(), lang.L("list"), l.chosenRow()) }
 
-// chosenRow is what the chosen row says, in sight or not, empty for none.
+// chosenRow returns the chosen row's text, visible or not; empty for none.
 func (l *List) chosenRow() string {
 	if l.at < 0 || l.at >= l.Length() {
 		return ""
@@ -177,7 +177,7 @@ func (g *UndoBar) AccessibilityLabel() string {
 
 func (f *Field) AccessibilityLabel() string { return Said(f.name, f.Said()) }
 
-// AccessibilityLabel is what the pop-up is about, the first text in it, and that a press beside it leads back.
+// AccessibilityLabel is the first text in the pop-up, and that a press beside it closes it.
 func (p *PopUp) AccessibilityLabel() string {
 	return Said(firstWords(p.content), when(p.at != nil, lang.L("Close")))
 }

@@ -16,25 +16,24 @@ import (
 )
 
 const (
-	tipAfter = 500 * time.Millisecond // the mouse may only be passing
+	tipAfter = 500 * time.Millisecond // skips a mouse that only passes
 	tipWidth = 420
-	tipBelow = 20 // the mouse, so that it is not on the tip
+	tipBelow = 20 // distance below the mouse, so that it is not on the tip
 
-	tipPad, tipMargin = 8, 4 // within its edge, and outside of it
+	tipPad, tipMargin = 8, 4 // inside and outside the border
 )
 
-// tips lie over a window, or a pop-up, and show the whole of a text that is shortened, near the mouse: Fyne has no tooltips.
-// They take neither mouse nor keys.
+// tips is a layer over a window or pop-up that shows shortened texts in full near the mouse: Fyne has no tooltips. It takes neither
+// mouse nor keys.
 type tips struct {
 	widget.BaseWidget
 	later func(d time.Duration, over func())
-	turn  int    // counts what was pointed at
-	text  string // that is shown, empty for nothing
+	turn  int    // counts the objects pointed at
+	text  string // the visible text; may be empty
 	at    fyne.Position
 }
 
-// WithTips is the content of a window in which shortened texts show whole when the mouse rests on them. later calls over
-// on the window's goroutine when d has passed.
+// WithTips adds tooltips for shortened texts to a window's content. later calls over on the UI goroutine after d.
 func WithTips(later func(d time.Duration, over func()), content fyne.CanvasObject) *fyne.Container {
 	return container.NewStack(content, newTips(later))
 }
@@ -45,7 +44,7 @@ func newTips(later func(d time.Duration, over func())) *tips {
 	return t
 }
 
-// tipsOver are the tips that lie over an object; nil where its window has none.
+// tipsOver returns the tips layer over an object; nil if its window has none.
 func tipsOver(o fyne.CanvasObject) *tips {
 	c := fyne.CurrentApp().Driver().CanvasForObject(o)
 	if c == nil {
@@ -68,8 +67,8 @@ func windowTips(c fyne.Canvas) *tips {
 	return nil
 }
 
-// point shows texts once the mouse has rested on an object for a moment; none end what is shown. It does nothing where
-// there are no tips.
+// point shows texts once the mouse has rested on an object for a moment; no texts hide the tooltip. Without a tips layer it does
+// nothing.
 func point(o fyne.CanvasObject, e *desktop.MouseEvent, texts []string) {
 	if c := fyne.CurrentApp().Driver().CanvasForObject(o); c != nil {
 		EndTips(c)
@@ -86,8 +85,8 @@ func point(o fyne.CanvasObject, e *desktop.MouseEvent, texts []string) {
 	})
 }
 
-// EndTips ends what is shown over a window, or is about to be: the mouse rests on something else, or what it rested on was
-// pressed, or lies below what opened.
+// EndTips hides the window's tooltip, or cancels one about to appear: the mouse has moved on, the object was pressed, or something
+// opened over it.
 func EndTips(window fyne.Canvas) {
 	end := func(t *tips) {
 		if t != nil {
@@ -103,7 +102,7 @@ func EndTips(window fyne.Canvas) {
 	}
 }
 
-// hoverable is embedded by what wants to know when the mouse comes and goes, and no more.
+// hoverable is embedded by widgets that only need to know when the mouse enters and leaves.
 type hoverable struct{}
 
 func (hoverable) MouseMoved(*desktop.MouseEvent) {}
@@ -132,7 +131,7 @@ func (t *tips) CreateRenderer() fyne.WidgetRenderer {
 	return movable(r, t)
 }
 
-// rows is a text on as many lines as it takes, none wider than a width.
+// rows breaks a text into lines no wider than a width.
 func rows(text string, width float32, scale fyne.ThemeSizeName, bold bool) *fyne.Container {
 	all := Stack(0)
 	measure := func(text string) float32 {
@@ -146,7 +145,7 @@ func rows(text string, width float32, scale fyne.ThemeSizeName, bold bool) *fyne
 	return all
 }
 
-// place puts the tip below the mouse, or above it where there is no room, and within the window.
+// place puts the tip below the mouse, or above it if there is no room, within the window.
 func (t *tips) place(tip fyne.CanvasObject, room fyne.Size) {
 	size := tip.MinSize()
 	at := t.at.AddXY(0, tipBelow).Subtract(fyne.CurrentApp().Driver().AbsolutePositionForObject(t))
@@ -157,26 +156,26 @@ func (t *tips) place(tip fyne.CanvasObject, room fyne.Size) {
 }
 
 const (
-	landingInset = 6   // of the edge of the whole window
-	landingEdge  = 2   // how wide the edge of a place is
-	landingLine  = 4   // how high a place is that lies between two things
-	landingPad   = 12  // within the words' edge
+	landingInset = 6   // of the frame around the whole window
+	landingEdge  = 2   // the width of a place's frame
+	landingLine  = 4   // the height of a place between two things
+	landingPad   = 12  // around the words
 	landingMark  = 24  // beside the words
 	landingWidth = 360 // of the words
-	landingBelow = 72  // between the lower edge of the window and what is on its way, for the bars that are there
+	landingBelow = 72  // above the window's lower edge, for the bars there
 )
 
-// Place is where something is in the window. One without a height lies between two things.
+// Place is an area in the window; one without height lies between two things.
 type Place struct {
 	At   fyne.Position
 	Size fyne.Size
 }
 
-// DropHint lies over a window, and shows where what is dragged over it from another program would land, or why nowhere, and
-// that it is on its way. It takes neither mouse nor keys, and shows nothing until it is told to.
+// DropHint is a layer over a window that shows where dragged files would land, or why they cannot, and that they are being read. It
+// takes neither mouse nor keys and is invisible until told otherwise.
 type DropHint struct {
 	widget.BaseWidget
-	text  string // empty for nothing
+	text  string // may be empty
 	sign  sign
 	place *Place // nil for the whole window
 }
@@ -195,17 +194,17 @@ func NewDropHint() *DropHint {
 	return l
 }
 
-// Take says what a drop would do, at a place or, for nil, anywhere in the window.
+// Take says what a drop would do at a place, or, if nil, anywhere in the window.
 func (l *DropHint) Take(text string, place *Place) { l.show(text, signTakes, place) }
 
 func (l *DropHint) Refuse(text string) { l.show(text, signRefuses, nil) }
 
-// Come says that what was dropped is on its way, at the window's lower edge: people go on working meanwhile.
+// Come says, at the window's lower edge, that dropped files are being read, while people continue to work.
 func (l *DropHint) Come(text string) { l.show(text, signComes, nil) }
 
 func (l *DropHint) Clear() { l.show("", signRefuses, nil) }
 
-// Text is what is shown, empty for nothing, and Takes whether that is a place to drop something.
+// Text returns the visible text.
 func (l *DropHint) Text() string { return l.text }
 
 func (l *DropHint) Takes() bool { return l.sign == signTakes }
@@ -247,8 +246,8 @@ func (l *DropHint) CreateRenderer() fyne.WidgetRenderer {
 	return movable(r, l)
 }
 
-// put puts the words into the middle of the window, or at the place that they are about: above it, or below it where there is no
-// room. What is on its way is said at the window's lower edge.
+// put places the words in the middle of the window, or at their place: above it, or below if there is no room. Progress appears at
+// the window's lower edge.
 func (l *DropHint) put(spot, words fyne.CanvasObject, room fyne.Size) {
 	size := words.MinSize()
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
