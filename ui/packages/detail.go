@@ -29,19 +29,19 @@ import (
 )
 
 type packageDetail struct {
-	record   record // the chosen package, as far as it is read
+	record   record // what has been read of the chosen package
 	records  *async.Reader[record]
-	recordID atomic.Pointer[string] // the one that records is to read
-	asking   bool                   // a link to sign is being asked for
-	noLinks  bool                   // the service gives none out
-	whole    string                 // the package of which all signers are listed
-	drawn    string                 // what was drawn last
+	recordID atomic.Pointer[string] // the package for records to read
+	asking   bool                   // a signing link is being requested
+	noLinks  bool                   // the service provides none
+	whole    string                 // the package whose signers are all listed
+	drawn    string                 // what was drawn last time
 	pictures map[string]image.Image
-	leave    []context.CancelFunc // end what is fetched for it
+	leave    []context.CancelFunc // cancel its pending fetches
 	detail   *fyne.Container
-	sheet    *container.Scroll           // what detail shows of the chosen package
-	sending  map[string]office.SendState // what is on its way from here, by its row
-	upload   *upload                     // of the draft that was shown last
+	sheet    *container.Scroll           // the chosen package's page in detail
+	sending  map[string]office.SendState // drafts being sent, by row id
+	upload   *upload                     // of the draft shown last
 }
 
 // show shows a package on the right.
@@ -53,7 +53,7 @@ func (s *Screen) show(p record) {
 	}
 }
 
-// draw draws what is chosen, scrolled as it was unless it is fresh or another one than before.
+// draw redraws the right side. The scroll offset stays, unless fresh or another package is shown.
 func (s *Screen) draw(fresh bool) {
 	p := s.record
 	fresh, s.drawn = fresh || s.drawn != s.chosen, s.chosen
@@ -104,14 +104,14 @@ func (s *Screen) draw(fresh bool) {
 	s.place(page, fresh)
 }
 
-// turnTo shows the list and the chosen package, or what stands in place of both.
+// turnTo shows either the pair of list and package, or what replaces both.
 func (s *Screen) turnTo(part fyne.CanvasObject) {
 	if s.content.Objects[0] != part {
 		widgets.Remake(s.content, part)
 	}
 }
 
-// place shows a page on the right, scrolled as the one before unless it is fresh.
+// place shows a page on the right, keeping the scroll offset unless fresh.
 func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
 	shown := len(s.detail.Objects) > 0 && s.detail.Objects[0] == s.sheet
 	at := s.sheet.Offset
@@ -129,7 +129,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	state := widgets.NewProse(stage.Word())
 	if stage == i18n.Saved {
 		line := row.Line()
-		line.Saved = true // its files tell that before its record does
+		line.Saved = true // the files are known to be saved before the record says so
 		state.Text = sentence(i18n.Line(line))
 	}
 	if next := namesOfNext(row); stage == i18n.Open && next != "" {
@@ -184,7 +184,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	return head
 }
 
-// namesOfNext are the names of those whose turn it is.
+// namesOfNext returns the names of the signers whose turn it is.
 func namesOfNext(row office.PackageRow) string {
 	var names []string
 	for _, signer := range row.Next() {
@@ -199,7 +199,7 @@ func warning(text string) fyne.CanvasObject {
 	return widgets.On(theme.Wash, widgets.PadHV(12, 0, container.NewBorder(nil, nil, container.NewCenter(widget.NewIcon(theme.MarkProblem.Resource())), nil, label)))
 }
 
-// mostSigners are listed until the person wants to see all: each is laid out anew with the page.
+// mostSigners are listed until the person asks for all, because every layout of the page lays out each.
 const mostSigners = 20
 
 func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
@@ -248,7 +248,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	return widgets.Part(title, 0, list)
 }
 
-// whoIs is a signer's name, and the address where that is not the name.
+// whoIs shows a signer's name, and the address unless it serves as the name.
 func whoIs(signer office.Signer) *fyne.Container {
 	who := widgets.Stack(1, widgets.NewFullName(i18n.Name(signer)))
 	if signer.Email != "" && signer.Email != i18n.Name(signer) {
@@ -263,7 +263,7 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 		text := i18n.Message(row.Tell(m))
 		if m.What == office.EntrySaved {
 			if saved++; i > 0 && row.History[i-1].What == office.EntrySaved {
-				continue // all of them are one line
+				continue // consecutive saves share one line
 			}
 			if saved > 1 {
 				text = lang.N("{{.PluralCount}} files saved", saved)
@@ -309,8 +309,8 @@ func ownDocuments(d office.Draft) []office.TemplateDocument {
 	return slices.DeleteFunc(slices.Clone(d.Template.Documents), func(own office.TemplateDocument) bool { return own.File != "" })
 }
 
-// headsOf are the rows above the packages that match a search, are wanted and belong to a tab. It adds all that match to the counts of
-// their tabs.
+// headsOf returns the rows above the packages that match the search, the filter and the tab, and adds all that match the first two
+// to their tabs' counts.
 func (l *packageList) headsOf(text string, wish func(listed) bool, tab int, counts *counts) (rows []listed) {
 	wanted := strings.Fields(office.Fold(text))
 	for _, r := range l.drafts {
@@ -327,7 +327,7 @@ func (l *packageList) headsOf(text string, wish func(listed) bool, tab int, coun
 	return rows
 }
 
-// headOfID finds a draft, also one that the tab does not show.
+// headOfID finds a draft, whether or not the tab shows it.
 func (l *packageList) headOfID(id string) (r listed, known bool) {
 	for _, r := range l.drafts {
 		if r.line.ID == id {
@@ -344,7 +344,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	s.upload = newUpload(text, mark)
 	if state := s.sending[r.line.ID]; d.State == office.DraftQueued && d.Problem.IsZero() {
 		s.upload.show(state)
-	} else { // that is what was told before this
+	} else { // the last state is outdated
 		s.upload.show(office.SendState{})
 	}
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
@@ -385,7 +385,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	return page
 }
 
-// Follow shows how far a draft is that is sent from here, and the package that it has become to whoever looks at it.
+// Follow shows the progress of a draft being sent from here, and to a person viewing it, the resulting package.
 func (s *Screen) Follow(state office.SendState) {
 	id := outbox.RowID(state.DraftID)
 	if s.sending[id] = state; state.State != office.DraftQueued {
@@ -399,9 +399,9 @@ func (s *Screen) Follow(state office.SendState) {
 	}
 }
 
-// upload is where a draft stands, with an arc for how much of its documents has gone out.
+// upload shows a draft's state, with an arc for the uploaded share of its documents.
 type upload struct {
-	says string // while nothing goes out
+	says string // shown while nothing is being uploaded
 	text *widgets.Prose
 	arc  *widgets.Avatar
 }
@@ -422,7 +422,7 @@ func (u *upload) show(state office.SendState) {
 	u.arc.Refresh()
 }
 
-// draftTile is what one has to know of a draft among several before one says yes: its first page, from where it is, and who signs.
+// draftTile shows what one must know of a draft among several before approving it: its first page, its source and its signers.
 func (s *Screen) draftTile(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, 1)
@@ -437,7 +437,7 @@ func (s *Screen) draftTile(r listed) fyne.CanvasObject {
 	return newTile(s.page(pictureOf(d, 0), pageSize(3)), i18n.Title(d.Name), note, func() { s.Show(r.line.ID) })
 }
 
-// brief is a package on a few lines, with all that tells it from others of its name.
+// brief shows a package in a few lines, enough to tell it from others of the same name.
 func (s *Screen) brief(r listed) fyne.CanvasObject {
 	now := s.env.Now()
 	facts := []string{textOf(now, s.all.days, r), lang.L("sent {{.When}}", i18n.V{"When": i18n.Clock(now, r.line.Created)})}
@@ -452,7 +452,7 @@ func (s *Screen) brief(r listed) fyne.CanvasObject {
 	return widgets.Across(avatar, widgets.Stack(1, widgets.NewName(i18n.Title(r.line.Name)), widgets.NewFullCaption(strings.Join(facts, " · "))), nil)
 }
 
-// briefly lists packages, no more than most of them.
+// briefly lists at most most packages.
 func (s *Screen) briefly(list []listed, most int) *fyne.Container {
 	box := widgets.Stack(10)
 	for _, r := range list[:min(len(list), most)] {
@@ -464,7 +464,7 @@ func (s *Screen) briefly(list []listed, most int) *fyne.Container {
 	return box
 }
 
-// overview is what stands on the right while nothing is chosen: what is due soon, and what was saved last.
+// overview fills the right side while nothing is chosen: what is due soon, and what was saved last.
 func (s *Screen) overview() fyne.CanvasObject {
 	page, due := widgets.Stack(32), widgets.Stack(2)
 	for _, place := range s.all.best(func(r row) bool { return r.in(tabDue) }, func(p int32) int64 { return -s.all.line(p).Due.Unix() }) {
@@ -491,7 +491,7 @@ func (s *Screen) overview() fyne.CanvasObject {
 	return page
 }
 
-// firstPage is that of the first file that is saved of a package. It runs beside the window's goroutine.
+// firstPage draws the first page of a package's first saved file. It runs off the UI goroutine.
 func (s *Screen) firstPage(ctx context.Context, id string) (image.Image, error) {
 	p := s.recordOf(id)
 	if saved := p.saved(); len(saved) > 0 {
@@ -500,7 +500,7 @@ func (s *Screen) firstPage(ctx context.Context, id string) (image.Image, error) 
 	return nil, p.failure
 }
 
-// welcome is what the screen shows as a whole while there is nothing: where documents are dropped, and what becomes of them.
+// welcome replaces the whole screen while there are no packages: where to drop documents, and what happens to them.
 func (s *Screen) welcome() fyne.CanvasObject {
 	title, or := widgets.NewFullHeading(lang.L("Drop a document to send it for signature")), widgets.NewProse(lang.L("or choose one from a folder"))
 	title.Centred, or.Centred = true, true
@@ -521,21 +521,21 @@ func (s *Screen) welcome() fyne.CanvasObject {
 	return widgets.NewVScroll(widgets.Middle(600, widgets.Pad(24, widgets.Stack(32, drop, steps))))
 }
 
-// record is all that is known about the chosen package, read beside the window's goroutine.
+// record is everything known about the chosen package, read off the UI goroutine.
 type record struct {
 	row       office.PackageRow
 	known     bool
 	failure   error           // why it could not be read
-	draft     office.Draft    // what it was sent from
-	sentHere  bool            // draft is known
-	originals map[int]string  // by its place in the draft, each file that is still there
-	missing   map[string]bool // saved files that are no longer where they were saved
+	draft     office.Draft    // the draft it was sent from
+	sentHere  bool            // whether draft is known
+	originals map[int]string  // the draft's files that still exist, by index
+	missing   map[string]bool // saved files that are gone from their place
 }
 
-// nameAfter is when the name alone is shown of a package that is still being read, in place of the one before.
+// nameAfter is how long the previous package stays on screen before the name alone of a package still being read replaces it.
 const nameAfter = 100 * time.Millisecond
 
-// readRecord reads the chosen package, one reading at a time, so that holding an arrow key does not pile them up.
+// readRecord reads the chosen package. Only one read runs at a time, so that holding an arrow key does not pile them up.
 func (s *Screen) readRecord() {
 	id := s.chosen
 	if id != s.record.row.ID {
@@ -543,13 +543,13 @@ func (s *Screen) readRecord() {
 			stop()
 		}
 		s.leave, s.record = nil, s.known(id)
-		s.env.Later(nameAfter, func() { // by then it is read, nearly always
+		s.env.Later(nameAfter, func() { // usually it has been read by then
 			if !s.record.known {
 				s.redraw(id)
 			}
 		})
 	}
-	if _, isHead := s.headOfID(id); isHead || id == "" { // all of it is known
+	if _, isHead := s.headOfID(id); isHead || id == "" { // there is nothing to read
 		s.draw(false)
 		return
 	}
@@ -557,7 +557,7 @@ func (s *Screen) readRecord() {
 	s.records.Ask()
 }
 
-// known is as much of a package as the list knows: its name, until the rest is read.
+// known returns what the list knows of a package, its name, until the rest is read.
 func (l *packageList) known(id string) (p record) {
 	p.row.ID = id
 	if place, listed := l.all.places[id]; listed {
@@ -566,7 +566,7 @@ func (l *packageList) known(id string) (p record) {
 	return p
 }
 
-// recordOf reads a package. It runs beside the window's goroutine.
+// recordOf reads a package. It runs off the UI goroutine.
 func (s *Screen) recordOf(id string) (p record) {
 	if p.row, p.known, p.failure = s.office.Package(id); p.known {
 		p.draft, p.sentHere, p.failure = s.office.DraftOf(id)
@@ -589,7 +589,7 @@ func (s *Screen) recordOf(id string) (p record) {
 	return p
 }
 
-// saved are the files that are in the folder, the signed documents first.
+// saved returns the files in the folder, signed documents first.
 func (p record) saved() (files []office.File) {
 	for _, f := range p.row.Files {
 		if f.State == office.JobDone && !p.missing[f.Path] {
@@ -599,7 +599,7 @@ func (p record) saved() (files []office.File) {
 	return files
 }
 
-// folder is the one in which all saved files are, empty where there is no such.
+// folder returns the folder that holds all saved files; empty if there is no single one.
 func (p record) folder() (folder string) {
 	for i, f := range p.saved() {
 		in := filepath.Dir(f.Path)
@@ -611,7 +611,7 @@ func (p record) folder() (folder string) {
 	return folder
 }
 
-// signed is the signed document that "Open signed document" opens, empty when none is saved.
+// signed returns the file that "Open signed document" opens; empty if none is saved.
 func (p record) signed() (path string) {
 	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == office.FileSigned {
 		return saved[0].Path
@@ -619,13 +619,12 @@ func (p record) signed() (path string) {
 	return ""
 }
 
-// picture is a first page that is worth showing, by the key under which it is kept.
+// picture is a first page worth showing, with its cache key.
 type picture struct {
 	key  string
 	draw func(ctx context.Context) (image.Image, error)
 }
 
-// pictures are those of the files of a package.
 func (s *Screen) picturesOf(p record) (pages []picture) {
 	for _, l := range p.files() {
 		if strings.EqualFold(filepath.Ext(l.path), ".pdf") {
@@ -635,19 +634,18 @@ func (s *Screen) picturesOf(p record) (pages []picture) {
 	return pages[:min(len(pages), maxPictures)]
 }
 
-// pictureOf is the key of a file of a draft: what is shown of it is the copy that is sent.
+// pictureOf returns the key of a draft's file: its picture shows the copy that will be sent.
 func pictureOf(d office.Draft, file int) string {
 	return fmt.Sprintf("%s/%d", outbox.RowID(d.ID), file)
 }
 
 const (
-	maxPictures  = 12  // of one package
+	maxPictures  = 12  // per package
 	keepPictures = 64  // in memory
-	pictureWidth = 336 // pixels: enough for twice the density
+	pictureWidth = 336 // pixels: enough for double density
 )
 
-// fetch asks, once for each, for the pictures, which takes a moment. It stops when another package is chosen, and what had
-// not come by then is asked for again next time.
+// fetch draws the pictures, each once. It stops when another package is chosen, and the next call draws those still missing.
 func (s *Screen) fetch(pages []picture) {
 	pages = slices.DeleteFunc(pages, func(p picture) bool { _, asked := s.pictures[p.key]; return asked })
 	if len(pages) == 0 {
@@ -657,7 +655,7 @@ func (s *Screen) fetch(pages []picture) {
 		clear(s.pictures)
 	}
 	for _, p := range pages {
-		s.pictures[p.key] = nil // asked
+		s.pictures[p.key] = nil // requested
 	}
 	id := s.chosen
 	type pictures map[string]image.Image
@@ -669,7 +667,7 @@ func (s *Screen) fetch(pages []picture) {
 				return found, nil
 			}
 			if err != nil {
-				picture = nil // no picture: the name says enough
+				picture = nil // without a picture, the name has to do
 			}
 			found[p.key] = picture
 		}
@@ -705,7 +703,7 @@ func (s *Screen) redraw(id string) {
 	}
 }
 
-// pageSize is the room of the picture of one of n pages, in the proportions of A4.
+// pageSize is the picture size for one of n pages, in A4 proportions.
 func pageSize(n int) fyne.Size {
 	if n <= 2 {
 		return fyne.NewSize(168, 238)
@@ -713,15 +711,15 @@ func pageSize(n int) fyne.Size {
 	return fyne.NewSize(132, 187)
 }
 
-// leaf is one of a package's documents and files: what it is called, where it stands, and the file to open.
+// leaf is one of a package's documents or files: its name, its state and the file to open.
 type leaf struct {
 	name, note string
 	mark       theme.Mark
-	path       string // of what can be opened, empty when there is nothing on this computer
-	picture    string // the key of its picture, where that is not the path
+	path       string // the file to open; empty if there is none on this computer
+	picture    string // the key of its picture, if not path
 }
 
-// page is the picture of a first page. Until it comes, and where there is none, a drawn one stands in its room.
+// page shows the picture of a first page, or a drawn page of the same size while there is none.
 func (s *Screen) page(key string, size fyne.Size) fyne.CanvasObject {
 	if picture := s.pictures[key]; picture != nil && !picture.Bounds().Empty() {
 		return widgets.Sheet(picture, size, theme.Line)
@@ -729,16 +727,15 @@ func (s *Screen) page(key string, size fyne.Size) fyne.CanvasObject {
 	return widgets.DrawnPage(size)
 }
 
-// tileRoom is around what is in a tile.
+// tileRoom is the padding of a tile.
 const tileRoom = 6
 
-// tiles puts some beside each other, so that their pages begin where the text above does.
+// tiles puts tiles side by side, their pages aligned with the text above.
 func tiles(list ...fyne.CanvasObject) fyne.CanvasObject {
 	return container.New(layout.NewCustomPaddedLayout(-tileRoom, -tileRoom, -tileRoom, -tileRoom), widgets.Flow(8, list...))
 }
 
-// tile is a page with its name and where it stands below. A press opens it, and the other mouse button, or the menu key, offers
-// what else can be done with it.
+// tile is a page with its name and state below. A press opens it; a secondary click or the menu key opens its menu.
 type tile struct {
 	widgets.Tappable
 	menu func() *fyne.Menu // nil for none
@@ -769,7 +766,7 @@ func (t *tile) openMenu(at fyne.Position) {
 	}
 }
 
-// tile shows one of them. Its picture has its place before it comes.
+// tile makes a leaf's tile, with space reserved for the picture.
 func (s *Screen) tile(l leaf, size fyne.Size) fyne.CanvasObject {
 	note := widgets.NewProse(l.note)
 	if l.mark == theme.MarkProblem {
@@ -779,16 +776,16 @@ func (s *Screen) tile(l leaf, size fyne.Size) fyne.CanvasObject {
 	if l.path == "" {
 		return t.Content
 	}
-	row := s.record.row // the path of a package's file is that of the one shown
+	row := s.record.row // a path belongs to the package on show
 	t.OnPress, t.menu = func() { s.env.OpenFile(l.path) }, func() *fyne.Menu { return s.menuOfFile(row, l.path) }
 	t.Says = func() string { return widgets.Said(lang.L("Open {{.File}}", i18n.V{"File": l.name}), l.note) }
 	return t
 }
 
-// files are everything that belongs to a package: its files, the signed documents first, and the documents of which
-// there is no signed file yet.
+// files returns everything that belongs to a package: its files, signed documents first, then the documents without a signed file
+// yet.
 func (p record) files() (list []leaf) {
-	filed := map[string]bool{} // documents of which the signed file is saved or planned
+	filed := map[string]bool{} // documents whose signed file is saved or planned
 	for _, f := range p.row.Files {
 		if f.Kind == office.FileSigned {
 			filed[f.DocumentID] = true
@@ -804,7 +801,7 @@ func (p record) files() (list []leaf) {
 	return append(open, list...)
 }
 
-// file is the line of a file in the folder, or on its way there.
+// file describes a file that is, or will be, in the folder.
 func (p record) file(f office.File) leaf {
 	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
 	l := leaf{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
@@ -814,7 +811,7 @@ func (p record) file(f office.File) leaf {
 	kind := map[office.FileKind]string{office.FileSigned: lang.L("Signed document"), office.FileCertificate: lang.L("Certificate"),
 		office.FileMaster: lang.L("Combined PDF")}[f.Kind]
 	where := ""
-	if kind == "" || p.folder() == "" { // else the head of the page says it
+	if kind == "" || p.folder() == "" { // otherwise the page's head names the folder
 		where = lang.L("saved in {{.Folder}}", folder)
 	}
 	switch {
@@ -829,17 +826,17 @@ func (p record) file(f office.File) leaf {
 	return l
 }
 
-// document is the line of a document that has no signed file yet. What it was sent from can be looked at.
+// document describes a document without a signed file yet; its original can be opened.
 func (p record) document(i int, d office.Document) leaf {
 	l := leaf{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
 	switch p.row.Status() {
-	case office.StatusWithdrawn, office.StatusExpired, office.StatusDeclined: // nobody is waited for any more
+	case office.StatusWithdrawn, office.StatusExpired, office.StatusDeclined: // nobody has to sign any more
 		l.mark = theme.MarkEnded
 	}
 	if d.Executed {
 		l.mark, l.note = theme.MarkSigned, lang.L("fully signed")
 	}
-	if len(p.draft.Files) == len(p.row.Documents) { // in the order they were added
+	if len(p.draft.Files) == len(p.row.Documents) { // both lists are in the order of adding
 		l.path = p.originals[i]
 	}
 	return l

@@ -21,26 +21,26 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Differences are the differences between what was sent and what came back.
+// Differences compares what was sent with what came back.
 type Differences interface {
-	// Differences finds those of a saved file.
+	// Differences compares a saved file with the documents that were sent.
 	Differences(ctx context.Context, packageID string, f office.File) (agent.Comparison, error)
-	// ComparedPage draws a page of a document that was sent, counted from 0, or of the saved file where that is negative.
+	// ComparedPage draws a page of a document that was sent, counted from 0, or of the saved file if document is negative.
 	ComparedPage(ctx context.Context, packageID string, f office.File, document, page, width int) (image.Image, error)
 }
 
-// differences shows the pages of what was sent beside those of what came back, one difference after the other.
+// differences shows the pages sent beside those that came back, one difference after another.
 type differences struct {
 	screen *Screen
-	id     string // of the package
+	id     string // package id
 	file   office.File
 	found  agent.Comparison
-	steps  []agent.Difference // what is gone through: the differences, then the pages without one
+	steps  []agent.Difference // the differences, then the pages without any
 
 	at     int
-	large  bool // the place is shown, not the page
+	large  bool // shows the place enlarged instead of the page
 	pages  map[[2]int]image.Image
-	leave  context.CancelFunc // ends what is drawn
+	leave  context.CancelFunc // cancels drawing
 	room   fyne.Size
 	where  *widgets.Line
 	what   *widgets.Prose
@@ -49,10 +49,9 @@ type differences struct {
 	back, next, enlarge, close *widgets.Button
 }
 
-// pageWidth is how many pixels wide pages are drawn.
+// pageWidth is the width in pixels at which pages are drawn.
 const pageWidth = 1000
 
-// showDifferences finds the differences of a saved file and shows them.
 func (s *Screen) showDifferences(id string, f office.File) {
 	async.Then(s.env.Work, func(ctx context.Context) (agent.Comparison, error) { return s.office.Differences(ctx, id, f) }, func(found agent.Comparison, err error) {
 		if err != nil {
@@ -64,7 +63,7 @@ func (s *Screen) showDifferences(id string, f office.File) {
 	})
 }
 
-// inOrder are what is wrong first, and then all pages as they came back.
+// inOrder returns the differences, followed by all pages as they came back.
 func inOrder(found agent.Comparison) []agent.Difference {
 	steps := slices.Concat(found.Places, alike(found))
 	page := func(d agent.Difference) int {
@@ -77,9 +76,9 @@ func inOrder(found agent.Comparison) []agent.Difference {
 	return steps
 }
 
-// alike are the pages that were sent and came back without a difference.
+// alike returns the pages that came back without a difference.
 func alike(found agent.Comparison) (pages []agent.Difference) {
-	there := map[int]int{} // the pages that were sent, and where they came back; 0 for nowhere
+	there := map[int]int{} // where each page sent came back; 0 for nowhere
 	added := map[int]bool{}
 	for _, p := range found.Places {
 		if there[p.Page] = p.Back; p.Page == 0 {
@@ -106,7 +105,7 @@ func alike(found agent.Comparison) (pages []agent.Difference) {
 
 func (d *differences) open() {
 	window := d.screen.env.Window.Canvas()
-	around := widgets.Scaled(185) // the pages: the head, the captions and the buttons
+	around := widgets.Scaled(185) // the height of head, captions and buttons
 	d.room = fyne.NewSize(max(160, (window.Size().Width-32-40-16)/2), max(160, window.Size().Height-32-40-around))
 	d.where, d.what, d.sheets = widgets.NewCaption(""), widgets.NewProse(""), container.NewGridWithColumns(2)
 	d.what.Most = 2
@@ -126,7 +125,7 @@ func (d *differences) open() {
 		fyne.NewSize(2*d.room.Width+16, d.room.Height+around+40), d.first(), func() { d.leave() })
 }
 
-// first is where the cursor stands: on a button that leads on.
+// first returns the button to focus, one that leads on.
 func (d *differences) first() *widgets.Button {
 	for _, b := range []*widgets.Button{d.next, d.back} {
 		if !b.Disabled() {
@@ -136,7 +135,7 @@ func (d *differences) first() *widgets.Button {
 	return d.close
 }
 
-// key turns to another difference.
+// key moves to another difference.
 func (d *differences) key(e *fyne.KeyEvent) bool {
 	switch e.Name {
 	case fyne.KeyLeft, fyne.KeyUp, fyne.KeyPageUp:
@@ -160,7 +159,7 @@ func (d *differences) turn(by int) {
 	}
 }
 
-// show shows a difference; its pages follow when they are drawn.
+// show shows a difference; its pages follow once drawn.
 func (d *differences) show() {
 	widgets.Enable(d.back, d.at > 0)
 	widgets.Enable(d.next, d.at+1 < len(d.steps))
@@ -218,7 +217,7 @@ func (d *differences) show() {
 	})
 }
 
-// draw shows the pages beside each other, as far as they are drawn.
+// draw shows the two pages side by side, as far as they are drawn.
 func (d *differences) draw(wanted [][2]int) {
 	step := d.steps[d.at]
 	side := func(title, none string, page int, picture image.Image, sent bool) fyne.CanvasObject {
@@ -240,16 +239,16 @@ func (d *differences) draw(wanted [][2]int) {
 		side(lang.L("Came back: page"), lang.L("Not part of what came back."), step.Back, d.pages[wanted[len(wanted)-1]], false))
 }
 
-// blank is the room of a page that is not there, or not yet.
+// blank takes the space of a page that does not exist or is not drawn yet.
 func (d *differences) blank(why string) fyne.CanvasObject {
 	paper, words := widgets.NewBack(theme.Surface), widgets.NewProse(why)
 	paper.Outline(theme.Line)
 	words.Centred = true
-	size := fyne.NewSize(min(d.room.Width, d.room.Height/1.414), d.room.Height) // of A4
+	size := fyne.NewSize(min(d.room.Width, d.room.Height/1.414), d.room.Height) // A4
 	return container.NewGridWrap(d.room, container.NewCenter(container.NewGridWrap(size, container.NewStack(paper, widgets.Middle(200, words)))))
 }
 
-// marked is a page with frames around the places where it differs, or the one place, enlarged.
+// marked frames the places where a page differs, or crops and enlarges the one place.
 func (d *differences) marked(page image.Image, number int, sent bool) image.Image {
 	size := page.Bounds().Size()
 	picture := image.NewRGBA(image.Rect(0, 0, size.X, size.Y))
@@ -281,7 +280,7 @@ func (d *differences) marked(page image.Image, number int, sent bool) image.Imag
 	return picture
 }
 
-// tellDifference says what a difference is.
+// tellDifference describes a difference.
 func tellDifference(p agent.Difference) string {
 	what := map[string]string{
 		"":          lang.L("This page is the same."),
@@ -311,8 +310,8 @@ func tellDifference(p agent.Difference) string {
 	return what
 }
 
-// matchOf says in a few words whether a file is what was sent; a press shows its pages beside those that were. It is nil where there is
-// nothing to say.
+// matchOf says in a few words whether a file is what was sent; pressing it compares the pages. It returns nil if there is nothing to
+// say.
 func (s *Screen) matchOf(p record, f office.File) fyne.CanvasObject {
 	text := i18n.MatchWord(f.Match)
 	if text == "" {
@@ -331,7 +330,7 @@ func (s *Screen) matchOf(p record, f office.File) fyne.CanvasObject {
 	return verdict(mark, said, show)
 }
 
-// verdict is a line with what was found of a file; press may be nil.
+// verdict is a line with the result for a file; press may be nil.
 func verdict(mark theme.Mark, text string, press func()) fyne.CanvasObject {
 	prose := widgets.NewFullCaption(text)
 	if mark == theme.MarkProblem {

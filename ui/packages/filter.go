@@ -19,19 +19,19 @@ import (
 )
 
 type packageFilter struct {
-	order    atomic.Pointer[order] // that is wanted
+	order    atomic.Pointer[order] // the wanted order
 	narrowed narrowing
-	among    []int32 // places in all that narrowed leaves; nil for all
+	among    []int32 // places in all that match narrowed; nil for all
 	tabs     *widgets.Tabs
 	filterBy *widgets.Button
-	chips    *fyne.Container // around words
-	words    *fyne.Container // what the list is narrowed to
+	chips    *fyne.Container // encloses words
+	words    *fyne.Container // the active filters as chips
 	search   *widgets.Entry
 }
 
 const (
 	tabWaiting = iota
-	tabDue     // of those that wait, what is due soon or overdue
+	tabDue     // the waiting ones that are due soon or overdue
 	tabDone
 	tabProblems
 	tabAll
@@ -43,47 +43,47 @@ const (
 type listed struct {
 	line office.PackageLine
 	sorted
-	text string // folded; empty for a package, whose index has it
+	text string // folded; empty for a package, whose text is in the index
 
-	draft *office.Draft // instead of a package: what waits to be sent
-	lost  bool          // saved files of it are gone
+	draft *office.Draft // set for a draft, instead of a package
+	lost  bool          // some of its saved files are gone
 }
 
-// sorted is what decides in which tab a row is.
+// sorted is what decides a row's tab.
 type sorted struct {
 	stage    i18n.Stage
-	due      bool // soon, or it was
+	due      bool // soon or overdue
 	archived bool
 }
 
-// row is a package as the index holds it: tens of thousands of them must take little time and memory, and a dozen are seen.
+// row is a package in the index, small because there may be tens of thousands, of which a dozen are visible.
 type row struct {
 	packed office.PackedLine
 	sorted
 }
 
-// index is every package, the oldest first, so that a new one comes at the end; ready for tabs, and for the search once it
-// is prepared. It is made and prepared off the window's goroutine, so that a key stroke only compares. From then on it belongs to
-// the window's goroutine.
+// index holds every package, oldest first so that a new one is appended. It is ready for tabs at once, and for the search after
+// prepare. It is made and prepared off the UI goroutine, so that a key stroke only compares; afterwards only the UI goroutine uses
+// it.
 type index struct {
 	rows     []row
-	places   map[string]int32 // package id to its place in rows
+	places   map[string]int32 // index into rows by package id
 	texts    *folded          // for the search
 	counts   counts           // of all rows
-	at       time.Time        // when it was made, by which is judged what is due
-	days     int              // before its due date a package is due soon
-	order    order            // in which the list shows them
-	arranged []int32          // all places in that order, the first of the list at the end; nil where it is that of rows, or the reverse
-	dues     []office.DueKey  // of each row, where they are sorted by it
+	at       time.Time        // when it was made; decides what is due
+	days     int              // how long before its due date a package counts as due soon
+	order    order            // the order of the list
+	arranged []int32          // all places in reverse list order; nil if that is the order of rows or its reverse
+	dues     []office.DueKey  // one for each row, when sorted by due date
 }
 
-// folded are the texts that a search looks at, of each row. They take as much memory as all the rest.
+// folded holds each row's searchable text. It takes as much memory as everything else.
 type folded struct {
 	prepared sync.Once
-	made     atomic.Pointer[[]string] // nil until they are prepared
+	made     atomic.Pointer[[]string] // nil until prepared
 }
 
-// of is the text of each row; nil until they are prepared.
+// of returns each row's text; nil until prepared.
 func (t *folded) of() []string {
 	if made := t.made.Load(); made != nil {
 		return *made
@@ -91,8 +91,8 @@ func (t *folded) of() []string {
 	return nil
 }
 
-// newIndex is the index of lines, which are those of all packages, newest first, as of now and in an order. What is due within days
-// is due soon; nothing is without a now.
+// newIndex indexes the lines of all packages, newest first, as of now. A package due within days counts as due soon; with a zero
+// now, none does.
 func newIndex(now time.Time, days int, order order, lines []office.PackedLine) *index {
 	n := len(lines)
 	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: new(folded), at: now, days: days, order: order}
@@ -120,8 +120,8 @@ func (x *index) listed(place int32) listed {
 	return listed{line: x.line(place), sorted: x.rows[place].sorted}
 }
 
-// put notes a package that is new or changed, while nobody prepares the index. ok is false when it belongs somewhere between the
-// others: then the index has to be made anew.
+// put adds or updates a package while prepare is not running. It returns false if the package belongs between others; then the index
+// must be rebuilt.
 func (x *index) put(packed office.PackedLine) (ok bool) {
 	l, _ := packed.Unpack()
 	now := row{packed, x.sorted(l)}
@@ -131,7 +131,7 @@ func (x *index) put(packed office.PackedLine) (ok bool) {
 		return false
 	case known:
 		x.counts.add(x.rows[place].sorted, -1)
-		if at, there := x.find(x.arranged, place); there { // by what it was
+		if at, there := x.find(x.arranged, place); there { // found by its old values
 			x.arranged = slices.Delete(x.arranged, at, at+1)
 		}
 		x.rows[place] = now
@@ -159,8 +159,8 @@ func (x *index) put(packed office.PackedLine) (ok bool) {
 	return true
 }
 
-// prepare makes the texts for the search, which takes longer than all the rest. It may be called from any goroutine, and
-// does nothing the second time.
+// prepare makes the searchable texts, which takes longer than everything else. Any goroutine may call it; a second call does
+// nothing.
 func (t *folded) prepare(x *index) {
 	t.prepared.Do(func() {
 		of := make([]string, len(x.rows))
@@ -182,8 +182,8 @@ func (x *index) text(place int32) string {
 	return office.Fold(x.line(place).SearchText())
 }
 
-// search returns the places of the packages that have all words of text and are wanted, among the places given; nil means
-// all. A nil wish wants every one.
+// search returns the places that have all words of text and satisfy wish, among the given places; a nil among means all, a nil wish
+// every one.
 func (x *index) search(text string, wish func(place int32) bool, among []int32) []int32 {
 	wanted := strings.Fields(office.Fold(text))
 	all := among == nil
@@ -204,7 +204,7 @@ func (x *index) search(text string, wish func(place int32) bool, among []int32) 
 	return found
 }
 
-// sort returns which of the packages found belong to a tab, the first of the list at the end, and how many belong to each.
+// sort returns the places in found that belong to a tab, in reverse list order, and the counts of all tabs.
 func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 	for _, i := range found {
 		counts.add(x.rows[i].sorted, 1)
@@ -216,10 +216,10 @@ func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 	return shown, counts
 }
 
-// mostBest is how many the overview shows of a kind.
+// mostBest is how many of each kind the overview shows.
 const mostBest = 5
 
-// best are the places of the wanted rows that count most, the first of them first.
+// best returns the places of the wanted rows with the highest count, highest first.
 func (x *index) best(wanted func(row) bool, count func(place int32) int64) (places []int32) {
 	for i, r := range x.rows {
 		place := int32(i)
@@ -235,7 +235,7 @@ func (x *index) best(wanted func(row) bool, count func(place int32) int64) (plac
 
 type counts [tabCount]int
 
-// add counts a package n times more.
+// add counts a package n times.
 func (c *counts) add(r sorted, n int) {
 	own := r.tab()
 	c[own] += n
@@ -250,7 +250,7 @@ func (r sorted) in(tab int) bool {
 	return own == tab || tab == tabDue && r.due && own == tabWaiting || tab == tabAll
 }
 
-// tab is the tab of a row; what was archived is in none of the others.
+// tab returns a row's tab; an archived package is in no other tab than the archive.
 func (r sorted) tab() int {
 	if r.archived {
 		return tabArchived
@@ -279,23 +279,23 @@ const (
 	thisWeek
 	thisMonth
 	thisYear
-	fromUntil // days that a person types
+	fromUntil // dates typed by the person
 )
 
 func (p period) name() string {
 	return [...]string{lang.L("Any time"), lang.L("Today"), lang.L("This week"), lang.L("This month"), lang.L("This year"), lang.L("From … until …")}[p]
 }
 
-// narrowing is what the list is narrowed to, beside tab and search. The zero value leaves all.
+// narrowing is the filter applied in addition to tab and search. The zero value matches everything.
 type narrowing struct {
 	person      string
 	reference   string
 	period      period
-	from, until string // for fromUntil, as typed
+	from, until string // as typed, for fromUntil
 	origin      office.Origin
 }
 
-// query is what n asks for at now. Days that cannot be read leave all.
+// query converts n at now. Dates that cannot be parsed do not filter.
 func (n narrowing) query(now time.Time, days day.Style) office.Query {
 	q := office.Query{Archived: true, Person: n.person, Reference: n.reference, Origin: n.origin}
 	year, month, date := now.Date()
@@ -306,7 +306,7 @@ func (n narrowing) query(now time.Time, days day.Style) office.Query {
 	case today:
 		q.Since = begin(month, date)
 	case thisWeek:
-		q.Since = begin(month, date-int(now.Weekday()-days.First()+7)%7) // as in the calendar
+		q.Since = begin(month, date-int(now.Weekday()-days.First()+7)%7) // starts the week like the calendar
 	case thisMonth:
 		q.Since = begin(month, 1)
 	case thisYear:
@@ -330,20 +330,20 @@ func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
 
 func (s *Screen) asked() office.Query { return s.narrowed.query(s.env.Now(), s.days()) }
 
-// wish returns whether a package of the index is among what the list is narrowed to.
+// wish returns the filter for packages in the index.
 func (s *Screen) wish() func(place int32) bool {
 	q, x := s.asked(), s.all
 	person, fits := strings.Fields(office.Fold(q.Person)), q.Fits()
 	if len(person) > 0 && !s.resting {
 		x.texts.prepare(x)
 	}
-	// To fold whom a package waits for takes long; nearly always the folded text says the same.
+	// Folding the names that a package waits for is slow; the folded text nearly always gives the same answer.
 	return func(place int32) bool {
 		return x.has(place, person) && fits(x.line(place))
 	}
 }
 
-// headWish is wish for what stands above the packages. What is wrong with the office is about no package.
+// headWish is wish for the rows above the packages. Those about the office itself match no filter.
 func (s *Screen) headWish() func(listed) bool {
 	q := s.asked()
 	if !narrows(q) {
@@ -370,13 +370,13 @@ func (s *Screen) narrow(n narrowing) {
 
 func (s *Screen) isNarrowed() bool { return narrows(s.asked()) }
 
-// widen shows all again that the tab has.
+// widen removes filter and search.
 func (s *Screen) widen() {
 	s.narrow(narrowing{})
 	s.search.SetText("")
 }
 
-// showNarrowing shows what the list is narrowed to, as words that can be removed.
+// showNarrowing shows the active filters as removable chips.
 func (s *Screen) showNarrowing() {
 	var words []fyne.CanvasObject
 	chip := func(text string, without narrowing) {
@@ -431,7 +431,7 @@ func originName(o office.Origin) string {
 	return map[office.Origin]string{"": lang.L("Anywhere"), office.MadeHere: lang.L("Created here"), office.MadeElsewhere: lang.L("Created elsewhere")}[o]
 }
 
-// filterPanel is where people say what they want to see. The list follows at once.
+// filterPanel edits the filter; every change updates the list at once.
 type filterPanel struct {
 	screen      *Screen
 	now         narrowing
@@ -474,7 +474,7 @@ func (s *Screen) askFilter() {
 	pop = widgets.OpenAt(s.env.Window.Canvas(), content, s.filterBy, person, nil)
 }
 
-// choose is a selection among a few things by their names.
+// choose is a selection among named things.
 func choose[T comparable](things []T, name func(T) string, now T, chosen func(T)) *widgets.Select {
 	names := make([]string, len(things))
 	for i, t := range things {
@@ -491,7 +491,7 @@ func (p *filterPanel) apply() {
 	p.screen.narrow(p.now)
 }
 
-// show says which days were understood; what names none, once the cursor has left it.
+// show shows how each typed date was understood, or an error once the cursor has left it.
 func (p *filterPanel) show() {
 	env := p.screen.env
 	widgets.Show(p.between, p.now.period == fromUntil)
@@ -509,7 +509,7 @@ func (p *filterPanel) show() {
 	}
 }
 
-// order is in what order the list shows packages. Its words are kept over a restart: they stay.
+// order is the list's sort order. Its values are stored and must not change.
 type order string
 
 const (
@@ -526,10 +526,10 @@ func (o order) name() string {
 	return map[order]string{newestFirst: lang.L("Newest first"), oldestFirst: lang.L("Oldest first"), byName: lang.L("By name"), byDue: lang.L("By due date"), byReference: lang.L("By reference")}[o]
 }
 
-// sorts says whether it is another order than that in which packages came, or its reverse.
+// sorts reports whether it needs sorting: it is neither the order of arrival nor its reverse.
 func (o order) sorts() bool { return o != newestFirst && o != oldestFirst }
 
-// arrange puts all places in order. It costs what sorting costs, and is done beside the window's goroutine.
+// arrange sorts all places. It is slow and runs off the UI goroutine.
 func (x *index) arrange() {
 	switch x.order {
 	case byName, byReference:
@@ -549,7 +549,7 @@ func (x *index) arrange() {
 	slices.SortFunc(x.arranged, x.compare)
 }
 
-// compare tells which of two places is further up in the list: the greater one. What is equal is the newest first.
+// compare is greater for the place further up in the list. Equal ones are ordered newest first.
 func (x *index) compare(a, b int32) int {
 	switch x.order {
 	case oldestFirst:
@@ -564,19 +564,19 @@ func (x *index) compare(a, b int32) int {
 	return cmp.Compare(a, b)
 }
 
-// foldedName is the name of a package as it is compared: what its text for the search begins with.
+// foldedName returns a package's name for comparing: its searchable text begins with it.
 func (x *index) foldedName(place int32) string {
 	name, _, _ := strings.Cut(x.text(place), "\n")
 	return name
 }
 
-// foldedReference is what that text ends with.
+// foldedReference returns the end of that text.
 func (x *index) foldedReference(place int32) string {
 	text := x.text(place)
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// inOrder sorts places, which ascend, without comparing what they hold.
+// inOrder sorts ascending places by means of arranged, without comparing their values.
 func (x *index) inOrder(places []int32) {
 	switch {
 	case x.order == oldestFirst:
@@ -609,7 +609,7 @@ func lastOrder() order {
 	return newestFirst
 }
 
-// sortBy shows the list in another order. All lines are read for that, beside the window's goroutine, as on the first day.
+// sortBy changes the sort order, which reads all lines again off the UI goroutine.
 func (s *Screen) sortBy(o order) {
 	s.order.Store(&o)
 	s.showNarrowing()

@@ -27,28 +27,28 @@ import (
 
 type packageList struct {
 	all     *index
-	found   []int32                // places in all that narrowed and the search leave; nil while that is not known
-	sought  string                 // the search that left them
-	shown   []int32                // what the tab leaves of them; the last one is the newest, the first of the list
-	tab     int                    // the tab that left them
-	match   counts                 // how much of what the search leaves is in each tab
-	drafts  []listed               // what waits to be sent, the newest first
-	heads   []listed               // what tab and search leave of them; they stand above the packages
-	counts  counts                 // match and what stands above the packages
-	chosen  string                 // id of its row
-	lost    map[string]bool        // packages of which saved files were looked for, and not found
-	wanted  string                 // chosen before it was listed: it goes to a tab that shows it
-	left    string                 // a draft that was chosen when it left the outbox
-	before  string                 // chosen when a search or a tab hid its row
-	loaded  bool                   // the office has told: before, an empty list says nothing
-	version atomic.Uint64          // of what all holds, once it is prepared; 0 before
-	made    atomic.Pointer[making] // what all was made for
+	found   []int32                // places in all that match filter and search; nil while unknown
+	sought  string                 // the search text for found
+	shown   []int32                // those in the tab, in reverse list order
+	tab     int                    // the tab for shown
+	match   counts                 // found per tab
+	drafts  []listed               // drafts waiting to be sent, newest first
+	heads   []listed               // the drafts that match tab and search; shown above the packages
+	counts  counts                 // match plus the drafts
+	chosen  string                 // id of the chosen row
+	lost    map[string]bool        // packages with missing saved files
+	wanted  string                 // chosen before it was listed: select its tab once it is
+	left    string                 // a draft that was chosen when it was sent
+	before  string                 // the choice before search or tab hid its row
+	loaded  bool                   // read at least once: before that, an empty list means nothing
+	version atomic.Uint64          // of the data in all; 0 until it is prepared
+	made    atomic.Pointer[making] // the conditions all was made for
 	list    *widgets.List
-	side    *fyne.Container // the list, or why there is none
+	side    *fyne.Container // the list, or why it is empty
 }
 
 type news struct {
-	all     *index // nil when these alone are new or changed:
+	all     *index // nil if only the following are new or changed
 	changed []office.PackedLine
 	version uint64
 	drafts  []listed
@@ -85,17 +85,16 @@ func (s *Screen) read(context.Context) (news, error) {
 	return n, nil
 }
 
-// making is what an index was made for: what is due soon is of a day and of the settings, and the order is part of it.
+// making is what an index depends on: day and setting decide what is due soon.
 type making struct {
 	day   int64
-	days  int // before its due date a package is due soon
+	days  int // how long before its due date a package counts as due soon
 	order order
 }
 
 func dayNumber(t time.Time) int64 { return int64(t.Year())*1000 + int64(t.YearDay()) }
 
-// awaitMidnight judges the list anew whenever a day begins. A computer that sleeps through that does so once it is told of
-// the next thing.
+// awaitMidnight reloads when a day begins. A computer asleep at midnight reloads with the next event.
 func (s *Screen) awaitMidnight() {
 	now := s.env.Now()
 	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
@@ -105,8 +104,8 @@ func (s *Screen) awaitMidnight() {
 	})
 }
 
-// fill shows what was read. The row at the upper edge stays there, unless it is the first: there the newest is what
-// people look at. When nothing could be read, what was there stays, and health says why; before, the screen does.
+// fill shows what was read. The row at the upper edge stays in place, unless it is the first, where people look at the newest. If
+// reading fails, the old list stays and health explains; without one, the screen shows the error.
 func (s *Screen) fill(n news, err error) {
 	if err != nil {
 		if !s.loaded {
@@ -119,7 +118,7 @@ func (s *Screen) fill(n news, err error) {
 		return
 	}
 	anchor, top, hidden := s.anchor()
-	above := 0 // rows between the upper edge and the anchor
+	above := 0 // rows between upper edge and anchor
 	if n.all != nil && n.all.order != s.all.order {
 		anchor, top, above = s.resorted(top)
 	}
@@ -137,7 +136,7 @@ func (s *Screen) fill(n news, err error) {
 	s.settle(anchor, above, top, hidden)
 }
 
-// resorted is the anchor for another order: the chosen row where it is in sight, or else the top of the list.
+// resorted returns the anchor for a new sort order: the chosen row if visible, otherwise the top of the list.
 func (l *packageList) resorted(top int) (anchor string, newTop, above int) {
 	row := l.rowOf(l.chosen)
 	if row < top || row > l.list.Bottom() {
@@ -151,13 +150,13 @@ func (s *Screen) replace(all *index, version uint64) {
 	s.made.Store(&making{dayNumber(all.at), all.days, all.order})
 	s.version.Store(version)
 	if s.resting {
-		all.texts = new(folded) // its order may have needed them
+		all.texts = new(folded) // sorting may have filled them
 	} else {
 		s.prepare()
 	}
 }
 
-// prepare makes the index ready before somebody searches. Until then, a change is not worked into it.
+// prepare readies the index for searching. Until it is done, changes are not added to the index.
 func (s *Screen) prepare() {
 	all, texts, version := s.all, s.all.texts, s.version.Swap(0)
 	async.Try(s.env.Work, func(context.Context) error { texts.prepare(all); return nil }, func(error) {
@@ -167,7 +166,7 @@ func (s *Screen) prepare() {
 	})
 }
 
-// Rest lets go of what nobody needs while the window is closed. What is listed goes on to follow the office.
+// Rest frees memory that is not needed while the window is closed. The list keeps following the office.
 func (s *Screen) Rest() {
 	s.resting = true
 	s.all.texts = new(folded)
@@ -180,8 +179,8 @@ func (s *Screen) Return() {
 	}
 }
 
-// change works new and changed packages into the index. What is left of it is then found anew, which takes no longer than a key in
-// the search.
+// change updates the index with new and changed packages. The list is then filtered again, which takes no longer than a key in the
+// search.
 func (s *Screen) change(lines []office.PackedLine, version uint64) {
 	slices.SortStableFunc(lines, func(a, b office.PackedLine) int { return a.Created().Compare(b.Created()) })
 	s.found = nil
@@ -195,7 +194,7 @@ func (s *Screen) change(lines []office.PackedLine, version uint64) {
 	s.version.Store(version)
 }
 
-// anchor is the row at the upper edge, unless it is the first, and how the list is scrolled.
+// anchor returns the row at the upper edge, unless it is the first, and the scroll position.
 func (l *packageList) anchor() (id string, top int, hidden float32) {
 	top, hidden = l.list.Top()
 	if top > 0 && top < l.rows() {
@@ -204,8 +203,7 @@ func (l *packageList) anchor() (id string, top int, hidden float32) {
 	return id, top, hidden
 }
 
-// settle applies the tab and the search to packages that have changed. The anchor, which may be empty, stays so many rows
-// below the upper edge.
+// settle applies tab and search to changed packages. The anchor, which may be empty, stays that many rows below the upper edge.
 func (s *Screen) settle(anchor string, above, top int, hidden float32) {
 	if s.found == nil || s.tab != s.tabs.Chosen() || s.sought != s.search.Text {
 		s.filter()
@@ -226,10 +224,10 @@ func folderText(folder string) string {
 	if folder == "" {
 		return lang.L("No folder is chosen yet")
 	}
-	return filepath.Base(folder) // where it is, the folder shows that opens
+	return filepath.Base(folder) // the full path shows when the folder is opened
 }
 
-// refilter applies tab and search after the person changed them, keeps the choice where it can, and shows the result.
+// refilter applies tab and search after the person changed them, and keeps the choice if possible.
 func (s *Screen) refilter() {
 	s.filter()
 	s.keepOrChooseFirst(true)
@@ -239,7 +237,7 @@ func (s *Screen) refilter() {
 	s.readRecord()
 }
 
-// filter finds what tab and search leave. A search that goes on from the last one looks only at what that one left.
+// filter finds the matching packages. A search that extends the last one looks only at its results.
 func (s *Screen) filter() {
 	text := s.search.Text
 	if text != "" && !s.resting {
@@ -261,7 +259,7 @@ func (s *Screen) filter() {
 	s.present()
 }
 
-// present puts what stands above the packages before what tab and search leave of them, and counts both.
+// present finds the drafts and packages of the tab and counts both.
 func (s *Screen) present() {
 	s.counts = s.match
 	s.heads = s.headsOf(s.sought, s.headWish(), s.tab, &s.counts)
@@ -277,8 +275,7 @@ func (s *Screen) present() {
 	}
 }
 
-// parts are the heads of the list: what waits to be sent, and the packages of today, of this week and so on, where the list is
-// in the order of time.
+// parts returns the list's heads: the drafts, then today's packages, this week's and so on if the list is sorted by time.
 func (s *Screen) parts() (heads []widgets.Head) {
 	var began []time.Time
 	periods := []period{today, thisWeek, thisMonth, thisYear}
@@ -313,9 +310,8 @@ func (s *Screen) parts() (heads []widgets.Head) {
 	return heads
 }
 
-// keepOrChooseFirst keeps the choice while its row is listed. A package that leaves the tab by itself, because it was
-// signed for example, stays the chosen one; after a change by the person the first of the list is chosen instead, until a change
-// brings the row back.
+// keepOrChooseFirst keeps the choice while its row is listed. A package that leaves the tab by itself, for example because it was
+// signed, stays chosen; after a change by the person, the first row is chosen instead, until a change brings the old row back.
 func (l *packageList) keepOrChooseFirst(byPerson bool) {
 	if byPerson && l.before != "" && l.rowOf(l.before) >= 0 {
 		l.chosen, l.before = l.before, ""
@@ -337,7 +333,7 @@ func (l *packageList) keepOrChooseFirst(byPerson bool) {
 	}
 }
 
-// rowOf is the row of an id in the list, -1 when tab and search do not leave it.
+// rowOf returns the row of an id in the list, or -1 if filtered out.
 func (l *packageList) rowOf(id string) int {
 	if row := slices.IndexFunc(l.heads, func(r listed) bool { return r.line.ID == id }); row >= 0 {
 		return row
@@ -360,24 +356,24 @@ func (s *Screen) choose(id string) {
 	}
 }
 
-// mostReference is how many letters of a reference a row shows: who is next matters more.
+// mostReference is how many letters of a reference a row shows: the next signer matters more.
 const mostReference = 12
 
-// manySigners is of how many the arc around the row's disc tells too little.
+// manySigners is the number above which the arc around a row's disc says too little.
 const manySigners = 5
 
-// item is one row of the list: whom the package waits for, or how it stands, beside its name and what there is to say of it.
+// item is a row of the list: whom the package waits for, or its state, beside its name and details.
 type item struct {
 	widgets.ListRow
 	who                         *widgets.Avatar
 	name, line, when, reference *widgets.Line
-	calendar                    *widget.Icon // says that when is the due date, or that it has passed
+	calendar                    *widget.Icon // marks the time as a due date, possibly overdue
 }
 
 func newItem() *item {
 	i := &item{who: widgets.NewAvatar("", theme.MarkLater), name: widgets.NewTitle(""), line: widgets.NewCaption(""),
 		when: widgets.NewCaption("").Whole(), reference: widgets.NewCaption("").Whole(), calendar: widget.NewIcon(nil)}
-	i.line.Begins = true // who is next stands there
+	i.line.Begins = true // it begins with the next signer
 	i.Lines = []*widgets.Line{i.name, i.line}
 	i.Content = widgets.PadHV(10, 8, widgets.Across(i.who, widgets.Stack(3,
 		widgets.Across(nil, i.name, widgets.Across(widgets.Mark(14, i.calendar), i.when, nil)),
@@ -386,10 +382,10 @@ func newItem() *item {
 	return i
 }
 
-// nearby is how many rows up and down another one of the same name is looked for: farther away nobody sees both.
+// nearby is how many rows up and down count as near: nobody sees both of two rows farther apart.
 const nearby = 15
 
-// twin reports whether a row near another one has its name and its reference.
+// twin reports whether a nearby row has the same name and reference.
 func (l *packageList) twin(row int) bool {
 	own := l.at(row).line
 	for i := max(0, row-nearby); i <= min(row+nearby, l.rows()-1); i++ {
@@ -400,7 +396,7 @@ func (l *packageList) twin(row int) bool {
 	return false
 }
 
-// show shows a row; what is due within days is due soon. A twin says when it was made, in place of its reference.
+// show shows a row; a package due within days is due soon. A twin shows its creation time instead of the reference.
 func (i *item) show(now time.Time, days int, r listed, o order, twin bool) {
 	i.name.Text = i18n.Title(r.line.Name)
 	i.who.Done = r.done()
@@ -420,8 +416,7 @@ func (i *item) show(now time.Time, days int, r listed, o order, twin bool) {
 	i.Shown()
 }
 
-// showWhen shows the age or, in its place, the due date: of the two it is what matters, and what the rows may be sorted by. The
-// mouse says it in words.
+// showWhen shows the due date if it matters more or is sorted by, otherwise the age, with a tooltip in words.
 func (i *item) showWhen(now time.Time, days int, r listed, o order) {
 	text, colour := i18n.Due(now, r.line.Due, days, r.stage)
 	if text == "" && o == byDue && !r.line.Due.IsZero() {
@@ -440,7 +435,7 @@ func (i *item) showWhen(now time.Time, days int, r listed, o order) {
 	i.calendar.SetResource(fynetheme.NewColoredResource(icon, colour))
 }
 
-// who is the first of those whose turn it is; empty where nobody's is.
+// who returns the first signer whose turn it is; empty for none.
 func (r listed) who() string {
 	if next := i18n.NextOf(r.line); r.draft == nil && r.stage == i18n.Open && !r.line.Withdrawing && len(next) > 0 {
 		return next[0]
@@ -448,7 +443,7 @@ func (r listed) who() string {
 	return ""
 }
 
-// done is how much of a package that waits is signed.
+// done returns the signed share of a waiting package.
 func (r listed) done() float32 {
 	if r.stage != i18n.Open || r.line.SignersTotal == 0 {
 		return 0
@@ -471,7 +466,7 @@ func (r listed) mark() theme.Mark {
 	return r.stage.Mark()
 }
 
-// textOf says where a package stands and who signs it: two of the same name are told apart by that.
+// textOf says how far a package is and who signs it, which tells packages of the same name apart.
 func textOf(now time.Time, days int, r listed) string {
 	if r.draft != nil {
 		_, text := outbox.State(*r.draft)
@@ -483,7 +478,7 @@ func textOf(now time.Time, days int, r listed) string {
 	}
 	open := r.stage == i18n.Open
 	if late := i18n.Lateness(now, r.line.Due, days); late != "" && open {
-		said = []string{late, said[0]} // the colour of the date alone would not say it
+		said = []string{late, said[0]} // colouring the date alone would not be enough
 	}
 	switch {
 	case open && r.line.SignersTotal > manySigners:
@@ -500,7 +495,7 @@ func textOf(now time.Time, days int, r listed) string {
 	return sentence(strings.Join(said, " · "))
 }
 
-// sentence begins with a capital letter.
+// sentence capitalizes the first letter.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {

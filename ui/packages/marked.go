@@ -19,15 +19,15 @@ import (
 	"countersign/ui/widgets"
 )
 
-// marking is which packages are to be dealt with together.
+// marking is the set of packages selected for a common action.
 type marking struct {
-	marked map[string]bool         // packages to be dealt with together, by id
-	from   string                  // where Shift begins to mark
-	held   func() fyne.KeyModifier // the modifiers that are held
+	marked map[string]bool         // by package id
+	from   string                  // where a Shift selection begins
+	held   func() fyne.KeyModifier // returns the modifier keys being held
 }
 
-// Several packages can be marked, to be dealt with together: with Ctrl one beside the others, with Shift all from the one
-// that was chosen last without it, with Ctrl+A all. Escape, or a choice without either, ends that.
+// Several packages can be marked: individually with Ctrl, a range from the row last chosen without Shift with Shift, all with
+// Ctrl+A. Escape, or choosing a row without either key, ends that.
 
 func heldKeys() fyne.KeyModifier {
 	if d, ok := fyne.CurrentApp().Driver().(desktop.Driver); ok {
@@ -36,7 +36,7 @@ func heldKeys() fyne.KeyModifier {
 	return 0
 }
 
-// chose takes note of the row that the person chose, by a press or a key.
+// chose handles a choice by press or key.
 func (s *Screen) chose(row int) {
 	before, id, had := s.chosen, s.at(row).line.ID, len(s.marked)
 	switch held := s.held(); {
@@ -58,7 +58,7 @@ func (s *Screen) chose(row int) {
 	}
 }
 
-// mark marks a package, or takes the mark from it.
+// mark marks or unmarks a package.
 func (s *Screen) mark(id string, marked bool) {
 	if s.rowOf(id) < 0 {
 		return
@@ -71,7 +71,7 @@ func (s *Screen) mark(id string, marked bool) {
 	}
 }
 
-// ShowSeveral shows some packages, marked; those that are not listed any more are left out.
+// ShowSeveral marks and shows packages, leaving out those no longer listed.
 func (s *Screen) ShowSeveral(ids []string) {
 	s.Show(ids[0])
 	s.tabs.Choose(tabAll)
@@ -81,7 +81,7 @@ func (s *Screen) ShowSeveral(ids []string) {
 	s.showMarked()
 }
 
-// markTo marks all rows from the one where marking began, and no others.
+// markTo marks exactly the rows from where marking began to row.
 func (s *Screen) markTo(row int) {
 	from := s.rowOf(s.from)
 	if from < 0 {
@@ -93,7 +93,7 @@ func (s *Screen) markTo(row int) {
 	}
 }
 
-// markAll marks all that wait to be sent, where one of them is chosen, or else all that were sent.
+// markAll marks all drafts if one of them is chosen, otherwise all packages.
 func (s *Screen) markAll() {
 	chosen, _ := s.headOfID(s.chosen)
 	for i := range s.rows() {
@@ -104,7 +104,7 @@ func (s *Screen) markAll() {
 	s.showMarked()
 }
 
-// unmark ends the marking, and reports whether there was any.
+// unmark ends the marking and reports whether there was any.
 func (s *Screen) unmark() bool {
 	if len(s.marked) == 0 {
 		return false
@@ -119,8 +119,7 @@ func (s *Screen) showMarked() {
 	s.draw(true)
 }
 
-// several are the marked packages in the order of the list, when there is more than one. What is not listed any more is not
-// marked any more.
+// several returns the marked packages in list order if there is more than one, and unmarks those no longer listed.
 func (s *Screen) several() (list []listed) {
 	for id := range s.marked {
 		if s.rowOf(id) < 0 {
@@ -138,8 +137,8 @@ func (s *Screen) several() (list []listed) {
 	return list
 }
 
-// actionsOf are what can be done with some packages, and with what waits to be sent, what is wanted most first. one is what is known of
-// a single package, nil where there are several. first is whether the first of all is what they wait for.
+// actionsOf returns what can be done with packages and drafts, most wanted first. one is the record of a single package, nil for
+// several. first reports whether they wait for the first action.
 func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action, first bool) {
 	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
 		if wanted {
@@ -207,25 +206,23 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	return actions, first
 }
 
-// listed is the row of the package.
 func (p record) listed() listed {
 	return listed{line: p.row.Line(), sorted: sorted{stage: i18n.StageOf(p.row)}}
 }
 
-// sent ends the marking of what was decided about.
+// sent ends the marking after an action.
 func (s *Screen) sent() {
 	s.unmark()
 	s.Reload()
 }
 
-// mostListed is how many packages are listed of several, and mostAsked in a question about them.
+// mostListed limits the packages listed for several, mostAsked those listed in a question.
 const (
 	mostListed = 20
 	mostAsked  = 5
 )
 
-// severalPage is what stands on the right while several packages are marked. Of those that are not sent yet it shows what
-// one has to know before one says yes.
+// severalPage fills the right side while several packages are marked. Of drafts it shows what one must know before approving them.
 func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 	actions, first := s.actionsOf(list, nil)
 	head := widgets.Across(nil, widgets.NewFullHeading(lang.N("{{.PluralCount}} packages selected", len(list))),
@@ -276,7 +273,7 @@ func (s *Screen) archive(ids []string, archived bool) {
 	s.env.Attempt(each(ids, func(id string) error { return s.office.Archive(id, archived) }), s.Reload)
 }
 
-// putAway takes packages out of the list, which can be undone for some seconds. From a single one it goes on to the next.
+// putAway archives packages, with some seconds to undo. After a single one, the next is chosen.
 func (s *Screen) putAway(list []listed) {
 	var ids []string
 	waits := false
@@ -287,7 +284,7 @@ func (s *Screen) putAway(list []listed) {
 	if len(ids) == 1 {
 		id := ids[0]
 		says = lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(list[0].line.Name)})
-		undone = func() { s.wanted, s.chosen = id, id; s.archive(ids, false) } // shown when it is listed again
+		undone = func() { s.wanted, s.chosen = id, id; s.archive(ids, false) } // chosen once it is listed again
 		if row := s.rowOf(id); row >= 0 && s.chosen == id {
 			switch {
 			case row+1 < s.rows():
@@ -304,9 +301,7 @@ func (s *Screen) putAway(list []listed) {
 	s.env.Soon(env.Undoable{Says: says, Undone: undone})
 }
 
-// What can be done with the saved files of several packages at once.
-
-// askExport copies the saved files of packages into a folder that the person chooses. without is how many others have none.
+// askExport copies the packages' saved files to a folder that the person chooses. without is how many other packages have none.
 func (s *Screen) askExport(ids []string, without int) {
 	browse.Folder(s.env, "", func(folder string) {
 		env.Get(s.env, func(ctx context.Context) (office.Exported, error) { return s.office.Export(ctx, ids, folder) }, func(x office.Exported) {
@@ -336,7 +331,7 @@ func howExported(x office.Exported, folder string, without int) string {
 
 const mostFolders = 3
 
-// openFolders opens the folders in which packages are saved, or that of the office where they are many.
+// openFolders opens the packages' folders, or the office's own folder if there are many.
 func (s *Screen) openFolders(ids []string) {
 	env.Get(s.env, func(context.Context) ([]string, error) { return s.foldersOf(ids) }, func(folders []string) {
 		switch {
@@ -352,7 +347,7 @@ func (s *Screen) openFolders(ids []string) {
 	})
 }
 
-// foldersOf are the folders with saved files of packages, each once. It runs beside the window's goroutine.
+// foldersOf returns the distinct folders of the packages' saved files. It runs off the UI goroutine.
 func (s *Screen) foldersOf(ids []string) (folders []string, err error) {
 	for _, id := range ids {
 		row, _, err := s.office.Package(id)
@@ -369,8 +364,7 @@ func (s *Screen) foldersOf(ids []string) (folders []string, err error) {
 	return folders, nil
 }
 
-// actions are the buttons for what can be done: the first is filled where it is what the package waits for; of the others as
-// many are shown, and a menu has the rest.
+// actions makes buttons. The first action is filled if the package waits for it; shown others get buttons, the rest a menu.
 func (s *Screen) actions(actions []outbox.Action, first bool, shown int) fyne.CanvasObject {
 	var buttons []fyne.CanvasObject
 	for i, d := range actions[:min(shown, len(actions))] {
@@ -390,7 +384,7 @@ func (s *Screen) actions(actions []outbox.Action, first bool, shown int) fyne.Ca
 	return row
 }
 
-// askMenu opens what a press of the other mouse button on a row offers.
+// askMenu opens a row's context menu.
 func (s *Screen) askMenu(row int, at fyne.Position) {
 	s.actionsFor(s.at(row), func(actions []outbox.Action) {
 		if len(actions) > 0 {
@@ -399,7 +393,7 @@ func (s *Screen) askMenu(row int, at fyne.Position) {
 	})
 }
 
-// actionsFor hands over all that can be done with a row, as on its page. What is known of a package is read for that.
+// actionsFor passes use all actions for a row, as on its page, after reading its record.
 func (s *Screen) actionsFor(r listed, use func([]outbox.Action)) {
 	several := s.several()
 	if len(several) == 0 || !s.marked[r.line.ID] {
@@ -417,12 +411,13 @@ func (s *Screen) actionsFor(r listed, use func([]outbox.Action)) {
 	}
 }
 
-// openEditor shows the service's own editor for a package.
+// openEditor opens the service's own editor for a package.
 func (s *Screen) openEditor(id string) {
 	s.withPage(id, func(ctx context.Context) (string, error) { return s.office.EditPage(ctx, id) }, s.env.OpenAddress)
 }
 
-// again takes all that a package was made of to a new one, which corrects it, and is sent once that is withdrawn, or is another one.
+// again starts a new package from the contents of another one. If corrects names that one, the new package is sent once the old one
+// is withdrawn.
 func (s *Screen) again(p record, corrects string) {
 	outbox.Again(s.env, s.office, p.draft.ID, func(like office.NewPackage) {
 		like.Corrects = corrects

@@ -1,8 +1,8 @@
-// Package packages is the screen that shows what was sent, what is waiting and what came back. It reads packages from
-// the office, opens saved files, and passes on what people want done with a package; it decides nothing itself.
+// Package packages is the screen that shows what was sent, what is waiting and what came back. It reads packages from the office,
+// opens saved files, and passes on what people want done with a package; it decides nothing itself.
 //
-// The list holds one light line for each package, of tens of thousands if need be; only the chosen package is read
-// whole. Both readings, and the pictures of pages, happen beside the window's goroutine.
+// The list holds one light line for each package, possibly tens of thousands; only the chosen package is read in full. Reading both,
+// and drawing pages, happens off the UI goroutine.
 package packages
 
 import (
@@ -58,7 +58,7 @@ type Packages interface {
 	SignerPage(ctx context.Context, packageID, signerID string) (string, error)
 }
 
-// Withdrawals are what becomes of packages that are to be withdrawn.
+// Withdrawals reports the progress of packages being withdrawn.
 type Withdrawals interface {
 	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
 	KeepPackage(id string) (inTime bool, err error)
@@ -66,15 +66,15 @@ type Withdrawals interface {
 	CanWithdraw() bool
 }
 
-// Screen is the packages screen. All methods belong to the window's goroutine.
+// Screen is the packages screen. Only the UI goroutine may call its methods.
 type Screen struct {
 	env     *env.Env
 	office  Office
 	reader  *async.Reader[news]
 	content *fyne.Container
-	pair    *widgets.Pair     // the list and the chosen package
-	both    fyne.CanvasObject // what the pair shows
-	first   fyne.CanvasObject // in place of both while there is nothing
+	pair    *widgets.Pair     // list and chosen package
+	both    fyne.CanvasObject // the pair's content
+	first   fyne.CanvasObject // replaces both while there are no packages
 
 	packageList
 	packageFilter
@@ -82,14 +82,14 @@ type Screen struct {
 	packageDetail
 
 	folder  string            // where files are saved
-	folders map[string]string // the names of those that send, by id
+	folders map[string]string // names of hot folders by id
 
 	resting bool // the window is closed
 
-	OnListed func() // told when packages are new or changed; may be nil
+	OnListed func() // called when packages are new or changed; may be nil
 
 	where *widgets.Line
-	check *widgets.Line // when everything was last asked about
+	check *widgets.Line // when everything was last checked
 }
 
 func New(d *env.Env, o Office) *Screen {
@@ -163,11 +163,10 @@ func New(d *env.Env, o Office) *Screen {
 
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Reload reads the packages anew, beside the window's goroutine. The choice, the view of the list and that of the
-// chosen package stay where they are.
+// Reload reads the packages again, off the UI goroutine. The choice and both scroll positions stay.
 func (s *Screen) Reload() { s.reader.Ask() }
 
-// Continue shows what another screen of the same office showed, in the same place: the window was given another language.
+// Continue takes over the view of an earlier screen of the same office after the window's language changed.
 func (s *Screen) Continue(old *Screen) {
 	if !old.loaded {
 		return
@@ -192,7 +191,7 @@ func (s *Screen) Find() {
 	}
 }
 
-// Show chooses a package, in whatever tab it is, also one that is not listed yet, and it alone.
+// Show chooses a single package, in whatever tab it is, even before it is listed.
 func (s *Screen) Show(id string) {
 	s.wanted, s.chosen, s.left, s.before = id, id, "", ""
 	s.marked, s.from = nil, ""
@@ -203,7 +202,7 @@ func (s *Screen) Show(id string) {
 	s.readRecord()
 }
 
-// reveal goes to a tab that shows the wanted package, once it is listed.
+// reveal selects a tab that shows the wanted package, once it is listed.
 func (s *Screen) reveal() {
 	r, known := s.headOfID(s.wanted)
 	if place, listed := s.all.places[s.wanted]; listed {
@@ -234,7 +233,7 @@ func (s *Screen) CheckNow() {
 	s.env.Attempt(func(context.Context) error { return s.office.CheckNow() }, nil)
 }
 
-// ShowChecked says when everything was last asked about, and whether that is going on.
+// ShowChecked shows when everything was last checked, or that it is being checked now.
 func (s *Screen) ShowChecked(last time.Time, now bool) {
 	text := lang.L("Check now")
 	switch {
@@ -247,7 +246,7 @@ func (s *Screen) ShowChecked(last time.Time, now bool) {
 		s.check.Set(text)
 		s.content.Refresh()
 	}
-	if s.loaded && s.made.Load().day != dayNumber(s.env.Now()) { // it slept at midnight
+	if s.loaded && s.made.Load().day != dayNumber(s.env.Now()) { // the computer slept through midnight
 		s.Reload()
 	}
 }
@@ -284,13 +283,13 @@ func (s *Screen) moveFromSearch(e *fyne.KeyEvent) bool {
 	return false
 }
 
-// Leave goes back to the list, where that had no room beside the package.
+// Leave returns to the list if the package replaced it in a narrow window.
 func (s *Screen) Leave() {
 	s.pair.Open(false)
 	s.FocusList()
 }
 
-// FocusList puts the focus into the list, which shows what it showed; where it is empty, into the search.
+// FocusList focuses the list without changing it, or the search if the list is empty.
 func (s *Screen) FocusList() {
 	if s.rows() == 0 {
 		s.Find()
@@ -299,12 +298,11 @@ func (s *Screen) FocusList() {
 	widgets.Focus(s.env.Window.Canvas(), s.list)
 }
 
-// open opens the chosen package's first saved file. Where there is none, the focus goes to what can be done with it; Escape
-// leads back to the list.
+// open opens the chosen package's first saved file. Without one it focuses the actions; Escape returns to the list.
 func (s *Screen) open() {
 	_, head := s.headOfID(s.chosen)
 	if s.record.row.ID != s.chosen && !head {
-		return // it is still being read
+		return // still being read
 	}
 	if s.pair.Open(true) {
 		return
@@ -322,7 +320,7 @@ func (s *Screen) tabNames() []string {
 	return []string{lang.L("Waiting"), lang.L("Due"), lang.L("Done"), lang.L("Problems"), lang.L("All"), lang.L("Withdrawn"), lang.L("Archived")}
 }
 
-// tabTexts are the names with how much is in each.
+// tabTexts returns the tab names with their counts.
 func (s *Screen) tabTexts() []string {
 	texts := s.tabNames()
 	for i, n := range s.counts {
@@ -333,7 +331,7 @@ func (s *Screen) tabTexts() []string {
 	return texts
 }
 
-// foundIn is the tab that has what is sought although the chosen one has nothing of it; -1 when there is none.
+// foundIn returns a tab with matches if the chosen one has none; otherwise -1.
 func (s *Screen) foundIn() int {
 	for _, tab := range []int{tabAll, tabArchived} {
 		if tab != s.tabs.Chosen() && s.counts[tab] > 0 {
@@ -377,7 +375,7 @@ func (s *Screen) nothing() fyne.CanvasObject {
 	}
 }
 
-// waysOf lead to the page on which a person signs: by a link to send on, at this desk, or in a letter.
+// waysOf returns the ways to a signer's page: a link to pass on, at this desk, or by letter.
 func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) []outbox.Action {
 	ways := []outbox.Action{
 		{Name: lang.L("Copy link"), Icon: fynetheme.ContentCopyIcon(), Do: func() {
@@ -396,13 +394,14 @@ func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) []outbox.Ac
 	return ways
 }
 
-// withLink asks for the address of the page on which a person signs, and hands it over. It lives only briefly and lets
-// whoever has it sign, so that it is asked for when it is used, and kept nowhere.
+// withLink requests the address of a signer's page and passes it on. It is short-lived and lets anyone who has it sign, so it is
+// requested only when used and never stored.
 func (s *Screen) withLink(row office.PackageRow, signer office.Signer, use func(address string)) {
 	s.withPage(row.ID, func(ctx context.Context) (string, error) { return s.office.SignerPage(ctx, row.ID, signer.ID) }, use)
 }
 
-// withPage asks for the address of a page of the service about a package, and hands it over; a second press meanwhile does nothing.
+// withPage requests the address of one of the service's pages about a package and passes it on; a second press meanwhile does
+// nothing.
 func (s *Screen) withPage(id string, ask func(context.Context) (string, error), use func(address string)) {
 	if s.asking {
 		return
@@ -423,13 +422,13 @@ func (s *Screen) withPage(id string, ask func(context.Context) (string, error), 
 	})
 }
 
-// letter is one mail to a person, about each package that waits for that person.
+// letter is one mail to a person about all packages that wait for them.
 type letter struct {
 	to   office.Signer
 	asks []ask
 }
 
-// names are those of the packages that it is about.
+// names returns the names of its packages.
 func (l letter) names() string {
 	var names []string
 	for _, a := range l.asks {
@@ -438,13 +437,13 @@ func (l letter) names() string {
 	return strings.Join(names, ", ")
 }
 
-// ask is that somebody signs a package, with the address of the page for it, empty where the service gives none out.
+// ask requests a signature for one package, with the address of its page; empty if the service provides none.
 type ask struct {
 	row     office.PackageRow
 	address string
 }
 
-// write begins a letter in the mail program, in the language of the person where that is known.
+// write opens a letter in the mail program, in the recipient's language if known.
 func (s *Screen) write(l letter) {
 	words, now := i18n.WordsFor(l.to.Locale), s.env.Now()
 	text := []string{words.Text(message.LetterGreeting(i18n.Name(l.to)))}
@@ -483,10 +482,10 @@ func (s *Screen) write(l letter) {
 	})
 }
 
-// mostLetters is how many mails are begun at once without a question.
+// mostLetters is how many mails are opened at once without asking.
 const mostLetters = 3
 
-// remind begins one mail to each person whose turn it is in some packages, about all of them.
+// remind opens one mail for each person whose turn it is, about all their packages.
 func (s *Screen) remind(ids []string) {
 	if s.asking {
 		return
@@ -522,8 +521,8 @@ func (s *Screen) remind(ids []string) {
 	})
 }
 
-// letters are those to whom some packages wait, with the addresses of their pages where links are wanted and can be had. It runs
-// beside the window's goroutine.
+// letters returns one letter for each person the packages wait for, with links if wanted and available. It runs off the UI
+// goroutine.
 func (s *Screen) letters(ctx context.Context, ids []string, links bool) (list []letter, err error) {
 	for _, id := range ids {
 		row, known, err := s.office.Package(id)
@@ -539,7 +538,7 @@ func (s *Screen) letters(ctx context.Context, ids []string, links bool) (list []
 				if a.address, err = s.office.SignerPage(ctx, id, signer.ID); ctx.Err() != nil {
 					return nil, ctx.Err()
 				}
-				links = links && err == nil // without it, the letter still reminds
+				links = links && err == nil // the letter is useful without links, too
 			}
 			same := func(l letter) bool { return strings.EqualFold(l.to.Email, signer.Email) }
 			if at := slices.IndexFunc(list, same); at >= 0 {
@@ -552,15 +551,15 @@ func (s *Screen) letters(ctx context.Context, ids []string, links bool) (list []
 	return list, nil
 }
 
-// Stuck are packages in the list that will not be signed as they stand: declined or expired.
+// Stuck describes the listed packages that cannot be completed: declined or expired.
 type Stuck struct {
 	First office.PackageLine // the newest
 	Count int
 }
 
 func (s *Screen) Stuck() (now Stuck) {
-	left := s.all.counts[tabProblems]                   // it is asked for with each change, and there may be 50,000 others
-	for place, r := range slices.Backward(s.all.rows) { // the newest first
+	left := s.all.counts[tabProblems]                   // called on every change, with up to 50,000 others
+	for place, r := range slices.Backward(s.all.rows) { // newest first
 		if left == 0 {
 			break
 		}
@@ -579,7 +578,7 @@ func (s *Screen) Stuck() (now Stuck) {
 	return now
 }
 
-// ShowStuck shows what is stuck: the one package, or the tab with all of them.
+// ShowStuck shows the one stuck package, or the tab with all of them.
 func (s *Screen) ShowStuck() {
 	if now := s.Stuck(); now.Count == 1 {
 		s.Show(now.First.ID)
@@ -588,7 +587,7 @@ func (s *Screen) ShowStuck() {
 	s.ShowProblems()
 }
 
-// ShowProblems shows all that is wrong.
+// ShowProblems shows everything that is wrong.
 func (s *Screen) ShowProblems() {
 	s.widen()
 	s.tabs.Choose(tabProblems)

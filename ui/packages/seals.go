@@ -19,19 +19,19 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Seals are the digital seals of saved documents, and what proves a package.
+// Seals checks the digital seals of saved documents and writes proofs.
 type Seals interface {
 	Differences
-	// Prove writes a new file that proves a package to somebody without this program.
+	// Prove writes a new file that proves a package to people without this program.
 	Prove(ctx context.Context, packageID, path string, replace bool) error
-	// SealAuthority is the certificate that vouches for the seal of a saved document.
+	// SealAuthority returns the certificate that vouches for a saved document's seal.
 	SealAuthority(ctx context.Context, path string) (*x509.Certificate, error)
-	// TrustSeals believes the seals that a certificate vouches for.
+	// TrustSeals trusts the seals that the certificates vouch for.
 	TrustSeals(...*x509.Certificate) error
 }
 
-// sealsOf says what is known of the seals of a package's files and whether they are what was sent, in a few words for each thing that
-// there is to say; a press tells the rest. Files of which there is nothing to say have none. It is nil when nothing was examined.
+// sealsOf sums up the seals of a package's files and whether the files are what was sent, one line per finding; pressing it shows
+// the details. Files without a finding get no line. It returns nil if nothing was examined.
 func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 	var lines []fyne.CanvasObject
 	alike := map[string]int{}
@@ -71,7 +71,7 @@ func sealMark(s office.Seal) theme.Mark {
 	return theme.MarkLater
 }
 
-// tellSeal tells all that is known of the seal of a file, and offers to trust a stranger's.
+// tellSeal shows everything known about a file's seal, and offers to trust an unknown authority.
 func (s *Screen) tellSeal(f office.File) {
 	verdict, facts := widgets.NewParagraph(i18n.Message(f.Seal.Text())), widgets.Stack(6)
 	add := func(name, value string) {
@@ -102,7 +102,7 @@ func (s *Screen) tellSeal(f office.File) {
 		fyne.NewSize(460, 0), leave, nil)
 }
 
-// trustSeal asks whether to believe whoever vouches for the seal of a file.
+// trustSeal asks whether to trust the authority behind a file's seal.
 func (s *Screen) trustSeal(f office.File) {
 	async.Then(s.env.Work, func(ctx context.Context) (*x509.Certificate, error) { return s.office.SealAuthority(ctx, f.Path) }, func(c *x509.Certificate, err error) {
 		if err != nil {
@@ -123,7 +123,7 @@ func (s *Screen) trustSeal(f office.File) {
 	})
 }
 
-// askProof asks for a file, proposing a name after that of the package, and writes what proves it into that.
+// askProof asks where to save, proposing a name derived from the package's, and writes the proof there.
 func (s *Screen) askProof(id, called string) {
 	name := office.FileName(lang.L("Proof of {{.Package}}", i18n.V{"Package": cmp.Or(called, id)}) + ".zip")
 	browse.Save(s.env, lang.L("Save proof…"), name, func(path string, replace bool) {

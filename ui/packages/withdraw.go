@@ -22,16 +22,16 @@ import (
 	"countersign/ui/widgets"
 )
 
-// withdrawPatience is how long the person waits to be told how a withdrawal went. It goes on afterwards.
+// withdrawPatience is how long the person waits for the result of a withdrawal, which then continues in the background.
 const withdrawPatience = 20 * time.Second
 
-// canWithdraw reports whether people may still be kept from signing a package.
+// canWithdraw reports whether the package can still be withdrawn.
 func canWithdraw(row office.PackageRow) bool {
 	return row.State.CanBeWithdrawn() && !row.Away && !row.Gone && !row.Withdrawal.Pending()
 }
 
-// askWithdrawal asks with what words packages are withdrawn. then, which may be nil, goes on once that is answered: what is
-// withdrawn takes some seconds, in which it can be undone.
+// askWithdrawal asks for the message of a withdrawal, which begins after some seconds to undo. then, which may be nil, runs once the
+// person has answered.
 func (s *Screen) askWithdrawal(list []listed, then func()) {
 	name := list[0].line.Name
 	var ids, names []string
@@ -56,7 +56,7 @@ func (s *Screen) askWithdrawal(list []listed, then func()) {
 	withdraw := func() {
 		pop.Close()
 		n := office.NewWithdrawal{Packages: ids, Message: words.Text, Quiet: !notify.Checked, Patience: withdrawPatience}
-		if n.Quiet { // nobody is told
+		if n.Quiet { // nobody is notified
 			n.Message = ""
 		}
 		s.withdraw(n, names)
@@ -81,7 +81,7 @@ func (s *Screen) askWithdrawal(list []listed, then func()) {
 	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(460, 0), words, nil)
 }
 
-// withdraw has packages withdrawn after some seconds in which it can be undone, and says how that went.
+// withdraw withdraws packages after some seconds to undo, and reports the result.
 func (s *Screen) withdraw(n office.NewWithdrawal, names []string) {
 	undone, pressed := false, s.env.Now()
 	n.Undo, n.Patience = widgets.UndoTime, n.Patience+widgets.UndoTime
@@ -108,7 +108,7 @@ func (s *Screen) withdraw(n office.NewWithdrawal, names []string) {
 		})
 }
 
-// howWithdrawn says in a sentence or two what became of packages that were to be withdrawn.
+// howWithdrawn sums up the result of withdrawing packages.
 func howWithdrawn(list []office.Withdrawn, name string, err error) string {
 	if err != nil {
 		return i18n.Error(err)
@@ -129,7 +129,7 @@ func howWithdrawn(list []office.Withdrawn, name string, err error) string {
 	return i18n.Message(message.Then(message.NotWithdrawn(x.Name), x.Problem))
 }
 
-// withdrawalOf says what is known of a package's withdrawal; nil where there is nothing to say.
+// withdrawalOf describes a package's withdrawal; nil if there is nothing to say.
 func (s *Screen) withdrawalOf(p record) fyne.CanvasObject {
 	w := p.row.Withdrawal
 	switch {
@@ -144,12 +144,12 @@ func (s *Screen) withdrawalOf(p record) fyne.CanvasObject {
 	case w.State == office.WithdrawUnknown && p.row.State.CanBeWithdrawn():
 		return warning(i18n.Message(w.Problem))
 	case (w.State == office.WithdrawRefused || w.State == office.WithdrawUnknown) && !p.row.State.CanBeWithdrawn():
-		return nil // it is over in another way
+		return nil // the package ended in another way
 	}
 	return warning(i18n.Message(message.Then(message.NotWithdrawn(p.row.Name), w.Problem)))
 }
 
-// pendingWithdrawal is a withdrawal on its way, which can be taken back while the service does not know of it.
+// pendingWithdrawal shows a withdrawal in progress, which can be cancelled until the service knows of it.
 func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 	w := row.Withdrawal
 	box := widgets.Stack(8)
@@ -159,7 +159,7 @@ func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 		box.Add(widgets.Across(widget.NewIcon(theme.MarkNext.Resource()), note, nil))
 	}
 	switch {
-	case w.State == office.WithdrawWanted && s.env.Now().Sub(w.Asked) > widgets.UndoTime: // before, the undo bar offers it
+	case w.State == office.WithdrawWanted && s.env.Now().Sub(w.Asked) > widgets.UndoTime: // until then, the undo bar offers it
 		keep := widgets.NewButton(lang.L("Do not withdraw"), nil)
 		keep.OnTapped = func() { keep.Disable(); s.keepPackage(row.ID) }
 		box.Add(widgets.Flow(8, keep))
@@ -177,7 +177,7 @@ func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 	return box
 }
 
-// keepPackage takes a withdrawal back, and says so when that comes too late.
+// keepPackage cancels a withdrawal, and says so if it is too late.
 func (s *Screen) keepPackage(id string) {
 	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.office.KeepPackage(id) }, func(inTime bool, err error) {
 		switch {
@@ -190,7 +190,7 @@ func (s *Screen) keepPackage(id string) {
 	})
 }
 
-// wordsOf is with what words a package is withdrawn, nil for none. Who wanted that, the history tells.
+// wordsOf shows a withdrawal's message; nil for none. The history names who withdrew.
 func wordsOf(w *office.Withdrawal) fyne.CanvasObject {
 	box := widgets.Stack(2)
 	if w.Message != "" && !w.Quiet {
@@ -204,8 +204,6 @@ func wordsOf(w *office.Withdrawal) fyne.CanvasObject {
 	}
 	return box
 }
-
-// What leaves the window: a file, or all of a package, on the clipboard, attached to a mail, or on paper.
 
 func (s *Screen) menuOfFile(row office.PackageRow, path string) *fyne.Menu {
 	one := []string{path}
@@ -231,7 +229,7 @@ func menuItem(name string, icon fyne.Resource, do func()) *fyne.MenuItem {
 	return item
 }
 
-// more is a button that opens a menu, of which a tip says what it is about.
+// more is a button that opens a menu, with a tooltip.
 func (s *Screen) more(tip string, menu func() *fyne.Menu) *widgets.Button {
 	b := widgets.NewButtonWithIcon("", fynetheme.MoreHorizontalIcon(), nil).Quiet()
 	b.Tip = tip
@@ -245,7 +243,7 @@ func (s *Screen) copyFiles(paths []string) {
 	})
 }
 
-// mailFiles begins a mail with files of a package to those who signed it and those who get a copy for all to see.
+// mailFiles opens a mail with files of a package, addressed to the signers and those who visibly get a copy.
 func (s *Screen) mailFiles(row office.PackageRow, paths []string) {
 	mail := system.Mail{Subject: row.DisplayName(), Files: paths}
 	for _, signer := range row.Signers {
@@ -265,8 +263,8 @@ func (s *Screen) printFiles(paths []string) {
 	})
 }
 
-// carry does something with files beside the window, and tells the person how that went. says, which may be nil, is for where
-// nothing else shows it.
+// carry runs do in the background and reports how it went. says, which may be nil, provides the confirmation if nothing else shows
+// success.
 func (s *Screen) carry(do func(context.Context) error, says func() string) {
 	done := false
 	s.env.Attempt(func(ctx context.Context) error {
@@ -280,7 +278,7 @@ func (s *Screen) carry(do func(context.Context) error, says func() string) {
 	})
 }
 
-// copiesTo lists who gets a copy and does not sign.
+// copiesTo lists the recipients who get a copy without signing.
 func copiesTo(recipients []office.Recipient) fyne.CanvasObject {
 	list := widgets.Stack(8)
 	for _, r := range recipients {
