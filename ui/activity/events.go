@@ -28,8 +28,7 @@ type event struct {
 
 func (e event) is(x event) bool { return e.ID == x.ID }
 
-// readPage reads a page of events, newest first, with the names of their packages as far as they have one; next is empty when it
-// was the last.
+// readPage reads a page of events, newest first, with their packages' names if they have any; next is empty for the last page.
 func readPage(o Office, before office.Cursor, limit int) (page []event, next office.Cursor, err error) {
 	list, next, err := o.Events(before, limit)
 	if err != nil {
@@ -43,7 +42,7 @@ func readPage(o Office, before office.Cursor, limit int) (page []event, next off
 			if row, found, err := o.Package(e.PackageID); err == nil && found {
 				name = row.Name
 			}
-			names[e.PackageID] = name // empty where its id is shown
+			names[e.PackageID] = name // empty if its id is shown instead
 		}
 		page[i] = event{e, name}
 	}
@@ -56,14 +55,14 @@ func readPage(o Office, before office.Cursor, limit int) (page []event, next off
 func (s *Screen) showEvent(e event, l *line) {
 	mark, state := i18n.EventState(e.Event)
 	below := e.of()
-	if mark != theme.MarkSigned { // whose shape says it
+	if mark != theme.MarkSigned { // its shape already says "signed"
 		below += " · " + state
 	}
-	l.set(i18n.EventKind(e.Event), below, e.Received.In(s.env.Now().Location()).Format("15:04"), mark, true) // the day stands above
+	l.set(i18n.EventKind(e.Event), below, e.Received.In(s.env.Now().Location()).Format("15:04"), mark, true) // the head names the day
 	l.title.Bold = false
 }
 
-// of is the name of the package that an event is about, its id where it has none, or that it is about none.
+// of returns the name of the event's package, its id without a name, or that it belongs to none.
 func (e event) of() string {
 	switch {
 	case e.name != "":
@@ -74,7 +73,7 @@ func (e event) of() string {
 	return lang.L("no package")
 }
 
-// showBlocked says how many requests were refused, and which were the last ones.
+// showBlocked shows how many requests were refused, and the last ones.
 func (s *Screen) showBlocked(samples []agent.Refusal, total int) {
 	list := widgets.Stack(2)
 	for _, r := range samples {
@@ -95,10 +94,10 @@ func (s *Screen) showBlocked(samples []agent.Refusal, total int) {
 	}
 }
 
-// maxShown is how many bytes of a body are shown: laying out more would hold up the window. Copy takes all.
+// maxShown limits the bytes of a body on screen, because laying out more would block the window. Copy takes everything.
 const maxShown = 16 << 10
 
-// openEvent shows an event whole: what is known about it, and its body as it came.
+// openEvent shows everything known about an event, including its body as received.
 func (s *Screen) openEvent(e event) {
 	var pop *widgets.PopUp
 	_, state := i18n.EventState(e.Event)
@@ -146,7 +145,7 @@ func (s *Screen) openEvent(e event) {
 	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, page), fyne.NewSize(560, 0), leave, nil)
 }
 
-// retry has an event handled once more.
+// retry processes an event again.
 func (s *Screen) retry(id string) {
 	async.Try(s.env.Work, func(context.Context) error { return s.office.RetryEvent(id) }, func(err error) {
 		if err != nil {
@@ -158,7 +157,7 @@ func (s *Screen) retry(id string) {
 
 func text(body []byte) string { return strings.ToValidUTF8(string(body), "\uFFFD") }
 
-// bodyOf is a body with its lines set in, or as it is where it is no JSON, and whether all of it is shown.
+// bodyOf returns a body indented, or unchanged if it is not JSON, and whether it is complete.
 func bodyOf(body []byte) (shown string, whole bool) {
 	shown = text(body)
 	var pretty bytes.Buffer

@@ -22,7 +22,7 @@ import (
 	"countersign/ui/system"
 )
 
-// pressExport asks for a file, or stops the export that runs.
+// pressExport asks for a file, or stops the running export.
 func (s *Screen) pressExport() {
 	if s.stop != nil {
 		s.stop()
@@ -32,12 +32,12 @@ func (s *Screen) pressExport() {
 	browse.Save(s.env, lang.L("Export as CSV…"), name, s.exportTo)
 }
 
-// exportTo writes all events to a file, which may be there already only when it may be replaced.
+// exportTo writes all events to a file; replace says whether it may already exist.
 func (s *Screen) exportTo(path string, replace bool) {
 	s.Export(filepath.Base(path), func(fill func(io.Writer) error) error { return system.WriteFile(path, replace, fill) })
 }
 
-// Export has write make a file of all events, beside the window's goroutine, and says how it went. Pressing the button again stops it.
+// Export lets write create a file of all events off the UI goroutine, and reports the result. Pressing the button again stops it.
 func (s *Screen) Export(name string, write func(fill func(io.Writer) error) error) {
 	s.stop = async.Then(s.env.Work, func(ctx context.Context) (n int, err error) {
 		err = write(func(w io.Writer) error {
@@ -64,7 +64,7 @@ func (s *Screen) Export(name string, write func(fill func(io.Writer) error) erro
 	s.offerExport()
 }
 
-// offerExport has the button say what a press does.
+// offerExport updates the button's label.
 func (s *Screen) offerExport() {
 	name, icon := lang.L("Export as CSV…"), fynetheme.DocumentSaveIcon()
 	if s.stop != nil {
@@ -74,14 +74,14 @@ func (s *Screen) offerExport() {
 	s.export.SetIcon(icon)
 }
 
-// errNotRead ends an export because of the events, not of the file.
+// errNotRead ends an export that failed to read the events rather than to write the file.
 var errNotRead = errors.New("not all events could be read")
 
-// byteOrder begins a table that Excel reads: without it UTF-8 is taken for something else.
+// byteOrder starts a table for Excel, which otherwise does not recognize UTF-8.
 const byteOrder = "\ufeff"
 
-// writeEvents writes every event, newest first, a page at a time, as CSV (RFC 4180) for the Excel of the window's language, with
-// times in a zone. It returns how many it wrote.
+// writeEvents writes every event, newest first, page by page, as CSV (RFC 4180) for Excel in the window's language, with times in
+// zone. It returns the number written.
 func writeEvents(ctx context.Context, to io.Writer, from Office, zone *time.Location) (n int, err error) {
 	if _, err := io.WriteString(to, byteOrder); err != nil {
 		return 0, fmt.Errorf("begin the export: %w", err)

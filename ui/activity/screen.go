@@ -1,6 +1,6 @@
-// Package activity is the screen of what happened in the office, in words. Behind it is the technical log, for whoever asks for
-// support: every event of the signing service as it came, and samples of the requests that were refused. It reads from the office,
-// asks it to handle an event once more, and writes events to a file; it decides nothing itself.
+// Package activity is the screen of what happened in the office, in words. Behind it, for support, is the technical log: every event
+// of the signing service as received, and samples of refused requests. It reads from the office, asks it to process an event again,
+// and writes events to a file; it decides nothing itself.
 package activity
 
 import (
@@ -25,7 +25,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// most is how many lines of the diary, and how many events, are listed.
+// most is how many diary lines, and how many events, are listed.
 const most = 500
 
 type Office interface {
@@ -37,22 +37,22 @@ type Office interface {
 	Status() (agent.Status, error)
 }
 
-// Screen is the activity screen. All methods belong to the window's goroutine.
+// Screen is the activity screen. Only the UI goroutine may call its methods.
 type Screen struct {
 	env     *env.Env
 	office  Office
 	reader  *async.Reader[news]
 	export  *widgets.Button
-	stop    context.CancelFunc // ends the export that runs; nil while none does
-	body    *fyne.Container    // one of the two lists, or why there is none
+	stop    context.CancelFunc // stops the running export; nil if none
+	body    *fyne.Container    // one of the two lists, or why it is empty
 	content *fyne.Container
-	diary   fyne.CanvasObject // the page of what happened
-	log     fyne.CanvasObject // the page of the technical log
-	blocked *fyne.Container   // what was refused, below the head of the log
+	diary   fyne.CanvasObject // what happened
+	log     fyne.CanvasObject // the technical log
+	blocked *fyne.Container   // refused requests, below the log's head
 
-	last     news  // that was shown
-	loaded   bool  // the office has told: before, an empty list says nothing
-	failure  error // why it has not
+	last     news  // shown last
+	loaded   bool  // read at least once: before that, an empty list means nothing
+	failure  error // why it could not be read
 	happened *feed[row]
 	events   *feed[event]
 }
@@ -76,10 +76,10 @@ func New(d *env.Env, o Office) *Screen {
 
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Reload reads everything anew, beside the window's goroutine. Choices and views stay where they are.
+// Reload reads everything again, off the UI goroutine. Choices and scroll positions stay.
 func (s *Screen) Reload() { s.reader.Ask() }
 
-// Continue shows what another screen of the same office showed, in the same place: the window was given another language.
+// Continue takes over the view of an earlier screen of the same office after the window's language changed.
 func (s *Screen) Continue(old *Screen) {
 	if !old.loaded {
 		return
@@ -103,7 +103,7 @@ func (s *Screen) turn(head fyne.CanvasObject) {
 	s.show()
 }
 
-// logged says whether the technical log is shown.
+// logged reports whether the technical log is shown.
 func (s *Screen) logged() bool {
 	return slices.Contains(s.content.Objects[0].(*fyne.Container).Objects, s.log)
 }
@@ -130,7 +130,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	return n, err
 }
 
-// fill shows what was read. When it could not be read, what was there stays, and health says why; before, the screen does.
+// fill shows what was read. If reading fails, the old content stays and health explains; without any, the screen shows the error.
 func (s *Screen) fill(n news, err error) {
 	if s.failure = err; err == nil {
 		s.loaded, s.last = true, n
@@ -160,10 +160,10 @@ func (s *Screen) show() {
 	widgets.Remake(s.body, now)
 }
 
-// feed is a list of what came, newest first, under the days.
+// feed is a list of entries, newest first, grouped by day.
 type feed[T any] struct {
 	rows []T
-	same func(a, b T) bool // whether one is the other, read anew
+	same func(a, b T) bool // whether both are the same entry, read at different times
 	list *widgets.List
 	page fyne.CanvasObject
 }
@@ -183,7 +183,7 @@ func newFeed[T any](name string, same func(a, b T) bool, show func(T, *line), op
 	return f
 }
 
-// fill shows other rows. The chosen one and those in sight stay where they are.
+// fill replaces the rows. The chosen row and the visible ones stay in place.
 func (f *feed[T]) fill(rows []T, day func(T) string) {
 	old := f.rows
 	now := func(at int) int {
@@ -207,13 +207,13 @@ func (f *feed[T]) fill(rows []T, day func(T) string) {
 	f.list.Renew(chosen, top, hidden, heads...)
 }
 
-// follow has the list stand as another one does.
+// follow copies another feed's choice and scroll position.
 func (f *feed[T]) follow(old *feed[T]) {
 	f.list.Select(old.list.At())
 	f.list.ScrollToOffset(old.list.GetScrollOffset())
 }
 
-// line shows a row: a shape, what, when, and whether a press leads somewhere.
+// line shows a row: a shape, what, when, and whether pressing it opens something.
 type line struct {
 	widgets.ListRow
 	title, below, when *widgets.Line
@@ -236,7 +236,7 @@ func (l *line) Tapped(e *fyne.PointEvent) {
 	l.press()
 }
 
-// set shows what is said of a row. What leads somewhere stands out.
+// set fills in a row. A row that opens something stands out.
 func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 	l.title.Text, l.below.Text, l.when.Text = title, below, when
 	l.title.Bold, l.title.Colour, l.below.Colour = leads, theme.Text, theme.Secondary
@@ -250,17 +250,17 @@ func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 	l.below.Hidden, l.leads.Hidden = below == "", !leads
 }
 
-// row is what happened to a package on a day, newest first, or something that concerns none.
+// row is what happened to a package on a day, newest first, or one entry without a package.
 type row struct {
 	entries []office.Activity
-	name    string // of the package, and who signs it where another one has the same name
-	kind    string // the most telling
+	name    string // the package's name, with its signers if another one has the same name
+	kind    string // the most important kind
 	day     string
 }
 
-// grouped makes rows of what happened, newest first. What concerns no package stands alone.
+// grouped turns entries, newest first, into rows. An entry without a package gets its own row.
 func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
-	at, signed := map[string]int{}, map[string]map[string]string{} // of each name, its packages and who signs them
+	at, signed := map[string]int{}, map[string]map[string]string{} // at: row by package and day; signed: each name's packages and their signers
 	for _, e := range entries {
 		day := e.When().In(now.Location())
 		of := e.PackageID + day.Format(time.DateOnly)
@@ -303,10 +303,10 @@ func (r row) is(x row) bool {
 	return a == b || a.PackageID != "" && a.PackageID == b.PackageID && r.day == x.day
 }
 
-// mostSaid is how many things a row says of a package: its page has the rest.
+// mostSaid limits what a row says of a package; its page has the rest.
 const mostSaid = 3
 
-// says is a row in words: the package or what happened, and below it what there is to say about that.
+// says returns a row's text: the package or the entry, and the details below.
 func (r row) says() (title, below string) {
 	e := r.last()
 	if e.PackageID == "" {
@@ -334,7 +334,7 @@ func (r row) says() (title, below string) {
 func (s *Screen) showRow(r row, l *line) {
 	at := r.last().When()
 	title, below := r.says()
-	l.set(title, below, i18n.When(at.Time, at), markOf(r.kind), r.last().PackageID != "") // the day stands above
+	l.set(title, below, i18n.When(at.Time, at), markOf(r.kind), r.last().PackageID != "") // the head names the day
 }
 
 func (s *Screen) openRow(r row) {
@@ -343,7 +343,7 @@ func (s *Screen) openRow(r row) {
 	}
 }
 
-// tells are the marks of what happened, the most telling first.
+// tells lists the marks, most important first.
 var tells = []theme.Mark{theme.MarkProblem, theme.MarkEnded, theme.MarkSaved, theme.MarkSigned, theme.MarkLater}
 
 func markOf(kind string) theme.Mark {

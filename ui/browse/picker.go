@@ -26,30 +26,30 @@ import (
 	"countersign/ui/widgets"
 )
 
-// picker is our own dialog. The arrows move, Space chooses a document, Enter opens a folder or takes what is chosen,
-// Backspace goes up, Escape leaves.
+// picker is our own dialog. The arrow keys move, Space chooses a document, Enter opens a folder or accepts the choice, Backspace
+// goes up, Escape cancels.
 type picker struct {
 	env     *env.Env
 	asks    system.DialogKind
-	accepts string   // on the button
-	endings []string // of the files that are listed; none where a folder is chosen
+	accepts string   // the button's label
+	endings []string // of the files listed; empty to choose a folder
 	pop     *widgets.PopUp
 	list    *widgets.List
 	path    *widgets.Entry
-	name    *widgets.Entry // of the file to write
-	named   *widgets.Field // around it
+	name    *widgets.Entry // name of the file to write
+	named   *widgets.Field // contains name
 	add     *widgets.Button
-	why     *widgets.Field    // around path
-	none    fyne.CanvasObject // says that the folder has nothing to list
-	folder  string            // that is listed
-	shown   string            // the path as it was before somebody typed another one
+	why     *widgets.Field    // contains path
+	none    fyne.CanvasObject // says that the folder is empty
+	folder  string            // the listed folder
+	shown   string            // the path before the person edited it
 	entries []entry
-	chosen  []string // paths, in the order they were chosen
+	chosen  []string // paths in the order of choosing
 	take    func(paths []string)
 }
 
-// pick asks what the desktop's dialog would ask, beginning in the home folder where q names none. The folder that is chosen may be one
-// that is not there yet, typed by its path. A file that is there already is not written.
+// pick shows our dialog, starting in the home folder unless q names a folder. A folder typed by its path need not exist yet. An
+// existing file is not overwritten.
 func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 	p := &picker{env: d, asks: q.Kind, accepts: q.Accept, take: take, name: widgets.NewEntry("")}
 	if len(q.Kinds) > 0 {
@@ -67,7 +67,7 @@ func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 	return p
 }
 
-// accept takes what is chosen. A path that is typed goes before that: the folder is listed first, and a file is chosen.
+// accept takes the choice. A typed path comes first: a folder is listed, a file is chosen.
 func (p *picker) accept() {
 	if p.typed() && p.asks != system.OpenFolder {
 		p.open(p.path.Text)
@@ -127,7 +127,7 @@ func (p *picker) show(title string) {
 	p.why = widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, up), "")
 	p.list = widgets.NewList(func() int { return len(p.entries) }, func() fyne.CanvasObject { return newFileRow(p) }, func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) })
 	p.list.HideSeparators, p.list.OnKey = true, p.pressed
-	p.list.OnRune = func(r rune) { // a path begins
+	p.list.OnRune = func(r rune) { // the start of a path
 		p.path.SetText(string(r))
 		p.path.CursorColumn = 1
 		p.env.Window.Canvas().Focus(p.path)
@@ -147,12 +147,12 @@ func (p *picker) show(title string) {
 	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), p.list, nil)
 }
 
-// open lists a folder, read beside the window's goroutine; what begins nowhere begins in the home folder. Where a folder is
-// chosen, one that is not there yet may be, and the nearest one above it is listed.
+// open lists a folder off the UI goroutine; a relative path starts in the home folder. When choosing a folder, one that does not
+// exist yet is allowed, and its nearest existing parent is listed.
 func (p *picker) open(folder string) {
 	type content struct {
 		folder, listed string
-		file           string // where that is one, and not a folder
+		file           string // set if the path is a file
 		entries        []entry
 	}
 	async.Then(p.env.Work, func(context.Context) (c content, err error) {
@@ -198,14 +198,14 @@ func (p *picker) open(folder string) {
 	})
 }
 
-// say says at the path what is wrong, or a hint, and makes room for it.
+// say shows an error or a hint at the path and reserves space for it.
 func (p *picker) say(wrong, hint string) {
 	p.why.Hint(hint)
 	p.why.Wrong(wrong)
 	p.pop.Refresh()
 }
 
-// whole is a path as a person types it: from the home folder on, which may be ~, where it does not begin at the top.
+// whole completes a typed path: unless absolute, it starts in the home folder, which may be written as ~.
 func whole(path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path), nil
@@ -214,10 +214,10 @@ func whole(path string) (string, error) {
 	return filepath.Join(home, strings.TrimPrefix(path, "~")), err
 }
 
-// up lists the folder above the one whose path is shown, also when that cannot be opened.
+// up lists the parent of the displayed path, even if that path cannot be opened.
 func (p *picker) up() { p.open(filepath.Dir(p.path.Text)) }
 
-// press opens a folder, and chooses a document, or no longer.
+// press opens a folder, or toggles a document.
 func (p *picker) press(at int) {
 	if at < 0 || at >= len(p.entries) {
 		return
@@ -241,7 +241,7 @@ func (p *picker) press(at int) {
 	p.count()
 }
 
-// enter takes what is chosen; with nothing chosen it is the line itself that is meant.
+// enter accepts the chosen documents, or the current line if none is chosen.
 func (p *picker) enter(at int) {
 	switch {
 	case at < 0 || at >= len(p.entries):
@@ -255,7 +255,7 @@ func (p *picker) enter(at int) {
 	}
 }
 
-// count says how many documents are chosen.
+// count shows how many documents are chosen.
 func (p *picker) count() {
 	if p.asks != system.OpenFiles {
 		return
@@ -270,7 +270,7 @@ func (p *picker) count() {
 
 func (p *picker) leave() { p.pop.Close() }
 
-// pressed is what the list's keys do of themselves.
+// pressed handles the list's own keys.
 func (p *picker) pressed(k *fyne.KeyEvent) (taken bool) {
 	switch k.Name {
 	case fyne.KeySpace:
@@ -287,7 +287,7 @@ func (p *picker) pressed(k *fyne.KeyEvent) (taken bool) {
 	return true
 }
 
-// fileRow is one line: a tap is what Space is for the keyboard.
+// fileRow is one line; a tap does what Space does.
 type fileRow struct {
 	widgets.ListRow
 	picker *picker
@@ -336,7 +336,7 @@ type entry struct {
 	size   int64
 }
 
-// Documents are the documents that lie in a folder itself, in the order of their names.
+// Documents returns the documents directly in a folder, sorted by name.
 func Documents(folder string) (paths []string, err error) {
 	entries, err := list(folder, endings)
 	for _, e := range entries {
@@ -347,14 +347,14 @@ func Documents(folder string) (paths []string, err error) {
 	return paths, err
 }
 
-// anyFile is an ending that all files have.
+// anyFile is an ending that matches every file.
 const anyFile = ""
 
 func fits(endings []string, path string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(strings.ToLower(path), e) })
 }
 
-// list returns the folders in a folder and the files with some endings, folders first, without what is hidden.
+// list returns the folders and the files with some endings in a folder, folders first, without hidden ones.
 func list(folder string, endings []string) (entries []entry, err error) {
 	inside, err := os.ReadDir(folder)
 	for _, in := range inside {

@@ -1,5 +1,5 @@
-// Package outbox is what waits to be sent, wherever it is shown: where a draft stands, in words, and what a person can do
-// with it. It decides nothing itself.
+// Package outbox describes drafts wherever they are shown: a draft's state in words, and what a person can do with it. It decides
+// nothing itself.
 package outbox
 
 import (
@@ -20,7 +20,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Office is what the outbox needs of the agent, which says what each does.
+// Office is what the outbox needs from the agent, where the methods are documented.
 type Office interface {
 	Again(ctx context.Context, draftID string) (d office.NewPackage, lost []string, err error)
 	Decide(draftID string, send bool, undo time.Duration) error
@@ -28,12 +28,12 @@ type Office interface {
 	Stop(draftID string) (inTime bool, err error)
 }
 
-// RowID tells the id of what waits to be sent, above the packages of the list, from those of packages.
+// RowID returns the list row id of a draft, which never equals a package's.
 func RowID(draftID string) string { return "draft " + draftID }
 
-// State is where a draft stands, as a shape and in words.
+// State returns a draft's state as a mark and in words.
 func State(d office.Draft) (theme.Mark, string) {
-	if d.Decision.Send { // it can still be undone
+	if d.Decision.Send { // sending can still be undone
 		return theme.MarkLater, lang.L("not sent yet")
 	}
 	switch d.State {
@@ -70,25 +70,25 @@ func State(d office.Draft) (theme.Mark, string) {
 	}
 }
 
-// HeldUp says what holds up a draft that the office goes on trying to send.
+// HeldUp says what delays a draft that the office keeps trying to send.
 func HeldUp(d office.Draft) string {
 	return i18n.Message(d.Problem) + " " + lang.L("Your package will be sent automatically.")
 }
 
-// Waits says whether a draft needs nobody: it is on its way, or can still be taken back.
+// Waits reports whether a draft needs nobody: it is being sent, or can still be undone.
 func Waits(d office.Draft) bool {
 	return d.State != office.DraftUnknown && d.State != office.DraftFailed
 }
 
-// Action is something that a person can do with what a screen shows.
+// Action is something a person can do with an item on screen.
 type Action struct {
 	Name string
 	Icon fyne.Resource
 	Do   func()
 }
 
-// Actions are what can be done with a draft, or with several together, what is wanted most first. edit shows one where it can be
-// changed; changed is called when the office has done its part.
+// Actions returns what can be done with one or more drafts, most wanted first. edit opens a draft for editing; changed is called
+// when the office has finished.
 func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft), changed func()) (actions []Action) {
 	decide := func(ids []string, send bool, undo time.Duration, then func()) {
 		async.Try(at.Work, func(context.Context) (err error) {
@@ -110,7 +110,7 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 			undoDecision(at, o, id, send, changed)
 		}
 	}
-	var open, names []string // what waits for a person
+	var open, names []string // drafts waiting for a person
 	again := false
 	for _, d := range drafts {
 		if !d.Decision.Pending() && (d.State == office.DraftHeld || d.State == office.DraftFailed) {
@@ -164,7 +164,7 @@ func TooLate() string {
 	return lang.L("Too late to cancel. The signing service already has the package.")
 }
 
-// undoDecision takes back what was decided about a draft. What was sent meanwhile is stopped, if that is still in time.
+// undoDecision reverts the decision on a draft. If it is already being sent, it is stopped if there is still time.
 func undoDecision(at *env.Env, o Office, id string, send bool, changed func()) {
 	async.Then(at.Work, func(context.Context) (bool, error) { return o.UndoDecision(id) }, func(inTime bool, err error) {
 		switch {
@@ -178,7 +178,7 @@ func undoDecision(at *env.Env, o Office, id string, send bool, changed func()) {
 	})
 }
 
-// stop holds a draft that waits to be sent, so that it can be sent after all, and says so when that comes too late.
+// stop holds back a draft that is about to be sent, so that it can be sent later, and says so if it is too late.
 func stop(at *env.Env, o Office, id string, changed func()) {
 	late := false
 	at.Attempt(func(context.Context) error {
@@ -193,7 +193,7 @@ func stop(at *env.Env, o Office, id string, changed func()) {
 	})
 }
 
-// Again hands over what a draft was made of, and tells the person of documents that are not there any more as they were.
+// Again passes then the contents of an earlier draft, and tells the person which documents are missing or have changed.
 func Again(at *env.Env, o Office, draftID string, then func(office.NewPackage)) {
 	var lost []string
 	env.Get(at, func(ctx context.Context) (n office.NewPackage, err error) {

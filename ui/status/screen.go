@@ -1,6 +1,6 @@
-// Package status is the screen that says how the office stands: one headline, and below it the parts of the way to the service and
-// back, with what is wrong there, since when, and what to do about it. What is wrong is what health says. A step that was tried
-// here adds to that, and never contradicts it.
+// Package status is the screen that shows how the office is doing: one headline, and below it the stages of the way to the service
+// and back, with what is wrong there, since when, and what to do about it. What is wrong comes from health. A check started here
+// adds to that and never contradicts it.
 package status
 
 import (
@@ -32,8 +32,8 @@ type Office interface {
 	CheckNow() error
 }
 
-// parts are the rows that are always there. Each stands for some steps of the way and is called like the last of them, which
-// speaks where nothing is wrong.
+// parts are the rows that always exist. Each covers some checks and is named after the last one, whose result it shows when nothing
+// is wrong.
 var parts = [...][]message.Message{
 	{message.StepProxyNgrok(), message.StepProxy()},
 	{message.StepSignInAddress(), message.StepService()},
@@ -43,10 +43,10 @@ var parts = [...][]message.Message{
 	{message.StepDocuments()},
 }
 
-// back is the first part of the way from the service to this computer.
+// back is the first part of the way back from the service.
 const back = 3
 
-// Screen is the status screen. All methods belong to the window's goroutine.
+// Screen is the status screen. Only the UI goroutine may call its methods.
 type Screen struct {
 	env      *env.Env
 	office   Office
@@ -56,36 +56,36 @@ type Screen struct {
 	headline *widgets.Prose
 	checked  *widgets.Line
 	try      *widgets.Button
-	cards    [4]*fyne.Container // what is wrong with no part, the way to the service, the way back, and what needs nobody
+	cards    [4]*fyne.Container // general issues, the way to the service, the way back, and issues that need nobody
 	around   [4]fyne.CanvasObject
-	allow    fyne.CanvasObject // the section of the hosts
+	allow    fyne.CanvasObject // the hosts to allow
 	hosts    *widgets.Prose
 	copy     *widgets.CopyButton
 
 	status  agent.Status
-	told    bool // what health says
+	told    bool // whether status has been read
 	known   known
-	tried   []office.Check // since somebody turned to the screen
+	tried   []office.Check // checks since the screen was opened
 	triedAt time.Time
-	cancel  context.CancelFunc // ends what is tried; nil while nothing is
+	cancel  context.CancelFunc // cancels the running checks; nil if none
 	drawn   []row
 }
 
-// known is what is known without trying.
+// known is what is known without checking.
 type known struct {
 	checks []office.Check
 	hosts  []string
 }
 
-// row is a part, or something that is wrong with none.
+// row is a part, or an issue that belongs to none.
 type row struct {
-	name   message.Message // zero for none
+	name   message.Message // zero without a part
 	check  office.Check
-	issue  agent.Issue // zero for none
+	issue  agent.Issue // zero without an issue
 	card   int
-	failed int    // how many there
-	note   string // that, and what waits there, to stand behind what was found
-	end    string // when, or how much
+	failed int    // how many failed
+	note   string // failed and waiting counts, appended to the finding
+	end    string // a time or an amount
 }
 
 func New(d *env.Env, o Office) *Screen {
@@ -115,7 +115,7 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 func (s *Screen) Reload() { s.reader.Ask() }
 
-// Enter forgets what was tried and read before, and reads anew what is known: somebody turned to the screen.
+// Enter is called when the screen is opened: it forgets earlier checks and reads everything again.
 func (s *Screen) Enter() {
 	if s.cancel == nil {
 		s.tried, s.known.checks = nil, nil
@@ -124,7 +124,7 @@ func (s *Screen) Enter() {
 	s.Reload()
 }
 
-// ShowStatus shows what health says. How the steps are is read while the screen is shown.
+// ShowStatus shows the issues from health. The parts' checks are read only while the screen is shown.
 func (s *Screen) ShowStatus(status agent.Status) {
 	s.status, s.told = status, true
 	s.draw()
@@ -150,7 +150,7 @@ func (s *Screen) press() {
 	s.try.SetText(lang.L("Stop"))
 	s.triedAt = s.env.Now()
 	work := s.env.Work
-	async.Try(work, func(context.Context) error { return s.office.CheckNow() }, func(error) {}) // its row says what keeps it
+	async.Try(work, func(context.Context) error { return s.office.CheckNow() }, func(error) {}) // its row shows any error
 	s.cancel = async.Then(work, func(ctx context.Context) ([]office.Check, error) {
 		return s.office.TryConnection(ctx, func(steps []office.Check) { work.Do(func() { s.progress(steps) }) }), ctx.Err()
 	}, s.ended)
@@ -165,7 +165,7 @@ func (s *Screen) progress(steps []office.Check) {
 
 func (s *Screen) ended(steps []office.Check, err error) {
 	s.cancel, s.tried = nil, steps
-	if err != nil { // it was stopped
+	if err != nil { // stopped
 		s.tried = nil
 	}
 	s.try.SetText(lang.L("Run all checks"))
@@ -173,8 +173,8 @@ func (s *Screen) ended(steps []office.Check, err error) {
 	s.Reload()
 }
 
-// steps are as they are known or, where that is newer, as they were tried. One that is not tried yet says what it said, but is not
-// known to be so; before anything is known they say nothing.
+// steps returns the checks as known, or as run here if newer. One waiting to run keeps its text but counts as under way; before
+// anything is known, all are empty.
 func (s *Screen) steps() []office.Check {
 	steps := slices.Clone(s.known.checks)
 	if steps == nil {
@@ -197,7 +197,7 @@ func (s *Screen) steps() []office.Check {
 	return agent.WithHealth(steps, s.status.Health)
 }
 
-// gravity is which of the steps of a part speaks for it.
+// gravity ranks a part's checks: the highest speaks for the part.
 func gravity(c office.Check) int {
 	switch {
 	case c.Result == office.CheckWrong:
@@ -223,7 +223,7 @@ func (s *Screen) rows() (list []row) {
 		s.tell(&r)
 		list = append(list, r)
 	}
-	for _, i := range s.status.Health { // the gravest first
+	for _, i := range s.status.Health { // gravest first
 		if at := slices.IndexFunc(list, func(r row) bool { return r.check.Issue == i.ID }); at >= 0 {
 			list[at].issue = i
 			continue
@@ -237,7 +237,7 @@ func (s *Screen) rows() (list []row) {
 	return list
 }
 
-// tell says what is counted of a part, and since when it is as it is.
+// tell adds a part's counts and since when it has been in its state.
 func (s *Screen) tell(r *row) {
 	now, at, events, saves := s.env.Now(), r.check.At, s.status.Events, s.status.Saves
 	waits := 0
@@ -284,7 +284,7 @@ func (s *Screen) draw() {
 	}
 	s.drawn = rows
 	mark, text := standing(rows)
-	if s.known.checks == nil || !s.told { // one of the two is not known yet
+	if s.known.checks == nil || !s.told { // not both are known yet
 		mark, text = theme.MarkLater, lang.L("Checking…")
 	}
 	s.mark.SetResource(mark.Resource())
@@ -305,8 +305,8 @@ func (s *Screen) draw() {
 	s.content.Refresh()
 }
 
-// standing is the headline. What needs nobody, such as that there is no public address, is said in its row, and counted here: not all
-// of what follows is fine.
+// standing returns the headline. Issues that need nobody, such as having no public address, are described in their rows but count
+// here, because not everything is fine.
 func standing(rows []row) (theme.Mark, string) {
 	problems, limits, notes := 0, false, 0
 	for _, r := range rows {
@@ -329,7 +329,7 @@ func standing(rows []row) (theme.Mark, string) {
 	return theme.MarkSigned, lang.L("Everything works")
 }
 
-// mark is by how grave it is what health says, else how the step went.
+// mark depends on the issue's severity, otherwise on the check's result.
 func (r row) mark() theme.Mark {
 	switch {
 	case r.issue.Severity == agent.Problem:
@@ -344,7 +344,7 @@ func (r row) mark() theme.Mark {
 	return theme.MarkLater
 }
 
-// row is a part with what was found below its name. It leads to where that is set up, or to what it brought.
+// row draws a part with the finding below its name. Pressing it opens its settings, or its results.
 func (s *Screen) row(r row) fyne.CanvasObject {
 	text, next := i18n.Words().Lines(r.check.Found)
 	if r.name == message.StepEvent() && r.check.Result == office.CheckFine {

@@ -24,27 +24,27 @@ import (
 	"countersign/ui/widgets"
 )
 
-// These remember that the person knows where the program is while the window is closed: in the tray, or nowhere to be
-// seen, which is told for itself.
+// These preferences record that the person has been told where the program is while the window is closed: in the tray, or, told
+// separately, nowhere visible.
 const (
 	toldTrayKey = "told-that-it-stays-in-the-tray"
 	toldKey     = "told-that-it-keeps-running"
 )
 
 type leaving struct {
-	asking   bool           // the panel, whether there is a tray
-	question *widgets.PopUp // says where the window is found again; nil before the first time
-	key      string         // remembers that it was said
+	asking   bool           // asking the panel whether there is a tray
+	question *widgets.PopUp // says how to reopen the window; nil before the first time
+	key      string         // the preference that records the telling
 }
 
-// Hide closes the window, which the program survives. Before the first time it says where the window is found again.
+// Hide closes the window; the program keeps running. The first time, it says how to reopen the window.
 func (w *Window) Hide() {
 	canvas, told := w.window.Canvas(), w.app.Preferences()
 	switch {
 	case told.Bool(toldKey) && !w.options.Demo:
 		w.vanish()
 		return
-	case w.leaving.question != nil && canvas.Overlays().Top() == w.leaving.question: // closing it once more is an answer, too
+	case w.leaving.question != nil && canvas.Overlays().Top() == w.leaving.question: // closing again counts as an answer
 		w.leaving.question.Close()
 		w.leaveFor(w.leaving.key)
 		return
@@ -59,7 +59,7 @@ func (w *Window) Hide() {
 			w.vanish()
 		case has:
 			w.askToLeave(toldTrayKey, lang.L("Countersign keeps saving signed documents after you close the window. To open the window, click its icon in the tray."))
-		case w.options.Demo: // which nobody would find again
+		case w.options.Demo: // nobody would find it again
 			w.askToQuit()
 		default:
 			w.askToLeave(toldKey, lang.L("Countersign keeps saving signed documents after you close the window. To open the window, start Countersign again."))
@@ -67,7 +67,7 @@ func (w *Window) Hide() {
 	})
 }
 
-// askToLeave says where the window is found again, and closes it. key remembers that it was said.
+// askToLeave says how to reopen the window, then closes it. key is the preference that records this.
 func (w *Window) askToLeave(key, text string) {
 	w.leaving.key = key
 	w.leaving.question = widgets.Ask(w.window.Canvas(), widgets.Question{Title: lang.L("Keep running?"), Text: text,
@@ -86,7 +86,7 @@ func (w *Window) vanish() {
 	w.Rest()
 }
 
-// maximizedKey remembers that the window filled the screen.
+// maximizedKey is the preference that the window was maximized.
 const maximizedKey = "maximized"
 
 func (w *Window) keepMaximized() {
@@ -94,11 +94,11 @@ func (w *Window) keepMaximized() {
 	w.app.Preferences().SetBool(maximizedKey, w.maximized)
 }
 
-// restAfter is how long after the window was closed its memory goes back to the system: what was under way has ended, and
-// somebody who opens it again at once does not wait.
+// restAfter is how long after closing the window memory is returned to the system. By then ongoing work has ended, and reopening at
+// once is not slowed down.
 const restAfter = 5 * time.Second
 
-// Rest lets go of what only a window on the screen needs, until Show.
+// Rest frees what only a visible window needs, until Show.
 func (w *Window) Rest() {
 	w.resting = true
 	w.later(restAfter, func() {
@@ -110,13 +110,13 @@ func (w *Window) Rest() {
 }
 
 type quitting struct {
-	looking  bool           // whether something would be left undone
-	question *widgets.PopUp // nil before the first one
+	looking  bool           // looking for unfinished work
+	question *widgets.PopUp // nil before the first question
 	text     string         // of the question
 }
 
-// askToQuit ends the program, as a person asks for it. Where something would be left undone that people take for done, it asks
-// first; who asks once more meanwhile means it.
+// askToQuit quits at a person's request. If work that people take for done is unfinished, it asks first; asking again meanwhile
+// quits at once.
 func (w *Window) askToQuit() {
 	if w.quitting.looking || w.asksToQuit() {
 		w.options.Quit()
@@ -149,7 +149,7 @@ func (w *Window) showQuestion(text string) {
 		Safe: lang.L("Keep running"), Do: lang.L("Quit"), OnDo: w.options.Quit})
 }
 
-// askAnew has the question on quitting say what is still undone; with the last of it the question goes, too.
+// askAnew updates the open question about quitting, and closes it when nothing is unfinished any more.
 func (w *Window) askAnew() {
 	if !w.asksToQuit() {
 		return
@@ -165,8 +165,7 @@ func (w *Window) askAnew() {
 	})
 }
 
-// leftUndone says what would not be done when the program ended now; empty for nothing. What waits for a person is not
-// meant.
+// leftUndone describes the work that quitting now would leave unfinished; empty for none. What waits for a person does not count.
 func (w *Window) leftUndone(drafts []office.Draft) string {
 	if w.grace.Busy() {
 		return w.grace.Text() + "\n" + lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
@@ -191,7 +190,7 @@ func (w *Window) leftUndone(drafts []office.Draft) string {
 	return ""
 }
 
-// openSetup shows the wizard in place of the screens, with what was typed into it before.
+// openSetup replaces the screens with the wizard, including its earlier input.
 func (w *Window) openSetup() {
 	at, exits := *w.env, setup.Exits{Done: w.closeSetup}
 	if w.options.StartDemo != nil {
@@ -203,7 +202,7 @@ func (w *Window) openSetup() {
 	w.setup.Focus()
 }
 
-// openOffice hands the file of an administrator to the wizard. An office that is set up is not changed by a file.
+// openOffice passes an administrator's file to the wizard. A file cannot change an office that is already set up.
 func (w *Window) openOffice(path string) {
 	if w.setup == nil && w.played.Load() != nil {
 		w.LeaveDemo()
@@ -215,7 +214,7 @@ func (w *Window) openOffice(path string) {
 	w.setup.OpenFile(path)
 }
 
-// openInvitation asks whether the events come from the hub that a file names from now on.
+// openInvitation asks whether to receive events from the hub named in a file from now on.
 func (w *Window) openInvitation(path string) {
 	o := w.office
 	async.Then(w.pool, func(context.Context) (agent.OfficeFile, error) { return o.ReadOffice(path) }, func(file agent.OfficeFile, err error) {
@@ -236,19 +235,19 @@ func (w *Window) closeSetup() {
 	w.setup = nil
 	w.answers = setup.Answers{}
 	w.hang(w.main)
-	at := w.at // Send, when files were handed over meanwhile
+	at := w.at // the Send screen, if files were handed over meanwhile
 	w.at = -1
 	w.Go(at)
 	w.settings.Reload()
 }
 
-// demo is the demo that was started here: an office to look at, and how to end it.
+// demo is a demo started here: its office, and how to end it.
 type demo struct {
 	office Office
 	stop   func()
 }
 
-// tryDemo shows the demo as soon as it has started; the returned function gives up waiting for it.
+// tryDemo starts the demo and shows it once ready; the returned function stops waiting for it.
 func (w *Window) tryDemo() (cancel func()) {
 	return async.Then(w.own, func(ctx context.Context) (*demo, error) {
 		office, stop, err := w.options.StartDemo(ctx)
@@ -256,7 +255,7 @@ func (w *Window) tryDemo() (cancel func()) {
 			return nil, err
 		}
 		d := &demo{office, stop}
-		w.played.Store(d) // from here on Close ends it, should nobody else
+		w.played.Store(d) // from now on Close ends it if nobody else does
 		if ctx.Err() != nil {
 			w.endDemo()
 		}
@@ -274,21 +273,21 @@ func (w *Window) tryDemo() (cancel func()) {
 	})
 }
 
-// endDemo ends the demo that was started here, if there is one. It may be called from any goroutine and takes a moment.
+// endDemo ends a demo started here, if any. It may be called from any goroutine and takes a moment.
 func (w *Window) endDemo() {
 	if d := w.played.Swap(nil); d != nil {
 		d.stop()
 	}
 }
 
-// LeaveDemo goes back to the office, and ends the demo beside the window's goroutine.
+// LeaveDemo returns to the office and ends the demo off the UI goroutine.
 func (w *Window) LeaveDemo() {
 	w.at = showPackages
 	w.enter(w.options.Office, w.options.Demo)
 	w.own.Start(func(context.Context) { w.endDemo() })
 }
 
-// demoBanner says that this is the demo and, when it was started from the wizard, how to leave it.
+// demoBanner says that this is the demo and, if it was started from the wizard, how to leave it.
 func (w *Window) demoBanner() *widgets.Banner {
 	strip := widgets.NewBanner(theme.Calm, nil)
 	leave := ""
@@ -299,11 +298,11 @@ func (w *Window) demoBanner() *widgets.Banner {
 	return strip
 }
 
-// late is a screen that is made once somebody wants to see it or something on it is used: to make them all takes as long as
-// everything else before the window is there. Its methods belong to Fyne's goroutine.
+// late makes a screen on first use, because making all of them takes as long as everything else before the window appears. Only the
+// UI goroutine may use it.
 type late[S screen] struct {
 	create func() S
-	place  *fyne.Container // where it stands once it is made
+	place  *fyne.Container // its container
 	it     S
 	made   bool
 }
@@ -312,7 +311,7 @@ func newLate[S screen](create func() S) *late[S] {
 	return &late[S]{create: create, place: container.NewStack()}
 }
 
-// get is the screen. The first time it is made, and reads what it shows.
+// get returns the screen. The first call makes it and reads its data.
 func (l *late[S]) get() S {
 	if !l.made {
 		l.it, l.made = l.create(), true
@@ -322,7 +321,7 @@ func (l *late[S]) get() S {
 	return l.it
 }
 
-// ifMade does something with the screen if it is made: else it reads for itself what that was about.
+// ifMade calls do if the screen exists; a screen made later reads the current state anyway.
 func (l *late[S]) ifMade(do func(S)) {
 	if l.made {
 		do(l.it)

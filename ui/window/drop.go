@@ -18,13 +18,13 @@ import (
 
 type drops struct {
 	dropHint  *widgets.DropHint
-	endDrops  func() // nil while the window is no drop target of its own
-	fetches   int    // drops whose files are on their way
-	fetchSeen bool   // which is shown, for it takes a moment
+	endDrops  func() // nil unless the window is its own drop target
+	fetches   int    // drops whose files are being fetched
+	fetchSeen bool   // and shown, because it takes a while
 }
 
-// takeDrops makes the window its own drop target, where the system has one and the window is there. Otherwise OnDropped hears
-// of files alone, when they were let go of.
+// takeDrops makes the window its own drop target if the system supports that and the window exists. Otherwise OnDropped learns only
+// of files, and only when they are dropped.
 func (w *Window) takeDrops() {
 	handle := env.Handle(w.window)
 	if w.endDrops != nil || w.options.Target == nil || handle == 0 {
@@ -39,7 +39,7 @@ func (w *Window) takeDrops() {
 	w.endDrops = stop
 }
 
-// dragOver shows where what is over the window would land, and says whether it would be taken.
+// dragOver shows where the dragged files would land, and reports whether they would be taken.
 func (w *Window) dragOver(at drop.Point, files bool) (takes bool) {
 	place, does, refused := w.landingOf(w.inWindow(at), files)
 	if refused != "" {
@@ -50,10 +50,10 @@ func (w *Window) dragOver(at drop.Point, files bool) (takes bool) {
 	return true
 }
 
-// noticeable is how long files may be on their way before that is shown: most are there at once, and nothing is to flash.
+// noticeable is how long fetching files may take before it is shown: most arrive at once, and nothing should flash.
 const noticeable = 300 * time.Millisecond
 
-// fetching shows that files that were dropped are on their way, as long as some are.
+// fetching shows that dropped files are being fetched, as long as any are.
 func (w *Window) fetching(begins bool) {
 	if !begins {
 		w.fetches--
@@ -70,7 +70,7 @@ func (w *Window) fetching(begins bool) {
 	})
 }
 
-// clearLanding shows nothing that is dragged over the window any more, but what is on its way.
+// clearLanding removes the hint for dragged files, but not the one about files being fetched.
 func (w *Window) clearLanding() {
 	if w.fetchSeen {
 		w.dropHint.Come(lang.L("Fetching the dropped files…"))
@@ -89,14 +89,13 @@ func (w *Window) dropped(at drop.Point, paths []string, wrong []error) {
 	}
 }
 
-// inWindow is a place in pixels as Fyne counts.
+// inWindow converts a position from pixels to Fyne's units.
 func (w *Window) inWindow(at drop.Point) fyne.Position {
 	scale := w.window.Canvas().Scale()
 	return fyne.NewPos(float32(at.X)/scale, float32(at.Y)/scale)
 }
 
-// landingOf is where files would land that are dropped at a place, nil for the window as a whole, and what that would do; or
-// why they are refused.
+// landingOf says what dropping files at a position would do, and at which place, nil for the whole window; or why they are refused.
 func (w *Window) landingOf(at fyne.Position, files bool) (place *widgets.Place, does, refused string) {
 	switch {
 	case !files:
@@ -116,8 +115,8 @@ func (w *Window) landingOf(at fyne.Position, files bool) (place *widgets.Place, 
 	return nil, lang.L("Drop to send for signature"), ""
 }
 
-// OnDropped takes files as the graphics library hands them over, where the window is no drop target of its own. The position
-// tells no more than among which documents, or on which one of a template, they were dropped; on Windows it may be 0,0.
+// OnDropped takes files from the graphics library if the window is not its own drop target. The position only tells between which
+// documents, or on which document of a template, they were dropped; on Windows it may be 0,0.
 func (w *Window) OnDropped(at fyne.Position, uris []fyne.URI) {
 	var paths []string
 	for _, u := range uris {
@@ -132,7 +131,7 @@ func (w *Window) OnDropped(at fyne.Position, uris []fyne.URI) {
 	w.addDropped(paths, at)
 }
 
-// addDropped adds files that were dropped at a place, unless nothing can be dropped there.
+// addDropped adds files dropped at a position, unless nothing can be dropped there.
 func (w *Window) addDropped(paths []string, at fyne.Position) {
 	if _, _, refused := w.landingOf(at, true); refused != "" {
 		w.env.Notice(refused)

@@ -23,8 +23,8 @@ import (
 	"countersign/ui/widgets"
 )
 
-// showHealth says the gravest problem beside whatever is shown, but not where the status says all of them; a mark leads there. What
-// only limits the office is said there alone, and marked; what needs nobody is not marked either.
+// showHealth shows the gravest problem on every screen but the status, which lists all, and marks the status entry, also for mere
+// limitations. Limitations are explained only on the status screen; issues that need nobody are not marked.
 func (w *Window) showHealth(issues []agent.Issue) {
 	issue, others := env.Problem(issues)
 	w.troubled(issue.Severity)
@@ -39,14 +39,14 @@ func (w *Window) showHealth(issues []agent.Issue) {
 		note = lang.N("{{.PluralCount}} more problems", others)
 	}
 	action := i18n.Action(issue.Action)
-	if issue.Action == agent.ActSignIn { // the account below has a button for that
+	if issue.Action == agent.ActSignIn { // the account below has that button
 		action = ""
 	}
 	w.health.Say(i18n.Message(issue.Message), note, action, func() { w.Act(issue, nil) })
 }
 
-// Act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may be nil, is
-// called when that is done, and the button can be pressed again.
+// Act performs an issue's action: it opens a screen, or asks the office. done, which may be nil, is called when that has finished
+// and the button may be pressed again.
 func (w *Window) Act(issue agent.Issue, done func()) {
 	if done == nil {
 		done = func() {}
@@ -99,14 +99,14 @@ const lastSaved = 5
 
 const lastUsed = 5
 
-// overview is what the banner of health, the status screen, the account and the tray show.
+// overview is the data for the health banner, the status screen, the account and the tray.
 type overview struct {
 	status agent.Status
 	saved  []office.Job // newest first
-	paused time.Time    // notifications are paused until then; zero when they are not
+	paused time.Time    // until when notifications are paused; zero if they are not
 
-	templates bool                  // the service may have some
-	used      []office.UsedTemplate // that packages were made from here, most recent first
+	templates bool                  // the service may have templates
+	used      []office.UsedTemplate // used here, most recent first
 	update    office.Update
 }
 
@@ -117,7 +117,7 @@ func overviewOf(office trayOffice) (overview, error) {
 	return overview{status, saved, office.Snoozed(), office.TemplatesOffered(), used, office.Update()}, cmp.Or(err1, err2, err3)
 }
 
-// showOverview shows what was read. What could not be read stays as it was, and health says why.
+// showOverview shows what was read. After an error, the old state stays and health explains.
 func (w *Window) showOverview(o overview, err error) {
 	if err != nil && w.last != nil {
 		o.saved, o.used, o.status.Events, o.status.Packages, o.status.Saves = w.last.saved, w.last.used, w.last.status.Events, w.last.status.Packages, w.last.status.Saves
@@ -129,7 +129,7 @@ func (w *Window) showOverview(o overview, err error) {
 	if o.paused != w.paused {
 		w.paused = o.paused
 		if !o.paused.IsZero() {
-			w.later(o.paused.Sub(w.options.Now()), w.status.Ask) // the tray says so until then
+			w.later(o.paused.Sub(w.options.Now()), w.status.Ask) // until then, the tray shows the pause
 		}
 	}
 	w.showHealth(o.status.Health)
@@ -147,7 +147,7 @@ func (w *Window) showOverview(o overview, err error) {
 	}
 }
 
-// soon offers to undo what was pressed; also while the window is hidden.
+// soon offers to undo an action, even while the window is hidden.
 func (w *Window) soon(u env.Undoable) (over func()) {
 	var passed time.Duration
 	if !u.Pressed.IsZero() {
@@ -156,7 +156,7 @@ func (w *Window) soon(u env.Undoable) (over func()) {
 	return w.grace.Begin(u.Says, passed, lang.L("Undo"), u.Undone)
 }
 
-// later calls f on the window's goroutine when d has passed, unless the view is left by then.
+// later calls f on the UI goroutine after d, unless the view has been left by then.
 func (w *Window) later(d time.Duration, f func()) {
 	w.after(w.watcher, d, f)
 }
@@ -172,24 +172,24 @@ func (w *Window) after(pool *async.Pool, d time.Duration, f func()) {
 	})
 }
 
-// account is the foot of the sidebar: who is signed in, and the way in and out.
+// account is the foot of the sidebar: who is signed in, and how to sign in and out.
 type account struct {
 	env     *env.Env
 	office  accounts
 	content *fyne.Container
 
-	known    bool // the office has told who is signed in
+	known    bool // whether signedIn and who have been read
 	signedIn bool
 	who      string
-	cancel   context.CancelFunc // ends the sign-in that runs; nil while none does
-	address  string             // what that sign-in wants to be shown in a browser
-	lost     bool               // no browser shows it
+	cancel   context.CancelFunc // cancels the running sign-in; nil if none
+	address  string             // the page it must show in a browser
+	lost     bool               // no browser could be opened
 	pasted   *widgets.Entry
 	problem  *widget.Label
-	blame    func(err error) // leads to the settings that err is about
+	blame    func(err error) // opens the settings to which err belongs
 	lead     fyne.CanvasObject
-	only     bool // only its menu is shown: there is no room for more, and no need
-	lacking  bool // room
+	only     bool // only the menu is shown: there is no space or need for more
+	lacking  bool // space
 }
 
 func newAccount(d *env.Env, o accounts) *account {
@@ -208,19 +208,19 @@ func (a *account) show(s agent.Status) {
 	if a.who == "" && s.SignedIn {
 		a.who = s.Account.OrganizationID
 	}
-	if a.cancel == nil { // a running sign-in keeps its fields
+	if a.cancel == nil { // keeps the fields of a running sign-in
 		a.draw()
 	}
 }
 
-// narrow says whether there is room in the sidebar for nothing but a button.
+// narrow sets whether the sidebar has space only for a button.
 func (a *account) narrow(lacking bool) {
 	if a.lacking = lacking; a.only != (lacking && a.short()) {
 		a.draw()
 	}
 }
 
-// short says whether the menu is all that a person needs of the account.
+// short reports whether the menu alone is enough.
 func (a *account) short() bool {
 	return a.signedIn && a.cancel == nil && a.problem.Text == "" && a.lead == nil
 }
@@ -256,9 +256,9 @@ func (a *account) draw() {
 	widgets.Remake(a.content, widgets.PadHV(edge, 8, parts))
 }
 
-// drawRunning says where it goes on; what helps where it does not is folded until no browser opens.
+// drawRunning says where the sign-in continues; the help for other cases is folded unless no browser opens.
 func (a *account) drawRunning(parts *fyne.Container) {
-	if !a.lost { // the problem says what to do
+	if !a.lost { // otherwise the problem says what to do
 		parts.Add(widgets.NewParagraph(lang.L("Finish the sign-in in your browser.")))
 	}
 	parts.Add(widgets.Row(0, widgets.NewButton(lang.L("Cancel"), a.stop)))
@@ -297,8 +297,8 @@ func (a *account) signIn(prompt string) {
 	a.draw()
 }
 
-// open shows the address in the browser, from whatever goroutine. Without a browser the link can still be copied, so
-// the sign-in goes on.
+// open shows the address in the browser, from any goroutine. Without a browser the link can still be copied, so the sign-in
+// continues.
 func (a *account) open(address string) error {
 	a.env.Work.Do(func() {
 		a.address = address
@@ -330,7 +330,7 @@ func (a *account) ended(err error) {
 func (a *account) reread() {
 	a.draw()
 	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.office.Status() },
-		func(s agent.Status, _ error) { a.show(s) }) // who is signed in is known from memory
+		func(s agent.Status, _ error) { a.show(s) }) // read from memory
 }
 
 func (a *account) paste() {
@@ -352,7 +352,7 @@ func (a *account) stop() {
 	}
 }
 
-// askSignOut asks before what takes a sign-in in the browser to take back.
+// askSignOut asks first, because only a sign-in in the browser reverses it.
 func (a *account) askSignOut() {
 	widgets.Ask(a.env.Window.Canvas(), widgets.Question{Title: lang.L("Sign out?"),
 		Text: lang.L("Until you sign in again, nothing is sent and signed documents are not saved."),

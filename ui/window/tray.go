@@ -21,18 +21,17 @@ import (
 	"countersign/ui/i18n"
 )
 
-// tray is the icon in the panel and its menu. It talks to the panel only when something changed: every change crosses
-// D-Bus.
+// tray is the icon in the panel and its menu. It calls the panel only on changes, because each call crosses D-Bus.
 type tray struct {
-	app    desktop.App // nil where Fyne has no tray
+	app    desktop.App // nil if Fyne has no tray
 	window *Window
 	menu   *fyne.Menu
 	shown  assets.Tray
-	says   string // the labels of the menu and what they lead to, to know a change
-	tip    string // over the icon
+	says   string // the menu's labels and targets, to detect changes
+	tip    string // the icon's tooltip
 }
 
-// traySize suits panels of 22 px at up to three times the density; larger icons cost time on D-Bus.
+// traySize suits panels of 22 px at up to triple density; larger icons cost time on D-Bus.
 const traySize = 64
 
 const pauseFor = time.Hour
@@ -44,7 +43,7 @@ func newTray(app fyne.App, w *Window) *tray {
 	return t
 }
 
-// items are the entries of the menu: how it stands, what came back last, what can be begun, and the way out.
+// items builds the menu: the state, the last saved files, what can be started, and quitting.
 func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	w := t.window
 	said := func(label string) *fyne.MenuItem {
@@ -69,7 +68,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	if o.update.Newer {
 		items = append(items, fyne.NewMenuItem(i18n.Message(message.UpdateAvailable(o.update.Newest)), func() { w.Show(); w.showUpdate() }))
 	}
-	if account != "" { // it is not known at once
+	if account != "" { // not known at once
 		items = append(items, said(account))
 	}
 	items = append(items, fyne.NewMenuItemSeparator())
@@ -99,7 +98,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		quit)
 }
 
-// templateItem leads to a package from a template: one of those used last, or any.
+// templateItem starts a package from a template: a recently used one, or any.
 func (w *Window) templateItem(used []office.UsedTemplate) *fyne.MenuItem {
 	all := func() { w.Show(); w.goCompose((*compose.Screen).ChooseTemplate) }
 	if len(used) == 0 {
@@ -118,8 +117,8 @@ func (w *Window) templateItem(used []office.UsedTemplate) *fyne.MenuItem {
 	return item
 }
 
-// savedNames are the names of saved files, with their folder where that alone tells two of them apart, as it does the
-// master files of packages that have a folder each.
+// savedNames returns the names of saved files, with the folder if only that tells two of them apart, as with master files of
+// packages that have a folder each.
 func savedNames(saved []office.Job) (names []string) {
 	times := map[string]int{}
 	for _, j := range saved {
@@ -155,11 +154,11 @@ func (t *tray) attach(w *Window) {
 		t.icon(assets.TrayFine)
 		t.app.SetSystemTrayMenu(t.menu)
 	})
-	t.app.SetSystemTrayWindow(w.window) // a left click opens the window
-	w.window.SetCloseIntercept(w.Hide)  // which the line above replaced
+	t.app.SetSystemTrayWindow(w.window) // a left click opens it
+	w.window.SetCloseIntercept(w.Hide)  // the line above replaced it
 }
 
-// AttachTray puts Countersign into the system's tray. Call it once, on Fyne's goroutine.
+// AttachTray adds Countersign to the system's tray. Call it once, on Fyne's goroutine.
 func (w *Window) AttachTray() {
 	w.inTray = true
 	w.tray.attach(w)
@@ -210,8 +209,8 @@ func (t *tray) show(o overview) {
 	t.tell(t.menu.Refresh)
 }
 
-// tell says something to the panel. What carries that on Linux panics once the session's bus is gone, or the tray has ended
-// before the window; neither is a reason for the program to end.
+// tell runs a call to the panel. On Linux, Fyne's code for it panics once the session bus is gone or the tray has ended before the
+// window; neither may crash the program.
 func (t *tray) tell(something func()) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -221,7 +220,7 @@ func (t *tray) tell(something func()) {
 	something()
 }
 
-// trayState is the icon for a status: attention needs a person, working is under way by itself.
+// trayState returns the icon for a status: attention if a person is needed, working while something is in progress.
 func trayState(s agent.Status) assets.Tray {
 	issue, _ := env.Problem(s.Health)
 	switch {
@@ -251,7 +250,7 @@ func stateLine(s agent.Status) string {
 	return lang.L("Nothing is waiting for a signature")
 }
 
-// waitingLine says how many packages wait for signatures, and how many in vain.
+// waitingLine says how many packages wait for signatures, and how many are stuck.
 func waitingLine(p agent.PackageCounts) string {
 	waiting := lang.N("{{.PluralCount}} packages waiting for signatures", p.Open)
 	switch {

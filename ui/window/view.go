@@ -32,7 +32,7 @@ import (
 )
 
 type bars struct {
-	health *widgets.Banner // the problem that matters most
+	health *widgets.Banner // the gravest problem
 	notice *widgets.Toasts
 	grace  *widgets.UndoBar
 }
@@ -46,34 +46,34 @@ type pages struct {
 	screens  []screen
 	nav      []*widgets.Nav
 	stage    *fyne.Container
-	waiting  func(bool)           // says at the entry of Send whether something there waits for the person
-	unsaved  func(bool)           // says at that of the settings whether something there is not saved
-	troubled func(agent.Severity) // marks the entry of the status; not for an empty one
+	waiting  func(bool)           // marks the Send entry if something there waits for the person
+	unsaved  func(bool)           // marks the Settings entry if something there is not saved
+	troubled func(agent.Severity) // marks the Status entry; an empty severity clears the mark
 	standing *status.Screen
-	stale    bool // the activity has changed while it was not shown
+	stale    bool // the activity has changed while hidden
 }
 
-// view is what the window shows of one office in one language and size of text. Another of these gets a new one.
+// view is what the window shows of one office in one language and text size. If any of these changes, a new view is made.
 type view struct {
 	office  Office
 	env     *env.Env
-	pool    *async.Pool // slow work of the screens
-	watcher *async.Pool // the one that waits for changes
+	pool    *async.Pool // the screens' slow work
+	watcher *async.Pool // waits for changes
 	demo    bool
 
 	pages
 	bars
 
-	setup *setup.Screen // nil when the office is set up
+	setup *setup.Screen // nil once the office is set up
 	main  *fyne.Container
 
 	status  *async.Reader[overview]
-	last    *overview // that was shown; nil before the first
-	paused  time.Time // as the tray shows it
+	last    *overview // shown last; nil before the first
+	paused  time.Time // as shown by the tray
 	account *account
 }
 
-// leave ends everything the view runs, without waiting; what it wanted to show is dropped.
+// leave cancels everything the view runs, without waiting, and drops pending results.
 func (r *view) leave() {
 	r.watcher.Stop()
 	r.pool.Stop()
@@ -84,11 +84,11 @@ func (r *view) close() {
 	r.pool.Close()
 }
 
-// enter shows an office in place of the one before, in the language it has chosen.
+// enter replaces the office on show, in its chosen language.
 func (w *Window) enter(office Office, demo bool) {
 	before, at := w.view, w.at
-	w.leaving, w.quitting = leaving{}, quitting{} // what was asked is dropped with the view
-	s := office.Settings()                        // from memory: the window must know at once whether to begin with the wizard
+	w.leaving, w.quitting = leaving{}, quitting{} // open questions are dropped with the view
+	s := office.Settings()                        // from memory: the window must know at once whether to start with the wizard
 	w.language = s.Language
 	i18n.Use(s.Language)
 	w.paint(w.look(s))
@@ -111,7 +111,7 @@ func (w *Window) enter(office Office, demo bool) {
 	w.standing = status.New(w.env, w.office)
 	w.screens = []screen{w.packages, w.compose, w.activity, w.standing, w.settings, w.about}
 	same := before.env != nil && before.office == office
-	widgets.CloseAll(w.window.Canvas()) // what is asked there belongs to the screens before
+	widgets.CloseAll(w.window.Canvas()) // open pop-ups belong to the old screens
 	focused := w.window.Canvas().Focused()
 	w.account = newAccount(w.env, w.office)
 	w.account.blame = func(err error) { w.ShowSettings(); w.settings.get().Blame(err) }
@@ -138,12 +138,12 @@ func (w *Window) enter(office Office, demo bool) {
 	if w.resting {
 		w.Rest()
 	}
-	follow(w.watcher, w.office, w.changed) // before the first reading, so that no change falls between
+	follow(w.watcher, w.office, w.changed) // before the first read, so that no change is missed
 	w.status.Ask()
 	for _, s := range w.screens {
 		s.Reload()
 	}
-	// Once the window is drawn: its entry says whether something waits there.
+	// Once the window is drawn: the Send entry shows whether something waits there.
 	async.Try(w.pool, func(context.Context) error { return nil }, func(error) { w.compose.get() })
 	if before.pool != nil {
 		before.leave()
@@ -151,21 +151,21 @@ func (w *Window) enter(office Office, demo bool) {
 	}
 }
 
-// follows shows settings that concern the window itself.
+// follows applies the settings of the window itself.
 func (w *Window) follows(s office.Settings) {
 	look, still := w.look(s)
-	again := w.language != s.Language || w.painted.Text != look.Text // texts are measured where they are made
+	again := w.language != s.Language || w.painted.Text != look.Text // texts are measured when they are made
 	if again {
 		look.Text = w.painted.Text
 	}
 	w.paint(look, still)
 	switch {
 	case again && w.grace.Busy():
-		w.grace.Empty = w.readSettings // what waits belongs to these screens
+		w.grace.Empty = w.readSettings // pending undos belong to the present screens
 	case again:
 		w.enter(w.office, w.demo)
 	case w.setup != nil && s.Configured() && !w.setup.Finishing():
-		w.closeSetup() // it was set up from elsewhere
+		w.closeSetup() // set up from elsewhere
 	}
 }
 
@@ -190,7 +190,7 @@ func (w *Window) build() {
 		s.words = append(s.words, word)
 		list.Add(item.Tappable)
 	}
-	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
+	w.stage = container.NewStack() // holds all screens, so that hidden ones follow the theme, too
 	for _, s := range w.screens {
 		w.stage.Add(s.Content())
 	}
@@ -205,7 +205,7 @@ func (w *Window) build() {
 	nav := container.NewVBox(brand, list)
 	s.nav, s.scroll = nav, widgets.NewVScroll(nav)
 	s.page = widgets.Frame(top, w.grace, nil, widgets.Roomy(w.stage))
-	w.main = container.New(s, s.edge, s.page, s.scroll, s.health, s.account.content, s.passing) // so that Tab begins on the page
+	w.main = container.New(s, s.edge, s.page, s.scroll, s.health, s.account.content, s.passing) // in this order, so that Tab begins on the page
 	w.hang(w.main)
 }
 
@@ -229,7 +229,7 @@ func (w *Window) navToStatus(icon string, name *widgets.Line) *widgets.Nav {
 	return item
 }
 
-// noted is an entry of the sidebar that is marked when something waits on its screen.
+// noted returns a sidebar entry and a function to mark it when something waits on its screen.
 func (w *Window) noted(to int, icon string, name *widgets.Line, says string) (item *widgets.Nav, show func(bool)) {
 	note := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentCreateIcon(), theme.Ink))
 	item = widgets.NewNav(icon, name, note, func() { w.Go(to) })
@@ -269,8 +269,8 @@ func (w *Window) newAbout() *about.Screen {
 	return s
 }
 
-// smallest is the window that still fits a screen of 1280 x 800 at 200 %: no window manager makes one smaller than it asks for,
-// and what lies beyond the screen cannot be reached.
+// smallest is the size that still fits a screen of 1280 x 800 at 200 %: window managers make no window smaller than it asks for, and
+// whatever lies off the screen is out of reach.
 var smallest = fyne.NewSize(620, 340)
 
 func (w *Window) hang(content fyne.CanvasObject) {
@@ -280,7 +280,7 @@ func (w *Window) hang(content fyne.CanvasObject) {
 	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.dropHint)))
 }
 
-// floor keeps the window usable: it never gets smaller than this.
+// floor keeps the window from getting smaller than least.
 type floor struct{ least fyne.Size }
 
 func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
@@ -291,22 +291,22 @@ func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
-// shell puts the sidebar beside the page. Where that would leave the page too little room, the sidebar has no words. What is wrong,
-// and toasts, here called passing, stand in the free part of the sidebar, or below everything else where that is too small: they
-// cover nothing that one presses next, and move nothing. So does the account, unless its menu is all that it needs.
+// shell puts the sidebar beside the page; if that leaves the page too little space, the sidebar shows no words. The health banner,
+// the toasts (called passing) and the account stand in the free part of the sidebar, or below everything else if that is too small,
+// where they neither cover nor move anything about to be pressed. The account stays in the sidebar if its menu is all it needs.
 type shell struct {
 	nav, scroll, edge, page, passing fyne.CanvasObject
 	health                           *widgets.Banner
 	account                          *account
-	words                            []fyne.CanvasObject // with the program's name
+	words                            []fyne.CanvasObject // including the program's name
 	narrow                           bool
-	wide                             float32 // the sidebar with its words
+	wide                             float32 // width of the sidebar with its words
 }
 
 const (
-	sidebarLeast = 174 // what is in it may need more width
-	sidebarRoom  = 8   // around what is in it
-	pageLeast    = 560 // beside a sidebar with words, and more where text is larger
+	sidebarLeast = 174 // its content may need more
+	sidebarRoom  = 8   // padding
+	pageLeast    = 560 // beside a sidebar with words; scaled with the text size
 )
 
 func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
@@ -338,7 +338,7 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 		if !o.Visible() {
 			continue
 		}
-		height, last := heightAt(o, width), o == s.passing // which rise in all the room there is
+		height, last := heightAt(o, width), o == s.passing // toasts use all the space there is
 		switch {
 		case height > bottom-top || s.narrow && (o != foot || !s.account.short()):
 			height = heightAt(o, size.Width-left)
@@ -355,7 +355,7 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	place(s.page, left, 0, size.Width-left, below)
 }
 
-// inner is the width of what is in the sidebar.
+// inner is the width of the sidebar's content.
 func (s *shell) inner() float32 {
 	switch {
 	case s.narrow && s.account.only:
@@ -366,7 +366,7 @@ func (s *shell) inner() float32 {
 	return max(sidebarLeast, s.nav.MinSize().Width, s.account.content.MinSize().Width)
 }
 
-// sidebar is how wide all of it is, with its edge.
+// sidebar is the sidebar's total width, including its border.
 func (s *shell) sidebar() float32 {
 	return s.inner() + 2*sidebarRoom + fynetheme.Padding() + s.edge.MinSize().Width
 }
@@ -380,7 +380,7 @@ func place(o fyne.CanvasObject, x, y, width, height float32) {
 	o.Resize(fyne.NewSize(width, height))
 }
 
-// heightAt is how high an object is at a width, which text in it needs to know before it is measured.
+// heightAt returns an object's height at a width; wrapped text must know its width before it is measured.
 func heightAt(o fyne.CanvasObject, width float32) float32 {
 	o.Resize(fyne.NewSize(width, o.Size().Height))
 	return o.MinSize().Height
@@ -395,19 +395,19 @@ func (w *Window) icon(size int) fyne.Resource {
 	return fyne.NewStaticResource(fmt.Sprintf("countersign-%d.png", size), data)
 }
 
-// look is how the window looks and moves by these settings; what they leave open is as the system is.
+// look returns appearance and motion for the settings; what they leave open follows the system.
 func (w *Window) look(s office.Settings) (l theme.Look, still bool) {
 	l = theme.Look{Variant: s.Theme, Contrast: s.Contrast == "high", Text: cmp.Or(s.TextSize, w.accessibility.Text)}
 	if s.Contrast == "" {
 		l.Contrast = w.accessibility.Contrast
 	}
-	if l.Text == 100 { // as it is by itself
+	if l.Text == 100 { // the default
 		l.Text = 0
 	}
 	return l, s.Motion == "reduced" || s.Motion == "" && w.accessibility.ReducedMotion
 }
 
-// paint makes the window look so, and its widgets stand still or move.
+// paint applies the appearance, and turns the widgets' animations off or on.
 func (w *Window) paint(l theme.Look, still bool) {
 	if w.options.ReduceMotion != nil {
 		w.options.ReduceMotion(still)
@@ -419,15 +419,15 @@ func (w *Window) paint(l theme.Look, still bool) {
 	w.app.Settings().SetTheme(l.Theme())
 }
 
-// askComfort asks the system, beside the window, how it is set for people who see little: at the start, and whenever the
-// person comes back to the window, perhaps from the system's settings.
+// askComfort reads the system's accessibility settings in the background: at the start, and whenever the person returns to the
+// window, perhaps from those settings.
 func (w *Window) askComfort() {
 	if w.options.Accessibility == nil {
 		return
 	}
 	async.Then(w.own, w.options.Accessibility,
 		func(c system.Accessibility, err error) {
-			if err == nil && w.accessibility != c { // else it stays as it was, and is asked again
+			if err == nil && w.accessibility != c { // after an error the old value stays until the next time
 				w.accessibility = c
 				w.follows(w.office.Settings())
 			}
@@ -439,7 +439,7 @@ func (w *Window) bindKeys() {
 	for _, bound := range []struct {
 		keys   keys.Binding
 		do     func()
-		always bool // also in the wizard, behind which there is nothing to lead to
+		always bool // also in the wizard, where no screens are available
 	}{
 		{keys.New, w.ShowCompose, false},
 		{keys.Search, func() { w.Go(showPackages); w.packages.Find() }, false},
@@ -462,17 +462,17 @@ func (w *Window) bindKeys() {
 	w.window.Canvas().SetOnTypedKey(w.onKey)
 }
 
-// covered says whether something lies over the screens. Of the keys it has its own, and Escape.
+// covered reports whether a pop-up covers the screens. It handles its own keys, and Escape.
 func (w *Window) covered() bool { return w.window.Canvas().Overlays().Top() != nil }
 
-// sendNow is Ctrl+Enter: Enter alone sends nothing.
+// sendNow handles Ctrl+Enter; Enter alone sends nothing.
 func (w *Window) sendNow() {
 	if w.at == showCompose {
 		w.compose.get().Send()
 	}
 }
 
-// onKey gets keys that no field wants: Enter goes on, where that can be taken back, and Escape leaves.
+// onKey handles keys that no widget used: Enter continues if that can be undone, Escape leaves.
 func (w *Window) onKey(e *fyne.KeyEvent) {
 	switch {
 	case keys.Leave.Is(e):
@@ -487,7 +487,7 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 	}
 }
 
-// CheckNow asks the service about everything, and says so where nothing else shows it.
+// CheckNow checks everything with the service, and says so if nothing else shows it.
 func (w *Window) CheckNow() {
 	w.packages.CheckNow()
 	if w.at != showPackages && w.last != nil && w.last.status.SignedIn {
@@ -495,7 +495,7 @@ func (w *Window) CheckNow() {
 	}
 }
 
-// leave closes what is on top, or goes back to the list of packages, which is as it was left.
+// leave closes whatever is on top, or returns to the list of packages as it was.
 func (w *Window) leave() {
 	if widgets.CloseTop(w.window.Canvas()) {
 		return

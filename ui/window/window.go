@@ -1,6 +1,5 @@
-// Package window is Countersign's main window and tray: it puts the screens beside the sidebar, tells them when
-// something changed, and leads from one to the other. It does not import Fyne's app package, so that it runs in tests
-// without a display; package ui brings the two together.
+// Package window is Countersign's main window and tray: it puts the screens beside the sidebar, tells them of changes, and leads
+// from one to another. It does not import Fyne's app package, so that it runs in tests without a display; package ui joins the two.
 package window
 
 import (
@@ -38,15 +37,15 @@ import (
 
 type looks struct {
 	sharpens      bool // see staySharp
-	drawn         int  // how fine the screen was when texts were drawn last; 0 before
+	drawn         int  // the screen's pixel density when texts were last drawn; 0 before
 	language      string
 	painted       theme.Look
 	accessibility system.Accessibility
 }
 
 // Office is the window's view of the agent: what its screens need, and the window itself. All methods may be called from any
-// goroutine. Those without a context answer from memory or the local store, but may take milliseconds for large offices; the
-// window calls them off its own goroutine. What could not be read is an error with a message for people, never an empty list.
+// goroutine. Those without a context answer from memory or the local store, but may take milliseconds for large offices, so the
+// window calls them off its own goroutine. Failed reads return an error with a message for people, never an empty list.
 type Office interface {
 	packages.Office
 	compose.Office
@@ -61,7 +60,7 @@ type Office interface {
 	NetworkPage() string
 }
 
-// accounts is what the foot of the sidebar needs of the agent.
+// accounts is what the foot of the sidebar needs from the agent.
 type accounts interface {
 	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
 	Paste(address string) error
@@ -69,7 +68,7 @@ type accounts interface {
 	Status() (agent.Status, error)
 }
 
-// trayOffice is what the tray needs of the agent, with a window or without one.
+// trayOffice is what the tray needs from the agent, with or without a window.
 type trayOffice interface {
 	Settings() office.Settings
 	Watch() (changes <-chan office.Change, stop func())
@@ -83,27 +82,26 @@ type trayOffice interface {
 	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
 }
 
-// Options are what a window is made of. All fields but Comfort, Still, Tooltip, Demo, After, StartDemo, Autostart and Target are
-// required.
+// Options configure a window. All fields but Accessibility, ReduceMotion, Tooltip, Demo, After, StartDemo, Autostart and Target are required.
 type Options struct {
 	Office        Office
 	System        env.System
-	Do            func(func()) // runs a function on the window's goroutine, soon; see async.NewPool
+	Do            func(func()) // runs a function on the UI goroutine, soon; see async.NewPool
 	Now           func() time.Time
-	Country       string                                              // that the system is set to; see env.Env
-	HasTray       func(context.Context) bool                          // whether a hidden window can be found again
-	Accessibility func(context.Context) (system.Accessibility, error) // how the system is set for people who see little; nil where nobody asks
-	ReduceMotion  func(bool)                                          // has Fyne's widgets stand still, or move; may be nil
+	Country       string                                              // the system's country; see env.Env
+	HasTray       func(context.Context) bool                          // whether a hidden window can be reopened from a tray
+	Accessibility func(context.Context) (system.Accessibility, error) // the system's accessibility settings; nil to ignore them
+	ReduceMotion  func(bool)                                          // turns Fyne's animations off or on; may be nil
 	Quit          func()
-	Tooltip       func(text string)                    // over the tray's icon; nil where there is none
-	Demo          bool                                 // Office is the demo's
-	After         func(time.Duration) <-chan time.Time // time.After when nil
+	Tooltip       func(text string)                    // sets the tray icon's tooltip; may be nil
+	Demo          bool                                 // Office is the demo
+	After         func(time.Duration) <-chan time.Time // time.After if nil
 
-	// StartDemo starts the demo, for "Try it without an account"; ctx bounds only the start. Nil where there is none.
+	// StartDemo starts the demo for "Try it without an account"; ctx bounds only the start. Nil if there is no demo.
 	StartDemo func(ctx context.Context) (office Office, stop func(), err error)
-	Autostart env.Autostart // nil where the program cannot start with the computer
+	Autostart env.Autostart // nil if the program cannot start with the computer
 
-	// Target makes a window of the system a drop target, as drop.Watch does. Nil where there is none.
+	// Target makes a native window a drop target, as drop.Watch does. Nil if the system has none.
 	Target func(window uintptr, w drop.Window) (stop func(), err error)
 }
 
@@ -112,7 +110,7 @@ type screen interface {
 	Reload()
 }
 
-// The screens, in the order of the sidebar.
+// Screens in sidebar order.
 const (
 	showPackages = iota
 	showCompose
@@ -122,13 +120,13 @@ const (
 	showAbout
 )
 
-// Window is the main window. Its methods belong to Fyne's goroutine, except where they say otherwise.
+// Window is the main window. Its methods belong to Fyne's goroutine unless they say otherwise.
 type Window struct {
 	app     fyne.App
 	window  fyne.Window
 	options Options
-	own     *async.Pool // for what outlives a change of office or language
-	view                // what it shows now; see enter
+	own     *async.Pool // for work that outlives a change of office or language
+	view                // what is on show; see enter
 
 	drops
 	looks
@@ -139,14 +137,14 @@ type Window struct {
 	tray      *tray
 	inTray    bool
 	resting   bool // the window is closed
-	maximized bool // it is to be, once it is shown
+	maximized bool // maximize when shown
 	leaving   leaving
 	quitting  quitting
-	answers   setup.Answers        // what was typed into the wizard, kept while the demo is shown
-	played    atomic.Pointer[demo] // the demo that was started here; nil while none runs
+	answers   setup.Answers        // the wizard's input, kept while the demo is shown
+	played    atomic.Pointer[demo] // the demo started here; nil if none runs
 }
 
-// New makes the window, hidden, and begins to follow the office. Close ends that.
+// New makes the window, hidden, and follows the office until Close.
 func New(ctx context.Context, app fyne.App, o Options) *Window {
 	if o.After == nil {
 		o.After = time.After
@@ -196,7 +194,7 @@ func (w *Window) Go(to int) {
 	}
 }
 
-// ShowPackage shows a package. The keys go on in the list, unless they are meant for something else there.
+// ShowPackage shows a package. The keyboard focus moves to the list, unless another widget there needs it.
 func (w *Window) ShowPackage(id string) {
 	w.Go(showPackages)
 	w.packages.Show(id)
@@ -225,7 +223,7 @@ func (w *Window) ShowStep(step message.Message) {
 
 func (w *Window) ShowSettings() { w.Go(showSettings) }
 
-// goCompose shows Send and does something there; in the wizard, nothing.
+// goCompose opens Send and calls do with it; not while the wizard is shown.
 func (w *Window) goCompose(do func(*compose.Screen)) {
 	w.Go(showCompose)
 	if w.setup == nil {
@@ -239,7 +237,7 @@ func (w *Window) EditDraft(d office.Draft) { w.goCompose(func(s *compose.Screen)
 
 func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 
-// SignOut signs out once the person has confirmed it, and shows at the foot of the sidebar how that went.
+// SignOut signs out after the person confirms, and shows the result at the foot of the sidebar.
 func (w *Window) SignOut() { w.account.askSignOut() }
 
 func (w *Window) SendLike(draft office.NewPackage) {
@@ -248,7 +246,7 @@ func (w *Window) SendLike(draft office.NewPackage) {
 
 func (w *Window) Show() {
 	w.packages.Return()
-	if w.maximized { // before it is shown, lest it grows before one's eyes; a new one is made as it is shown
+	if w.maximized { // before showing, so that it does not grow visibly; a new window is created by Show
 		system.Maximize(env.Handle(w.window))
 	}
 	w.resting = false
@@ -262,7 +260,7 @@ func (w *Window) Show() {
 	w.window.RequestFocus()
 }
 
-// Add takes files from the command line, another start or a drop: those to be sent, and one that an administrator made.
+// Add takes files from the command line, another start or a drop: documents to send, or an administrator's file.
 func (w *Window) Add(paths []string) {
 	send := slices.DeleteFunc(slices.Clone(paths), agent.IsOfficeFile)
 	if at := slices.IndexFunc(paths, agent.IsOfficeFile); at >= 0 {
@@ -294,7 +292,7 @@ func (w *Window) Close() {
 // Post runs f on Fyne's goroutine. It may be called from any goroutine.
 func (w *Window) Post(f func()) { w.own.Do(f) }
 
-// listen shows the window when a later start asks for it, also while the demo is shown.
+// listen shows the window when another start of the program asks for it, even while the demo is shown.
 func (w *Window) listen() {
 	follow(w.own, w.options.Office, func(change office.Change) {
 		subject, asked := change.Shows()
@@ -307,7 +305,7 @@ func (w *Window) listen() {
 	})
 }
 
-// follow tells of an office's changes, on the window's goroutine, until the pool closes.
+// follow reports an office's changes on the UI goroutine until the pool closes.
 func follow(pool *async.Pool, office Office, tell func(office.Change)) {
 	changes, stop := office.Watch()
 	pool.Start(func(ctx context.Context) {
@@ -328,7 +326,7 @@ func follow(pool *async.Pool, office Office, tell func(office.Change)) {
 
 func (w *Window) changed(change office.Change) {
 	if subject, asked := change.Shows(); asked {
-		if w.office != w.options.Office { // the demo's; listen hears the office's own
+		if w.office != w.options.Office { // the demo's requests; listen handles the office's own
 			w.Show()
 			w.show(subject)
 		}
@@ -348,32 +346,32 @@ func (w *Window) changed(change office.Change) {
 		w.settings.ifMade((*settings.Screen).ReloadFolders)
 	case office.SettingsChanged:
 		w.settings.Reload()
-		w.compose.Reload() // which shows who gets a copy of everything
+		w.compose.Reload() // it shows who gets a copy of everything
 		w.packages.Reload()
 		w.readSettings()
 	}
-	w.status.Ask() // nearly everything is counted in it
+	w.status.Ask() // it counts nearly everything
 }
 
-// Bare is the tray of an office that has no window: what it shows, and what can be done there without one. It needs no
-// driver of Fyne's. Its methods may be called from any goroutine.
+// Bare is the tray of an office that has no window: its content and actions. It needs no Fyne driver. Its methods may be called from
+// any goroutine.
 type Bare struct {
 	Office trayOffice
 	System env.System
 	Now    func() time.Time
-	Why    func() // tells why there is no window
+	Why    func() // shows why there is no window
 	Quit   func()
-	Report func(error) // of what was tried here
+	Report func(error) // receives errors of actions
 }
 
 type BareTray struct {
 	Icon    assets.Tray
 	Tooltip string
 	Entries []BareEntry
-	changes time.Time // when it says something else by itself; zero for never
+	changes time.Time // when its content changes by itself; zero for never
 }
 
-// Until is ready when the tray has to be shown anew although nothing happened; nil for never.
+// Until fires when the tray must be redrawn although nothing has happened; nil for never.
 func (t BareTray) Until(now time.Time) <-chan time.Time {
 	if t.changes.IsZero() {
 		return nil
@@ -385,14 +383,14 @@ func (t BareTray) Same(other BareTray) bool {
 	return slices.EqualFunc(t.Entries, other.Entries, func(a, b BareEntry) bool { return a.Label == b.Label && a.leads == b.leads })
 }
 
-// BareEntry is a line of the tray's menu. One without a label separates others, one without Do only says something.
+// BareEntry is a menu line. Without a label it is a separator, without Do it is only information.
 type BareEntry struct {
 	Label string
 	Do    func()
-	leads string // to this file or folder
+	leads string // the file or folder it opens
 }
 
-// Tray is what is to be shown now, in the language in use. What cannot be read is missing, and health says why.
+// Tray returns the present content in the current language. What cannot be read is left out, and health explains.
 func (b Bare) Tray() BareTray {
 	o, _ := overviewOf(b.Office)
 	line := stateLine(o.status)
@@ -431,15 +429,15 @@ func (b Bare) Tray() BareTray {
 	return t
 }
 
-// signIn shows the service's page in the browser and waits for its answer.
+// signIn opens the service's page in the browser and waits for its answer.
 func (b Bare) signIn() {
 	b.Report(b.Office.SignIn(context.Background(), agent.SignInOptions{}, func(address string) error {
 		return b.System.OpenAddress(context.Background(), address)
 	}))
 }
 
-// show goes to what a notification is about. An empty subject leaves everything as it is, and so does the first run, which
-// has nothing to show yet.
+// show opens what a notification is about. It does nothing for an empty subject, and during the first run, when there is nothing to
+// show.
 func (w *Window) show(s office.Subject) {
 	if w.setup != nil {
 		return
@@ -465,8 +463,8 @@ func (w *Window) show(s office.Subject) {
 	}
 }
 
-// Drawn says whether the window, which was shown, is there. Fyne 2.8.1 tells nobody when it could not make it, for lack of
-// OpenGL, and ends the program with the next one.
+// Drawn reports whether the window exists after Show. Fyne 2.8.1 does not report that it could not create one for lack of OpenGL,
+// and exits at the next window.
 func (w *Window) Drawn() bool {
 	native, ok := w.window.(driver.NativeWindow)
 	if !ok {
@@ -488,12 +486,11 @@ func (w *Window) Drawn() bool {
 	return there
 }
 
-// lookEvery is how often the window looks whether the screen draws finer or coarser than before.
+// lookEvery is how often the window checks whether the screen's pixel density has changed.
 const lookEvery = 500 * time.Millisecond
 
-// staySharp has texts drawn anew whenever the screen draws them finer or coarser than before, until the window is hidden or
-// closed. On Wayland the window learns only after it was drawn how fine its screen is, and again when it comes to another one;
-// Fyne 2.8.1 goes on with the texts it has, blurred, as it does nowhere else.
+// staySharp redraws texts whenever the screen's pixel density changes, until the window is hidden or closed. On Wayland a window
+// learns the density only after drawing, and again when moved to another screen; there alone, Fyne 2.8.1 keeps its blurred texts.
 func (w *Window) staySharp() {
 	if w.sharpens || !w.onWayland() {
 		return
@@ -502,7 +499,7 @@ func (w *Window) staySharp() {
 	w.lookAgain()
 }
 
-// lookAgain looks once more, and then again, unless the window is hidden by then: nobody sees it, and the program is to be idle.
+// lookAgain checks repeatedly, unless the window is hidden: nobody sees it, and the program should be idle.
 func (w *Window) lookAgain() {
 	w.after(w.own, lookEvery, func() {
 		if w.resting {
@@ -521,16 +518,16 @@ func (w *Window) onWayland() (there bool) {
 	return there
 }
 
-// sharpen draws everything anew unless the screen is as fine as drawn, and returns how fine it is.
+// sharpen redraws everything if the density differs from drawn, and returns the present density.
 func (w *Window) sharpen(drawn int) int {
 	now := w.fineness()
 	if now != drawn {
-		w.app.Settings().SetTheme(w.app.Settings().Theme()) // which drops what was drawn of texts
+		w.app.Settings().SetTheme(w.app.Settings().Theme()) // drops the cached texts
 	}
 	return now
 }
 
-// fineness is how many dots of the screen are in a thousand of the window's.
+// fineness returns the number of screen pixels per thousand units of the window.
 func (w *Window) fineness() int {
 	dots, _ := w.window.Canvas().PixelCoordinateForPosition(fyne.NewPos(1000, 0))
 	return dots
