@@ -1,11 +1,10 @@
-// Package ui is Countersign's window and tray: everything that imports Fyne lives here and below. It shows an Office
-// and passes on what people do; it holds no state of its own beyond what is typed, and knows nothing of the service or
-// the network. What it shows are the records of package office,
-// packages and drafts for example, which the agent hands out; it never opens the store.
+// Package ui is Countersign's window and tray: everything that imports Fyne is here and below. It shows an Office and passes on what
+// people do; it holds no state of its own beyond typed input, and knows nothing of the service or the network. It shows the records
+// of package office, for example packages and drafts, which the agent hands out; it never opens the store.
 //
-// This package only brings Fyne's driver, which needs cgo and a display, together with package window, which needs
-// neither. The screens are packages of their own: packages, compose, activity, status, settings, setup and about, on the
-// shared widgets and theme. None of them imports another.
+// This package only joins Fyne's driver, which needs cgo and a display, with package window, which needs neither. The screens are
+// packages of their own: packages, compose, activity, status, settings, setup and about, built on the shared widgets and theme. None
+// of them imports another.
 package ui
 
 import (
@@ -47,29 +46,28 @@ const DefaultID = "ch.countersign.app"
 type Options struct {
 	Office   Office
 	Version  string
-	Files    []string        // to be sent, from the command line
+	Files    []string        // to send, from the command line
 	Incoming <-chan []string // files of later starts; an empty list only shows the window. May be nil
 	Demo     bool            // shows a banner that nothing leaves this computer
-	Hidden   bool            // starts in the tray, without a window
-	ID       string          // DefaultID when empty
-	Started  func()          // called once on Fyne's goroutine when the window is up; may be nil
+	Hidden   bool            // start in the tray, without a window
+	ID       string          // DefaultID if empty
+	Started  func()          // called once on Fyne's goroutine when the window is visible; may be nil
 	Stopped  func()          // called once before Run returns, also after an error; may be nil
-	Why      func()          // tells why there is no window, for RunTray alone
-	Ending   func()          // called as soon as the window begins to end, from any goroutine, perhaps more than once; may be nil
+	Why      func()          // says why there is no window; only for RunTray
+	Ending   func()          // called as soon as the window starts closing, from any goroutine, possibly repeatedly; may be nil
 
-	// StartDemo starts the demo beside the office, for a person who has no account yet; ctx bounds only the start, stop
-	// ends it and waits. Nil where there is none. Its error is a sentence.
+	// StartDemo starts the demo beside the office, for a person without an account; ctx bounds only the start, stop ends it and
+	// waits. Nil if there is none. Its error is a sentence for people.
 	StartDemo func(ctx context.Context) (office Office, stop func(), err error)
-	Autostart env.Autostart // whether the program starts with the computer; nil where that cannot be chosen
+	Autostart env.Autostart // whether the program starts with the computer; nil if that is unavailable
 }
 
-// startGarbage is how much garbage may gather until the window is shown, in percent of what is in use: nearly all that is
-// made until then stays.
+// startGarbage is the GC percentage until the window is shown: nearly everything allocated until then stays in use.
 const startGarbage = 400
 
-// Run shows the window and the tray until the person quits, ctx ends or the process gets SIGTERM. It must be called on
-// the main goroutine. When it returns, nothing it started runs any more. Without a display it returns system.ErrNoDisplay, and
-// where the screen cannot draw the window opengl.ErrNone; RunTray then works on without one, but Run must not be called again.
+// Run shows the window and the tray until the person quits, ctx ends or the process gets SIGTERM. It must be called on the main
+// goroutine. When it returns, everything it started has ended. Without a display it returns system.ErrNoDisplay, and if the screen
+// cannot draw the window opengl.ErrNone; then RunTray can continue without one, but Run must not be called again.
 func Run(ctx context.Context, o Options) (err error) {
 	if o.Stopped != nil {
 		defer o.Stopped()
@@ -80,7 +78,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := i18n.Load(); err != nil {
 		return err
 	}
-	system.NameProcess() // before its first window
+	system.NameProcess() // before the first window
 	usual := debug.SetGCPercent(startGarbage)
 	defer debug.SetGCPercent(usual)
 	a := newApp(o)
@@ -107,22 +105,22 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := draw(w, o.Hidden); err != nil {
 		return err
 	}
-	w.AttachTray() // after the window is shown: Fyne makes another one for it, which takes as long again
+	w.AttachTray() // after showing the window: Fyne makes a second one for the tray, which takes as long again
 	w.Add(o.Files)
 	loop.run()
 	return nil
 }
 
-// draw shows the window, unless it is to stay hidden, and says why that cannot be drawn; nothing else does. What Fyne and its
-// binding of OpenGL print about that is kept for the log.
+// draw shows the window, unless it should stay hidden, and returns why it cannot be drawn, which nothing else reports. What Fyne and
+// its OpenGL binding print meanwhile goes to the log.
 func draw(w *window.Window, hidden bool) (err error) {
 	defer func() {
-		if reason := recover(); reason != nil { // a shader that the driver does not take, or a display that is no longer there
+		if reason := recover(); reason != nil { // a shader the driver rejects, or a display that is gone
 			err = fmt.Errorf("%w: %v\n%s", opengl.ErrNone, reason, debug.Stack())
 		}
 	}()
 	if hidden {
-		return opengl.Check() // a click would end the program
+		return opengl.Check() // otherwise a click on the tray would crash the program
 	}
 	var said bytes.Buffer
 	out := log.Writer()
@@ -132,11 +130,11 @@ func draw(w *window.Window, hidden bool) (err error) {
 	if !w.Drawn() {
 		return fmt.Errorf("%w: %s", opengl.ErrNone, strings.Join(strings.Fields(said.String()), " "))
 	}
-	_, _ = out.Write(said.Bytes()) // as it would have
+	_, _ = out.Write(said.Bytes()) // print it after all
 	return nil
 }
 
-// follow hands over the files of later starts until the window is over, and quits when ctx ends first.
+// follow passes on the files of later starts until the window has closed, and quits when ctx ends first.
 func follow(ctx context.Context, over <-chan struct{}, incoming <-chan []string, w *window.Window, loop *loop) {
 	for {
 		select {
@@ -158,7 +156,7 @@ func follow(ctx context.Context, over <-chan struct{}, incoming <-chan []string,
 	}
 }
 
-// country is the one the system is set to, empty when it does not say.
+// country returns the system's country; empty if unknown.
 func country() string {
 	tag, err := language.Parse(lang.SystemLocale().LanguageString())
 	if err != nil {
@@ -187,8 +185,8 @@ func newApp(o Options) fyne.App {
 	return a
 }
 
-// Alert tells people something in a box of the desktop's own, for which no window is needed, in the language of the window, or
-// else of the system. It reports whether they can have seen it; see system.Alert.
+// Alert shows a message box of the desktop, which needs no window, in the window's language, or else the system's. It reports
+// whether people can have seen it; see system.Alert.
 func Alert(m message.Message) bool {
 	if i18n.Code() == "" {
 		if err := i18n.Load(); err == nil {
@@ -199,41 +197,40 @@ func Alert(m message.Message) bool {
 	return system.Alert("Countersign", strings.TrimSpace(what+"\n\n"+next))
 }
 
-// Forget removes what the window keeps of this person: Fyne's folders, that of their preferences and that of its icons, and the
-// start with the computer.
+// Forget removes what the window stores for this person: Fyne's folders of preferences and icons, and starting with the computer.
 func Forget() error {
 	var err error
 	for _, base := range []func() (string, error){os.UserConfigDir, os.UserCacheDir} {
 		folder, unknown := base()
 		if unknown != nil {
-			continue // nothing was kept there either
+			continue // nothing was stored there either
 		}
 		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, "fyne", DefaultID)))
-		_ = os.Remove(filepath.Join(folder, "fyne")) // unless other programs are there
+		_ = os.Remove(filepath.Join(folder, "fyne")) // fails if other programs use it
 	}
 	return errors.Join(err, autostart.Forget())
 }
 
-// loop is Fyne's event loop with an end one can rely on. Everything that runs on the window's goroutine comes through
-// do, and every end of ours through quit.
+// loop is Fyne's event loop with a reliable end. Everything that runs on the UI goroutine comes through do, and every end that we
+// cause through quit.
 type loop struct {
 	app    fyne.App
 	ending func() // see Options.Ending
 
 	mu   sync.RWMutex
-	over bool // nothing is handed to Fyne any more
+	over bool // nothing more is passed to Fyne
 }
 
-// do runs f on the window's goroutine, soon, or never when the window is ending: what Fyne is handed then it drops, runs
-// on the wrong goroutine, or panics over. It never waits and may be called from any goroutine.
+// do runs f on the UI goroutine, soon, or never if the window is closing: functions that Fyne gets then are dropped, run on the
+// wrong goroutine, or panic. It never waits and may be called from any goroutine.
 func (l *loop) do(f func()) {
-	if !l.mu.TryRLock() { // it is ending right now
+	if !l.mu.TryRLock() { // ending right now
 		return
 	}
 	defer l.mu.RUnlock()
 	if !l.over {
 		fyne.Do(func() {
-			if !l.ended() { // since it was handed over
+			if !l.ended() { // not ended meanwhile
 				f()
 			}
 		})
@@ -248,7 +245,7 @@ func (l *loop) ended() bool {
 	return l.over
 }
 
-// quit ends the loop. It belongs to the window's goroutine.
+// quit ends the loop. Call it on the UI goroutine.
 func (l *loop) quit() {
 	l.end()
 	l.app.Quit()
@@ -267,13 +264,13 @@ func (l *loop) end() {
 func (l *loop) run() {
 	last := lastAct(l.app.Lifecycle())
 	l.app.Run()
-	l.end() // Fyne also ends by itself, on SIGTERM for example
+	l.end() // Fyne also ends by itself, for example on SIGTERM
 	last()
 }
 
-// lastAct takes from Fyne what it does when its loop has ended (it writes the preferences), for the caller to do. Left to
-// itself, Fyne 2.8 hands that to its event queue, the queue hands it to the loop and waits, and the loop waits for the
-// queue; but the loop that ends drops what it was handed. About one Quit in fifty ended in both waiting for ever.
+// lastAct takes over what Fyne does after its loop has ended (it writes the preferences), for the caller to run. Otherwise Fyne 2.8
+// passes that to its event queue, which passes it to the loop and waits, while the loop waits for the queue; but the ending loop
+// drops what it gets. About one Quit in fifty ended in this deadlock.
 func lastAct(l fyne.Lifecycle) func() {
 	hooks, ok := l.(interface {
 		OnStopped() func()
@@ -291,5 +288,5 @@ func lastAct(l fyne.Lifecycle) func() {
 	return act
 }
 
-// Office is the window's view of the agent; *agent.Agent is one. It is declared where the screens can reach it.
+// Office is the window's view of the agent, implemented by *agent.Agent. It is declared where the screens can reach it.
 type Office = window.Office

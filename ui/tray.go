@@ -16,8 +16,8 @@ import (
 	"countersign/ui/window"
 )
 
-// RunTray shows the tray alone until the person quits or ctx ends: for an office that works on where Run found that its window
-// cannot be drawn. o.Why tells people so when they ask for the window. It must be called on the main goroutine, once.
+// RunTray shows only the tray until the person quits or ctx ends: for an office that keeps working after Run found that its window
+// cannot be drawn. o.Why explains that when people ask for the window. Call it on the main goroutine, once.
 func RunTray(ctx context.Context, o Options) error {
 	if o.Stopped != nil {
 		defer o.Stopped()
@@ -59,7 +59,7 @@ func RunTray(ctx context.Context, o Options) error {
 	return nil
 }
 
-// keepTray shows in the tray how the office stands until ctx ends.
+// keepTray keeps the tray up to date until ctx ends.
 func keepTray(ctx context.Context, b window.Bare, incoming <-chan []string) {
 	changes, stop := b.Office.Watch()
 	defer stop()
@@ -73,10 +73,10 @@ func keepTray(ctx context.Context, b window.Bare, incoming <-chan []string) {
 		case change, open := <-changes:
 			if !open {
 				changes = nil
-			} else if _, asked := change.Shows(); asked { // by another start, or a press on a notification
+			} else if _, asked := change.Shows(); asked { // another start, or a press on a notification
 				go b.Why()
 			}
-		case _, open := <-incoming: // who started again was told already
+		case _, open := <-incoming: // the other start has told the person already
 			if !open {
 				incoming = nil
 			}
@@ -85,9 +85,9 @@ func keepTray(ctx context.Context, b window.Bare, incoming <-chan []string) {
 	}
 }
 
-// panel is what the panel was told, for every change costs it work.
+// panel is what the system's panel shows now, to avoid costly updates without a change.
 type panel struct {
-	ctx   context.Context // while clicks count
+	ctx   context.Context // as long as clicks count
 	shown window.BareTray
 }
 
@@ -126,7 +126,7 @@ func (p *panel) menu(entries []window.BareEntry) {
 				case <-p.ctx.Done():
 					return
 				case _, clicked := <-item.ClickedCh:
-					if !clicked { // the menu is another one now
+					if !clicked { // the menu has changed meanwhile
 						return
 					}
 					go e.Do()
@@ -136,8 +136,8 @@ func (p *panel) menu(entries []window.BareEntry) {
 	}
 }
 
-// icon is the tray's icon as its system wants it: as a PNG, on Windows in an icon file of one picture (ICONDIR and
-// ICONDIRENTRY in Microsoft's documentation).
+// icon returns the tray's icon in the system's format: PNG, on Windows an icon file with one picture (ICONDIR and ICONDIRENTRY in
+// Microsoft's documentation).
 func icon(state assets.Tray) ([]byte, error) {
 	const size, head = 64, 22
 	picture, err := assets.TrayIcon(state, size)

@@ -19,7 +19,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// proof is where people verify documents, and copy the line that stands for the record.
+// proof is where people verify documents, and copy the line that identifies the record.
 func (s *Screen) proof() fyne.CanvasObject {
 	s.fingerprint = widgets.NewCopyButton(lang.L("Copy fingerprint"), s.env.Later, nil, nil)
 	s.fingerprint.Button.OnTapped = func() {
@@ -36,10 +36,10 @@ func (s *Screen) proof() fyne.CanvasObject {
 		widgets.Across(nil, widgets.NewProse(lang.L("The fingerprint is a short code for everything Countersign has recorded so far. Mail it to someone now and then: later it proves that nothing was changed.")), s.fingerprint))
 }
 
-// mostShown is how many documents are listed: more are counted.
+// mostShown limits how many documents are listed; the rest are counted.
 const mostShown = 200
 
-// Verify shows what is known of documents, each as soon as it is. What was stopped goes on behind the last one.
+// Verify shows the result for each document as soon as it is known. A stopped verification continues after the last result.
 func (s *Screen) Verify(paths []string) {
 	list, count := widgets.Stack(10), widgets.NewCaption("")
 	checked, wrong, last := 0, 0, ""
@@ -57,7 +57,7 @@ func (s *Screen) Verify(paths []string) {
 			list.Refresh()
 		}
 	}
-	var stop context.CancelFunc // nil while nothing is verified
+	var stop context.CancelFunc // nil unless verifying
 	var press *widgets.Button
 	run := func() {
 		after := last

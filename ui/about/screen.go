@@ -1,5 +1,5 @@
-// Package about is the screen that helps: how the work is done, which keys there are, what this program is and where
-// its data lies, and a text for whoever helps from afar. It only reads; it changes nothing of the office.
+// Package about is the help screen: how the work is done, the keys, what this program is and where its data lies, and a text for
+// remote support. It only reads; it changes nothing of the office.
 package about
 
 import (
@@ -26,13 +26,13 @@ import (
 type Office interface {
 	About() agent.About
 	Diagnostics(ctx context.Context) string
-	// RecordState is where the record stands, with the line that stands for it.
+	// RecordState returns the record's state, with the line that identifies it.
 	RecordState() (office.Record, error)
-	// Verify tells of any files what is known of them.
+	// Verify reports what is known about any files.
 	Verify(ctx context.Context, paths []string, after string, tell func(office.Verified) error) error
 }
 
-// Screen is the help screen. All methods belong to the window's goroutine.
+// Screen is the help screen. Only the UI goroutine may call its methods.
 type Screen struct {
 	env     *env.Env
 	office  Office
@@ -41,13 +41,13 @@ type Screen struct {
 	about   agent.About
 
 	version, data, log *widgets.Prose
-	update             *widgets.Prose // a newer version; empty for none
+	update             *widgets.Prose // says that there is a newer version; otherwise empty
 	diagnostics        *widgets.CopyButton
 	fingerprint        *widgets.CopyButton
-	verifying          *widgets.PopUp // the last one; nil before
+	verifying          *widgets.PopUp // the last verification; nil before the first
 }
 
-// New returns the screen; Reload fills in what the office knows.
+// New returns the screen; Reload adds what the office knows.
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o, version: value(), data: value(), log: value(), update: widgets.NewFullCaption("")}
 	s.update.Hide()
@@ -62,7 +62,7 @@ func New(d *env.Env, o Office) *Screen {
 
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Reload reads where things are, beside the window's goroutine.
+// Reload reads the locations, off the UI goroutine.
 func (s *Screen) Reload() { s.reader.Ask() }
 
 func (s *Screen) show(a agent.About, _ error) {
@@ -72,7 +72,7 @@ func (s *Screen) show(a agent.About, _ error) {
 	s.log.Set(a.LogFile)
 }
 
-// ShowUpdate says beside the version that there is a newer one.
+// ShowUpdate shows next to the version that there is a newer one.
 func (s *Screen) ShowUpdate(known office.Update) {
 	s.update.Hidden = !known.Newer
 	if known.Newer {
@@ -97,7 +97,7 @@ func (s *Screen) help() fyne.CanvasObject {
 	return widgets.Section(lang.L("How it works"), 8, steps)
 }
 
-// bindings are the keys as they are on the keyboard, in groups.
+// bindings lists the keys, in groups.
 func bindings() fyne.CanvasObject {
 	columns := [2]*fyne.Container{widgets.Stack(20), widgets.Stack(20)}
 	for i, group := range keys.Groups() {

@@ -1,5 +1,5 @@
-// Package async keeps slow things off the window's goroutine and brings their results back to it. It is the one place
-// where the screens start goroutines; when Close returns, all of them are gone. It knows nothing of what the work is.
+// Package async keeps slow work off the UI goroutine and brings the results back to it. It is the one place where screens start
+// goroutines; when Close returns, all of them have ended. It does not know what the work is.
 package async
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Pool runs jobs beside the window. Its methods may be called from any goroutine, but not after Close began.
+// Pool runs background jobs for the window. Its methods may be called from any goroutine, but not after Close has begun.
 type Pool struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -15,8 +15,8 @@ type Pool struct {
 	wg     sync.WaitGroup
 }
 
-// NewPool returns a pool whose jobs end with ctx. do runs a function on the window's goroutine, soon, without waiting
-// for it: fyne.Do in the program, a queue in tests.
+// NewPool returns a pool whose jobs end with ctx. do runs a function on the UI goroutine, soon, without waiting for it: fyne.Do in
+// the program, a queue in tests.
 func NewPool(ctx context.Context, do func(func())) *Pool {
 	ctx, cancel := context.WithCancel(ctx)
 	return &Pool{ctx: ctx, cancel: cancel, do: do}
@@ -25,7 +25,7 @@ func NewPool(ctx context.Context, do func(func())) *Pool {
 // Inner returns a pool whose jobs also end when p is closed or stopped.
 func (p *Pool) Inner() *Pool { return NewPool(p.ctx, p.do) }
 
-// Do runs f on the window's goroutine, unless the pool is closed by then.
+// Do runs f on the UI goroutine unless the pool is closed by then.
 func (p *Pool) Do(f func()) {
 	p.do(func() {
 		if p.ctx.Err() == nil {
@@ -34,8 +34,7 @@ func (p *Pool) Do(f func()) {
 	})
 }
 
-// Start runs job on its own goroutine. The context ends with the pool or when the returned function is called, which
-// may be never.
+// Start runs job on its own goroutine. Its context ends with the pool, or when the returned function is called, which is optional.
 func (p *Pool) Start(job func(context.Context)) context.CancelFunc {
 	ctx, cancel := context.WithCancel(p.ctx)
 	p.wg.Go(func() {
@@ -47,22 +46,22 @@ func (p *Pool) Start(job func(context.Context)) context.CancelFunc {
 
 func (p *Pool) Wait() { p.wg.Wait() }
 
-// Stop ends all jobs without waiting for them; Close does that. What they wanted to show afterwards is dropped.
+// Stop cancels all jobs and drops their results. Unlike Close, it does not wait.
 func (p *Pool) Stop() { p.cancel() }
 
-// Close ends all jobs and waits for them. What they wanted to show afterwards is dropped.
+// Close cancels all jobs, waits for them and drops their results.
 func (p *Pool) Close() {
 	p.cancel()
 	p.wg.Wait()
 }
 
-// Try runs job on its own goroutine and hands its error, nil as well, to then on the window's goroutine, as Then does.
+// Try runs job on its own goroutine and passes its error, even nil, to then on the UI goroutine, like Then.
 func Try(p *Pool, job func(context.Context) error, then func(error)) context.CancelFunc {
 	return Then(p, func(ctx context.Context) (struct{}, error) { return struct{}{}, job(ctx) }, func(_ struct{}, err error) { then(err) })
 }
 
-// Then runs job on its own goroutine and hands its result to then on the window's goroutine; it is dropped when the
-// pool is closed first. The returned function ends the job's context; then is still called.
+// Then runs job on its own goroutine and passes its result to then on the UI goroutine, unless the pool has been closed. The
+// returned function cancels the job; then is still called.
 func Then[T any](p *Pool, job func(context.Context) (T, error), then func(T, error)) context.CancelFunc {
 	return p.Start(func(ctx context.Context) {
 		result, err := job(ctx)
@@ -70,9 +69,9 @@ func Then[T any](p *Pool, job func(context.Context) (T, error), then func(T, err
 	})
 }
 
-// Reader reads a value beside the window and shows it, one reading at a time: asking while one runs makes exactly one
-// more follow, so that a burst of changes costs two readings and an old value never replaces a newer one. Its methods
-// belong to the window's goroutine.
+// Reader reads a value off the UI goroutine and shows it. Only one read runs at a time: asking while one runs causes exactly one
+// more, so that a burst of changes costs two reads and an old value never replaces a newer one. Its methods belong to the UI
+// goroutine.
 type Reader[T any] struct {
 	pool        *Pool
 	read        func(context.Context) (T, error)
@@ -80,12 +79,12 @@ type Reader[T any] struct {
 	busy, again bool
 }
 
-// NewReader returns a reader. read runs on its own goroutine; show, on the window's, gets what it returned.
+// NewReader returns a reader. read runs on its own goroutine; show gets its result on the UI goroutine.
 func NewReader[T any](p *Pool, read func(context.Context) (T, error), show func(T, error)) *Reader[T] {
 	return &Reader[T]{pool: p, read: read, show: show}
 }
 
-// Ask reads and shows, soon.
+// Ask reads and shows the value, soon.
 func (r *Reader[T]) Ask() {
 	if r.busy {
 		r.again = true

@@ -1,5 +1,5 @@
-// Package autostart has Countersign start in the tray when the person signs in to the computer, or not. It knows nothing of the
-// window or of the office.
+// Package autostart makes Countersign start in the tray when the person signs in to the computer, or stops that. It knows nothing of
+// the window or of the office.
 package autostart
 
 import (
@@ -14,15 +14,15 @@ import (
 	"countersign/ui/system"
 )
 
-// Entry is what the system follows: an entry in the desktop's autostart folder (Desktop Application Autostart Specification),
-// in the Run key of the Windows registry, or a launch agent of macOS. It is the person's own, never the whole computer's. The zero value is ready; its methods may be
-// called from any goroutine.
+// Entry is what the system follows: an entry in the desktop's autostart folder (Desktop Application Autostart Specification), in the
+// Run key of the Windows registry, or a launch agent on macOS. It belongs to the person, never to the whole computer. The zero value
+// is ready; its methods may be called from any goroutine.
 type Entry struct{}
 
-// hiddenFlag makes the program start in the tray; see the open command.
+// hiddenFlag starts the program in the tray; see the open command.
 const hiddenFlag = "--hidden"
 
-// Enabled reports whether Countersign starts by itself, also when somebody else than this program arranged it.
+// Enabled reports whether Countersign starts by itself, whoever arranged that.
 func (Entry) Enabled() (bool, error) {
 	on, err := autostarts()
 	if err != nil {
@@ -31,7 +31,7 @@ func (Entry) Enabled() (bool, error) {
 	return on, nil
 }
 
-// Set turns it on or off. Turning it on again is the way to follow a program that was moved.
+// Set turns it on or off. Turning it on again updates the path after the program was moved.
 func (Entry) Set(on bool) error {
 	program, err := os.Executable()
 	if err == nil && on {
@@ -45,7 +45,7 @@ func (Entry) Set(on bool) error {
 	return message.Error(message.AutostartFixed(), err)
 }
 
-// Forget removes the person's own entry; that of an administrator stays.
+// Forget removes the person's own entry; an administrator's stays.
 func Forget() error {
 	err := Entry{}.Set(false)
 	if m, _ := message.Of(err); m == message.AutostartDecided() {
@@ -54,7 +54,7 @@ func Forget() error {
 	return err
 }
 
-// remove removes a file of settings, if it is there.
+// remove removes a settings file if it exists.
 func remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -62,7 +62,7 @@ func remove(path string) error {
 	return nil
 }
 
-// replace writes a file of settings whole or not at all, and its folder where that is missing.
+// replace writes a settings file atomically, creating its folder if needed.
 func replace(path string, content []byte) error {
 	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 
 const autostartName = "autostart/countersign.desktop"
 
-// everybodys is where an administrator makes Countersign start for all people of the computer; an entry of the person's
-// own counts more.
+// everybodys is the entry with which an administrator starts Countersign for everyone on the computer; a person's own entry takes
+// precedence.
 func everybodys() string {
 	dirs := os.Getenv("XDG_CONFIG_DIRS")
 	if dirs == "" {

@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// The installer writes the same value when asked to.
+// The installer writes the same value on request.
 const (
 	runKey      = `Software\Microsoft\Windows\CurrentVersion\Run`
 	approvedKey = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
 	runName     = "Countersign"
 )
 
-// everybodysKey is where the package for everybody on a computer writes the same, if its administrator asked for that. A build
-// for tests has another.
+// everybodysKey is where the package for everyone on a computer writes the same value if its administrator requested that. Test
+// builds use another key.
 var everybodysKey = runKey
 
-// everybodys reports whether Countersign starts for everybody on the computer.
+// everybodys reports whether Countersign starts for everyone on the computer.
 func everybodys() bool {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, everybodysKey, registry.QUERY_VALUE|registry.WOW64_64KEY)
 	if err != nil {
@@ -54,7 +54,7 @@ func autostart(program string) error {
 	if err := key.SetStringValue(runName, runCommand(program)); err != nil {
 		return err
 	}
-	return forget(approvedKey) // what the Task Manager says against it
+	return forget(approvedKey) // the Task Manager's veto
 }
 
 func noAutostart() error {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// What the three systems want to read. These are plain functions of the program's path, apart from the systems, so
-// that all of them are tested everywhere.
+// The file formats of the three systems, as plain functions of the program's path, so that all are tested everywhere.
 
-// desktopEntry is an autostart file of the desktop (Desktop Entry Specification 1.5), for a program with its arguments.
+// desktopEntry returns a desktop autostart file (Desktop Entry Specification 1.5) for a program with its arguments.
 func desktopEntry(program ...string) []byte {
 	var command strings.Builder
 	for _, arg := range program {
@@ -20,17 +19,17 @@ func desktopEntry(program ...string) []byte {
 		"Exec=" + command.String() + hiddenFlag + "\nTerminal=false\nX-GNOME-Autostart-enabled=true\n")
 }
 
-// notHere is an entry of the person's that hides one for the whole computer.
+// notHere is a personal entry that overrides one for the whole computer.
 var notHere = []byte("[Desktop Entry]\nType=Application\nName=Countersign\nHidden=true\n")
 
-// desktopQuote writes one argument of an Exec line: quoted, then escaped as any string value is, and with the percent
-// sign doubled, which would announce a field.
+// desktopQuote writes one argument of an Exec line: quoted, then escaped like any string value, with the percent sign doubled
+// because it introduces a field.
 func desktopQuote(arg string) string {
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`).Replace(arg)
 	return `"` + strings.NewReplacer(`\`, `\\`, `%`, `%%`, "\n", `\n`, "\t", `\t`).Replace(quoted) + `"`
 }
 
-// startsEntry reports whether a desktop would follow an entry.
+// startsEntry reports whether a desktop would start an entry.
 func startsEntry(entry []byte) bool {
 	for line := range strings.Lines(string(entry)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -42,11 +41,11 @@ func startsEntry(entry []byte) bool {
 	return true
 }
 
-// launchAgent is a property list for launchd (launchd.plist(5)); only a session with a screen runs it.
+// launchAgent returns a property list for launchd (launchd.plist(5)); it runs only in sessions with a screen.
 func launchAgent(label, program string) []byte {
 	var b bytes.Buffer
 	text := func(s string) {
-		_ = xml.EscapeText(&b, []byte(s)) // a buffer takes everything
+		_ = xml.EscapeText(&b, []byte(s)) // a buffer never fails
 	}
 	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
@@ -68,9 +67,9 @@ func launchAgent(label, program string) []byte {
 	return b.Bytes()
 }
 
-// runCommand is a value of the Run key of the Windows registry: a command line. A path cannot contain a double quote.
+// runCommand returns a command line for the Run key of the Windows registry. A path cannot contain a double quote.
 func runCommand(program string) string { return `"` + program + `" ` + hiddenFlag }
 
-// approved reads a value below StartupApproved, where the Task Manager of Windows keeps what a person switched off: the
-// first byte is odd then.
+// approved reads a value under StartupApproved, where the Windows Task Manager records what a person switched off: then the first
+// byte is odd.
 func approved(value []byte) bool { return len(value) == 0 || value[0]&1 == 0 }

@@ -1,6 +1,6 @@
 //go:build !windows && !darwin
 
-// Package displaytest gives a test an X server of its own. It knows nothing of what the test shows there.
+// Package displaytest gives a test its own X server. It does not know what the test shows there.
 package displaytest
 
 import (
@@ -13,15 +13,15 @@ import (
 	"countersign/internal/fasttest"
 )
 
-// Start starts Xvfb until the test has ended, and has $DISPLAY name it. Where there is none, the test fails, but for the fast loop.
+// Start runs Xvfb until the end of the test and sets $DISPLAY. If Xvfb is missing, the test fails, except in the fast loop.
 func Start(t *testing.T) {
 	t.Helper()
 	t.Setenv("DISPLAY", Server(t, "640x480x24"))
 	t.Setenv("WAYLAND_DISPLAY", "")
 }
 
-// Server starts Xvfb with a screen of that size until the test has ended, and returns the name of the display; more is what it
-// is told beside the usual. It stays when its last client goes: otherwise it would begin anew under the next one's hands.
+// Server runs Xvfb with a screen of that size until the end of the test, with the additional options more, and returns the display's
+// name. It stays up after its last client leaves; otherwise it would reset under the next one.
 func Server(t *testing.T, screen string, more ...string) string {
 	t.Helper()
 	must := func(err error) {

@@ -6,30 +6,30 @@ import (
 	"unicode/utf16"
 )
 
-// virtual is a file that exists only in the program from which it is dragged.
+// virtual is a file that exists only inside the program it is dragged from.
 type virtual struct {
-	name string // as that program calls it, perhaps with folders
-	size int64  // in bytes; negative where it does not say
-	at   int    // its number there
+	name string // as named there, possibly with folders
+	size int64  // in bytes; negative if unknown
+	at   int    // its index there
 }
 
-// The form of a list of such files (FILEGROUPDESCRIPTORW and FILEDESCRIPTORW, shlobj_core.h).
+// Layout of a list of such files (FILEGROUPDESCRIPTORW and FILEDESCRIPTORW, shlobj_core.h).
 const (
-	descriptorSize = 592 // of one file
-	descriptorName = 72  // where its name begins, 260 units of UTF-16 with a zero at the end
+	descriptorSize = 592 // per file
+	descriptorName = 72  // offset of the name: 260 UTF-16 units, zero-terminated
 	descriptorUnit = 260
 
 	attributesOffset = 36
-	sizeOffset       = 64 // the higher half first
+	sizeOffset       = 64 // high half first
 	hasAttributes    = 0x4
 	hasSize          = 0x40
 	isFolder         = 0x10
 )
 
-// mostVirtual is how many files a list may have: a mail with more is none.
+// mostVirtual limits the files in a list; no mail has more.
 const mostVirtual = 1000
 
-// readDescriptors reads a list of virtual files, without the folders among them.
+// readDescriptors reads a list of virtual files, leaving out folders.
 func readDescriptors(group []byte) (files []virtual, err error) {
 	if len(group) < 4 {
 		return nil, errors.New("the list of files is cut short")
@@ -57,7 +57,7 @@ func readDescriptors(group []byte) (files []virtual, err error) {
 	return files, nil
 }
 
-// readName reads a name up to its zero, or its end where it has none. Halves of characters become the sign for those.
+// readName reads a name up to its zero, or to the end if there is none. Unpaired surrogates become U+FFFD.
 func readName(b []byte) string {
 	var units []uint16
 	for i := 0; i < descriptorUnit && 2*i+2 <= len(b); i++ {

@@ -32,7 +32,7 @@ var (
 	moveMemory       = kernel32.NewProc("RtlMoveMemory")
 )
 
-// format is FORMATETC, what an IDataObject is asked for.
+// format is FORMATETC: what is requested from an IDataObject.
 type format struct {
 	kind   uint16
 	device unsafe.Pointer
@@ -41,21 +41,21 @@ type format struct {
 	medium uint32
 }
 
-// medium is STGMEDIUM, in what it is handed over.
+// medium is STGMEDIUM: the form in which data is handed over.
 type medium struct {
 	kind    uint32
-	it      *unknown // or memory, when kind is inMemory
+	it      *unknown // or memory, if kind is inMemory
 	release *unknown
 }
 
-// The media (TYMED).
+// Media (TYMED).
 const (
 	inMemory  = 1
 	inStream  = 4
 	inStorage = 8
 )
 
-// The methods of the objects (objidl.h, shldisp.h).
+// Method indexes (objidl.h, shldisp.h).
 const (
 	queryInterfaceAt = 0
 	readAt           = 3 // ISequentialStream
@@ -70,11 +70,11 @@ const (
 
 const filesByPath = 15 // CF_HDROP
 
-// timeouts are how long another program may take for all of its files.
+// timeouts limit the time another program gets for all of its files.
 type timeouts struct {
-	waiting time.Duration // while the window waits for it
+	waiting time.Duration // while the window is blocked
 	beside  time.Duration
-	hanging time.Duration // for a call that it has not returned from when that is over
+	hanging time.Duration // extra time for a call that has not returned by then
 }
 
 var usual = timeouts{waiting: time.Minute, beside: 10 * time.Minute, hanging: 5 * time.Second}
@@ -84,7 +84,7 @@ var (
 	idAsync      = windows.GUID{Data1: 0x3d8b0590, Data2: 0xf691, Data3: 0x11d2, Data4: [8]byte{0x8e, 0xa9, 0x00, 0x60, 0x97, 0xdf, 0x5b, 0xd4}}
 )
 
-// named is the number of a format that is known by its name.
+// named returns the number of a format registered by name.
 func named(name string) uint16 {
 	text, err := windows.UTF16PtrFromString(name)
 	if err != nil {
@@ -101,7 +101,7 @@ func newFormat(kind uint16, index int32, media uint32) *format {
 
 func descriptors() *format { return newFormat(named("FileGroupDescriptorW"), -1, inMemory) }
 
-// offersFiles says whether there are files in what is dragged: with a path, or in the other program alone.
+// offersFiles reports whether the dragged data contains files, with or without a path.
 func offersFiles(data *unknown) bool {
 	for _, f := range []*format{newFormat(filesByPath, -1, inMemory), descriptors()} {
 		if data.call(queryDataAt, uintptr(unsafe.Pointer(f))) == sOK {
@@ -111,13 +111,13 @@ func offersFiles(data *unknown) bool {
 	return false
 }
 
-// get asks for a format. Whoever gets a medium releases it.
+// get requests a format. The caller releases the medium.
 func get(data *unknown, f *format) (*medium, error) {
 	m := &medium{}
 	if r := data.call(getDataAt, uintptr(unsafe.Pointer(f)), uintptr(unsafe.Pointer(m))); r < 0 {
 		return nil, fmt.Errorf("GetData answers %#x", uint32(r))
 	}
-	if m.it == nil || m.kind&f.medium == 0 || m.kind&(m.kind-1) != 0 { // none, another one, or several
+	if m.it == nil || m.kind&f.medium == 0 || m.kind&(m.kind-1) != 0 { // none, a different one, or several
 		m.free()
 		return nil, errors.New("GetData hands over something else")
 	}
@@ -126,8 +126,8 @@ func get(data *unknown, f *format) (*medium, error) {
 
 func (m *medium) free() { releaseMedium.Call(uintptr(unsafe.Pointer(m))) }
 
-// memory copies what is in memory, up to a number of bytes, and says how much there is. There may be some bytes more than were
-// meant: memory comes in steps.
+// memory copies up to most bytes and returns the size of the whole. That may be some bytes too large, because memory is allocated in
+// steps.
 func (m *medium) memory(most int64) (content []byte, err error) {
 	handle := uintptr(unsafe.Pointer(m.it))
 	size, _, _ := globalSize.Call(handle)
@@ -146,8 +146,8 @@ func (m *medium) memory(most int64) (content []byte, err error) {
 	return content, nil
 }
 
-// later fetches the files on a thread of its own, where the other program allows it, and hands them to done from there.
-// When the time is over it does so in any case: a call to a program that hangs may never return.
+// later fetches the files on its own thread, if the other program allows it, and calls done from there. done is called when the time
+// is over in any case: a call to a hanging program may never return.
 func later(data *unknown, shelf Shelf, p timeouts, done func(parcel)) bool {
 	var async *unknown
 	if data.call(queryInterfaceAt, uintptr(unsafe.Pointer(&idAsync)), uintptr(unsafe.Pointer(&async))) < 0 || async == nil {
@@ -169,7 +169,7 @@ func later(data *unknown, shelf Shelf, p timeouts, done func(parcel)) bool {
 	}
 	fetched := make(chan parcel, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and its apartment with it
+		runtime.LockOSThread() // never unlocked, so that the thread and its apartment end with the goroutine
 		_ = windows.CoInitializeEx(0, windows.COINIT_APARTMENTTHREADED|windows.COINIT_DISABLE_OLE1DDE)
 		defer windows.CoUninitialize()
 		fetched <- fetchMarshalled(stream, shelf, p.beside)
@@ -185,7 +185,7 @@ func later(data *unknown, shelf Shelf, p timeouts, done func(parcel)) bool {
 	return true
 }
 
-// fetchMarshalled fetches the files of an IDataObject of another thread, and tells it the end.
+// fetchMarshalled fetches the files of another thread's IDataObject, and tells it the outcome.
 func fetchMarshalled(stream *unknown, shelf Shelf, timeout time.Duration) (p parcel) {
 	var data, async *unknown
 	r, _, _ := unmarshal.Call(uintptr(unsafe.Pointer(stream)), uintptr(unsafe.Pointer(&idDataObject)), uintptr(unsafe.Pointer(&data)))
@@ -202,7 +202,7 @@ func fetchMarshalled(stream *unknown, shelf Shelf, timeout time.Duration) (p par
 	return p
 }
 
-// effect is what has become of the files, for the other program.
+// effect tells the other program what became of the files.
 func (p parcel) effect() uintptr {
 	if len(p.paths) > 0 {
 		return effectCopy
@@ -271,7 +271,7 @@ func virtualFiles(data *unknown) ([]virtual, error) {
 	return readDescriptors(group)
 }
 
-// fetchOne takes one of them, in whichever medium it comes.
+// fetchOne takes a file from whatever medium it is offered in.
 func fetchOne(ctx context.Context, data *unknown, shelf Shelf, file virtual) (path string, err error) {
 	m, err := get(data, newFormat(named("FileContents"), int32(file.at), inStream|inMemory|inStorage))
 	if err != nil {
@@ -286,7 +286,7 @@ func fetchOne(ctx context.Context, data *unknown, shelf Shelf, file virtual) (pa
 	}
 	most := file.size
 	if most < 0 {
-		most = 1 << 40 // as much as there is
+		most = 1 << 40 // no limit
 	}
 	content, err := m.memory(most)
 	if err != nil {
@@ -295,12 +295,12 @@ func fetchOne(ctx context.Context, data *unknown, shelf Shelf, file virtual) (pa
 	return shelf.Take(ctx, file.name, file.size, bytes.NewReader(content))
 }
 
-// failed is a file that cannot be read: the shelf says so in its words.
+// failed stands for a file that cannot be read; the shelf words the error.
 type failed struct{ err error }
 
 func (f failed) Read([]byte) (int, error) { return 0, f.err }
 
-// stream reads an IStream, until the other program has taken too long.
+// stream reads an IStream until the other program's time is over.
 type stream struct {
 	ctx context.Context
 	it  *unknown
@@ -326,7 +326,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// saveStorage saves a compound file, such as a mail of Outlook. Nothing is left of one that is not whole.
+// saveStorage saves a compound file, such as an Outlook mail. An incomplete one is removed.
 func saveStorage(from *unknown, shelf Shelf, name string) (path string, err error) {
 	const createExclusive = 0x1000 | 0x10 | 0x2 // STGM_CREATE, STGM_SHARE_EXCLUSIVE, STGM_READWRITE
 	if path, err = shelf.Place(name); err != nil {

@@ -14,9 +14,9 @@ import (
 	"countersign/internal/message"
 )
 
-// A window of Windows has one drop target, an object of OLE (IDropTarget, oleidl.h). OLE calls it on the thread of the window,
-// which is Fyne's: so its methods may talk to the window at once. It takes the place of WM_DROPFILES, which remains for windows
-// that have no such object.
+// A window on Windows has one drop target, an OLE object (IDropTarget, oleidl.h). OLE calls it on the window's thread, which is
+// Fyne's, so its methods may use the window directly. It takes the place of WM_DROPFILES, which serves windows without such an
+// object.
 
 var (
 	ole32  = windows.NewLazySystemDLL("ole32.dll")
@@ -31,7 +31,7 @@ var (
 	setCursor        = user32.NewProc("SetCursor")
 )
 
-// What the methods answer.
+// Results of the methods.
 const (
 	sOK          = 0
 	sFalse       = 1
@@ -41,11 +41,11 @@ const (
 	effectCopy = 1
 )
 
-// unknown is any object of COM: a table of its methods, of which the first three are QueryInterface, AddRef and Release.
+// unknown is any COM object: a table of its methods, of which the first three are QueryInterface, AddRef and Release.
 type unknown struct{ methods *[16]uintptr }
 
-// call calls the method at a place of the table. A result is negative where it failed. What an argument is the address of is
-// where it stays until the call returns, and not on Go's stack, which moves when the other side calls back.
+// call calls the method at an index of the table. A negative result is a failure. Memory whose address is an argument stays in place
+// until the call returns and is not on Go's stack, which moves when the other side calls back.
 //
 //go:uintptrescapes
 func (u *unknown) call(method int, args ...uintptr) (result int32) {
@@ -62,12 +62,12 @@ type dropTarget struct {
 	Window
 	timeouts timeouts
 	window   uintptr
-	over     *overWindow // nil while nothing is over the window
+	over     *overWindow // nil if nothing is over the window
 }
 
 type overWindow struct{ files bool }
 
-// targetMethods are the methods of all drop targets: they can be made only a limited number of times.
+// targetMethods is shared by all drop targets because only a limited number of callbacks can be created.
 var targetMethods = [7]uintptr{
 	windows.NewCallback(func(t *dropTarget, id *windows.GUID, to **dropTarget) uintptr { return t.queryInterface(id, to) }),
 	windows.NewCallback(func(t *dropTarget) uintptr { return uintptr(t.references.Add(1)) }),
@@ -87,11 +87,11 @@ var (
 	idDropTarget = windows.GUID{Data1: 0x122, Data4: [8]byte{0xc0, 0, 0, 0, 0, 0, 0, 0x46}}
 )
 
-// kept holds the objects that somebody has a reference to: OLE has them where the garbage collector does not look, and may
-// keep one for longer than the window is a target, for a program that still holds something over it.
+// kept holds the objects that are referenced: OLE keeps them where the garbage collector does not look, possibly longer than the
+// window is a target, for a program that still drags something over it.
 var kept sync.Map
 
-// newTarget returns an object with one reference, which is its maker's.
+// newTarget returns an object with one reference, owned by the caller.
 func newTarget(window uintptr, w Window, p timeouts) *dropTarget {
 	t := &dropTarget{methods: &targetMethods, Window: w, timeouts: p, window: window}
 	t.references.Store(1)
@@ -107,7 +107,7 @@ func (t *dropTarget) release() int32 {
 	return left
 }
 
-// Watch takes what is dragged onto the window with that handle, until stop is called. Both belong to the thread of the window.
+// Watch receives what is dragged onto the window with that handle until stop is called. Call both on the window's thread.
 func Watch(window uintptr, w Window) (stop func(), err error) {
 	if r, _, _ := oleInitialize.Call(0); int32(r) < 0 {
 		return nil, fmt.Errorf("OleInitialize answers %#x", uint32(r))
@@ -119,7 +119,7 @@ func Watch(window uintptr, w Window) (stop func(), err error) {
 		return nil, fmt.Errorf("RegisterDragDrop answers %#x", uint32(r))
 	}
 	return func() {
-		revokeDragDrop.Call(window) // which fails where the window has gone
+		revokeDragDrop.Call(window) // fails if the window is gone
 		t.release()
 		oleUninitialize.Call()
 	}, nil
@@ -135,7 +135,7 @@ func (t *dropTarget) queryInterface(id *windows.GUID, to **dropTarget) uintptr {
 	return sOK
 }
 
-// place is a place of the screen in the window. OLE passes it as a number of two halves.
+// place converts a screen position, which OLE passes as a number of two halves, to the window.
 func (t *dropTarget) place(at uintptr) Point {
 	point := struct{ x, y int32 }{int32(at), int32(at >> 32)}
 	screenToClient.Call(t.window, uintptr(unsafe.Pointer(&point)))
@@ -148,7 +148,7 @@ func (t *dropTarget) dragEnter(data *unknown, at uintptr, effect *uint32) uintpt
 	return t.dragOver(at, effect)
 }
 
-// dragOver answers what a drop would do: what is taken is copied.
+// dragOver says what a drop would do; files that are taken are copied.
 func (t *dropTarget) dragOver(at uintptr, effect *uint32) uintptr {
 	allowed := *effect & effectCopy
 	*effect = effectNone
@@ -173,7 +173,7 @@ func (t *dropTarget) end() {
 	}
 }
 
-// drop takes what was let go of: beside the window where the other program says that it may be, or else before it returns.
+// drop takes the dropped files: in the background if the other program allows it, otherwise before returning.
 func (t *dropTarget) drop(data *unknown, at uintptr, effect *uint32) uintptr {
 	place := t.place(at)
 	files, allowed := offersFiles(data), *effect&effectCopy
@@ -203,7 +203,7 @@ func (t *dropTarget) drop(data *unknown, at uintptr, effect *uint32) uintptr {
 	return sOK
 }
 
-// fetchWaiting takes the files while the window waits, and cannot show that it does: the mouse does.
+// fetchWaiting fetches the files while the window is blocked and cannot show progress; the mouse pointer shows it instead.
 func fetchWaiting(data *unknown, shelf Shelf, timeout time.Duration) parcel {
 	const hourglass = 32514 // IDC_WAIT
 	waits, _, _ := loadCursor.Call(0, hourglass)

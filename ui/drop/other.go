@@ -2,5 +2,5 @@
 
 package drop
 
-// Watch does nothing: there the graphics library takes files by their paths.
+// Watch does nothing: here the graphics library takes files by path.
 func Watch(uintptr, Window) (stop func(), err error) { return func() {}, nil }

@@ -1,4 +1,4 @@
-// Package env is what every screen works at, beside its office: slow work, the clock, the system's openers, a line to the
+// Package env is what every screen shares, apart from its office: background work, the clock, the system's openers, messages to the
 // person. It holds no widgets and decides nothing.
 package env
 
@@ -21,14 +21,14 @@ import (
 	"countersign/ui/system"
 )
 
-// System opens things outside the program. Its methods may be called from any goroutine and return at once, but Exists,
-// which may have to wait for a disk, OpenAddress, which waits some seconds for a browser, or until ctx ends, and Choose, which
-// waits for the person.
+// System opens things outside the program. Its methods may be called from any goroutine and return at once, except Exists, which may
+// have to wait for a disk, OpenAddress, which waits some seconds for a browser or until ctx ends, and Choose, which waits for the
+// person.
 type System interface {
 	Exists(path string) bool
 	OpenAddress(ctx context.Context, address string) error // https, http and mailto only
-	OpenFile(ctx context.Context, path string) error       // a file or a folder, with the program meant for it
-	ShowInFolder(ctx context.Context, path string) error   // the file's folder, with the file marked where the system can
+	OpenFile(ctx context.Context, path string) error       // a file or folder, with its default program
+	ShowInFolder(ctx context.Context, path string) error   // the file's folder, with the file selected if possible
 	Choose(ctx context.Context, d system.FileDialog) (paths []string, err error)
 
 	CopyFiles(ctx context.Context, paths []string) error // to the clipboard, as files; these three may take seconds
@@ -36,7 +36,7 @@ type System interface {
 	PrintFiles(ctx context.Context, paths []string) error
 }
 
-// Autostart decides whether the program starts with the computer. Its methods may take a moment.
+// Autostart controls whether the program starts with the computer. Its methods may take a moment.
 type Autostart interface {
 	Enabled() (bool, error)
 	Set(on bool) error
@@ -46,46 +46,47 @@ type Autostart interface {
 type Env struct {
 	System  System
 	Work    *async.Pool
-	Now     func() time.Time // also fixes the time zone in which times are shown
-	Country string           // that the system is set to, for example "GB"; empty when it is not known
+	Now     func() time.Time // also determines the time zone on screen
+	Country string           // the system's country, for example "GB"; empty if unknown
 	Window  fyne.Window      // for dialogs and focus
 	Notice  func(text string)
 	Copy    func(text string)                  // to the clipboard
-	Later   func(d time.Duration, over func()) // calls over on the window's goroutine when d has passed
-	Soon    func(Undoable) (over func())       // says for some seconds what was pressed, and offers to undo it until it is over
+	Later   func(d time.Duration, over func()) // calls over on the UI goroutine after d
+	Soon    func(Undoable) (over func())       // shows for some seconds what was pressed, with a button to undo it, until over is called
 	Go      Navigator
 
-	Autostart Autostart // nil where the program cannot start with the computer
+	Autostart Autostart // nil if the program cannot start with the computer
 }
 
-// Undoable is something that a person has pressed and can undo for some seconds. The office has it already, and does it then.
+// Undoable is an action that a person has started and can undo for some seconds. The office already knows of it and runs it
+// afterwards.
 type Undoable struct {
-	Says    string    // what will be done, or was, and with what
-	Undone  func()    // has the office undo it
-	Pressed time.Time // when, where the office needed some time to take it
+	Says    string    // what will be, or was, done, and to what
+	Undone  func()    // makes the office undo it
+	Pressed time.Time // when it was pressed, if the office took a while to accept it
 }
 
 type Navigator interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()
-	ShowStep(step message.Message)      // where a step of the way to the service and back is set up, or what it brought
-	SendLike(draft office.NewPackage)   // shows the screen for a new package, filled in like an earlier one
-	EditDraft(draft office.Draft)       // shows what waits to be sent where it can be changed
-	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it
-	SignIn(prompt string)               // begins a sign-in in the browser; prompt as in agent.SignInOptions
+	ShowStep(step message.Message)      // shows where a check's part is set up, or its results
+	SendLike(draft office.NewPackage)   // starts a new package filled in like an earlier one
+	EditDraft(draft office.Draft)       // opens a draft for editing
+	Act(issue agent.Issue, done func()) // performs an issue's action; done, which may be nil, is called afterwards
+	SignIn(prompt string)               // starts a sign-in in the browser; prompt as in agent.SignInOptions
 	SignOut()
-	Quit() // ends the program
+	Quit() // quits the program
 }
 
-// OpenAddress, OpenFile and ShowInFolder open something beside the window and tell the person when that fails, be it some seconds
+// OpenAddress, OpenFile and ShowInFolder open something in the background and tell the person if that fails, even some seconds
 // later.
 func (d *Env) OpenAddress(address string) { d.Browse(address, d.tell) }
 func (d *Env) OpenFile(path string)       { d.open(d.System.OpenFile, path, d.tell) }
 func (d *Env) ShowInFolder(path string)   { d.open(d.System.ShowInFolder, path, d.tell) }
 
-// Browse opens an address beside the window and hands over how that went: nil, or a sentence why the person should open it
-// without us. From another goroutine, call it through Work.Do.
+// Browse opens an address in the background and passes on the result: nil, or a sentence asking the person to open it instead. From
+// another goroutine, call it through Work.Do.
 func (d *Env) Browse(address string, then func(error)) { d.open(d.System.OpenAddress, address, then) }
 
 func (d *Env) open(with func(context.Context, string) error, what string, then func(error)) {
@@ -96,8 +97,7 @@ func (d *Env) open(with func(context.Context, string) error, what string, then f
 	})
 }
 
-// Attempt lets the office do something beside the window, tells the person when that fails, and calls done, which may be nil,
-// however it went.
+// Attempt lets the office act in the background, tells the person if that fails, and calls done, which may be nil, in either case.
 func (d *Env) Attempt(act func(context.Context) error, done func()) {
 	async.Try(d.Work, act, func(err error) {
 		d.tell(err)
@@ -107,7 +107,7 @@ func (d *Env) Attempt(act func(context.Context) error, done func()) {
 	})
 }
 
-// Get reads something beside the window and hands it over, or tells the person why it cannot be had.
+// Get reads something in the background and passes it to use, or tells the person why it failed.
 func Get[T any](d *Env, read func(context.Context) (T, error), use func(T)) {
 	async.Then(d.Work, read, func(found T, err error) {
 		if d.tell(err); err == nil {
@@ -122,13 +122,13 @@ func (d *Env) tell(err error) {
 	}
 }
 
-// Problems are the issues that need a person, in the agent's order: the gravest first and within a severity the oldest first. They
-// are what the status is marked for. Infos need nobody.
+// Problems returns the issues that need a person, for which the status is marked, in the agent's order: by severity, then oldest
+// first. Infos need nobody.
 func Problems(issues []agent.Issue) []agent.Issue {
 	return slices.DeleteFunc(slices.Clone(issues), func(i agent.Issue) bool { return i.Severity == agent.Info })
 }
 
-// Problem returns the issue that matters most, and how many others there are.
+// Problem returns the gravest issue, and the number of others.
 func Problem(issues []agent.Issue) (worst agent.Issue, others int) {
 	list := Problems(issues)
 	if len(list) == 0 {
@@ -137,15 +137,15 @@ func Problem(issues []agent.Issue) (worst agent.Issue, others int) {
 	return list[0], len(list) - 1
 }
 
-// Mailto is the address of a letter to write in the mail program (RFC 6068), to somebody or, where to is empty, to nobody
-// yet. Spaces and line ends are escaped, not written as a form does.
+// Mailto returns the address of a mail to write in the mail program (RFC 6068); to may be empty. Spaces and line ends are
+// percent-encoded, not form-encoded.
 func Mailto(to, subject, text string) string {
 	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 	to = strings.ReplaceAll(escape(to), "%40", "@")
 	return "mailto:" + to + "?subject=" + escape(subject) + "&body=" + escape(strings.ReplaceAll(text, "\n", "\r\n"))
 }
 
-// Handle is a window as the desktop calls it, or 0 where it cannot be told (Wayland, macOS, tests).
+// Handle returns a window's native handle, or 0 if there is none (Wayland, macOS, tests).
 func Handle(w fyne.Window) (id uintptr) {
 	native, ok := w.(driver.NativeWindow)
 	if !ok {

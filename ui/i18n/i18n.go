@@ -1,6 +1,6 @@
-// Package i18n turns the office's facts into the words people read: names, times, numbers, states. All of them go
-// through Fyne's lang, with the English text as the key; what the packages below the window tell people are messages, see
-// Message. It formats what it is given and asks nobody; its only state is the language in use.
+// Package i18n puts the office's facts into words: names, times, numbers, states. All go through Fyne's lang, with the English text
+// as the key; what the packages below the window tell people are messages, see Message. It formats what it is given and reads
+// nothing; its only state is the current language.
 package i18n
 
 import (
@@ -28,8 +28,8 @@ import (
 	"countersign/internal/office"
 )
 
-// Load makes Fyne choose among our languages that of the system, and know the English texts. Those of the language in use
-// are looked up before Fyne's, see Use: to read them all would hold up every start.
+// Load makes Fyne choose the system's language among ours, and loads the English texts. Those of the current language are looked up
+// before Fyne's, see Use, because loading all languages would delay every start.
 func Load() error {
 	for _, code := range Languages() {
 		texts := []byte(`{"language.code": "` + code + `"}`)
@@ -48,17 +48,17 @@ func Load() error {
 
 type V map[string]any
 
-// Documents is "1 document", "2 documents".
+// Documents returns "1 document", "2 documents".
 func Documents(n int) string { return lang.N("{{.PluralCount}} documents", n) }
 
-// People is "1 person", "2 people".
+// People returns "1 person", "2 people".
 func People(n int) string { return lang.N("{{.PluralCount}} people", n) }
 
-// Name is how a signer is called: the names, else the e-mail address, else "Someone", which is a label or begins a
-// sentence: within one it would need other forms.
+// Name returns what to call a signer: the names, or else the e-mail address, or else "Someone". Use it as a label or at the start of
+// a sentence, because elsewhere that word would need other forms.
 func Name(s office.Signer) string { return cmp.Or(personName(s), lang.L("Someone")) }
 
-// personName is Name without a word for those who have neither name nor address.
+// personName is Name without the word for people who have neither name nor address.
 func personName(s office.Signer) string {
 	return cmp.Or(strings.TrimSpace(s.FirstName+" "+s.LastName), s.Email)
 }
@@ -77,7 +77,7 @@ func Names(names []string) string {
 	}
 }
 
-// Age is how long ago something was, for a narrow column: "now", "5 min", "3 h", "4 d", then the date.
+// Age says how long ago t was, for a narrow column: "now", "5 min", "3 h", "4 d", then the date.
 func Age(now, t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -96,8 +96,7 @@ func Age(now, t time.Time) string {
 	}
 }
 
-// Clock is a moment as briefly as it stays clear: "09:14" today, "Tue 09:14" within a week, else "2 Nov 09:14". The
-// zone is that of now.
+// Clock writes a time as briefly as is clear: "09:14" today, "Tue 09:14" within a week, otherwise "2 Nov 09:14", in the zone of now.
 func Clock(now, t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -116,7 +115,7 @@ func Clock(now, t time.Time) string {
 	}
 }
 
-// When is the time at which something happened, as Clock says it, or by when it had.
+// When writes the time at which something happened, like Clock, or by when it had happened.
 func When(now time.Time, at office.When) string {
 	text := Clock(now, at.Time)
 	if at.By && text != "" {
@@ -125,8 +124,8 @@ func When(now time.Time, at office.When) string {
 	return text
 }
 
-// Since is how long something has been so: "since 09:14", "since Tue 09:14", "since 2 Nov 09:14". Empty when it is not
-// known. A time, a weekday and a date take words of their own before them in some languages.
+// Since says how long something has been so: "since 09:14", "since Tue 09:14", "since 2 Nov 09:14". Empty if unknown. In some
+// languages, a time, a weekday and a date need different words before them.
 func Since(now, t time.Time) string {
 	when := V{"When": Clock(now, t)}
 	switch {
@@ -141,15 +140,15 @@ func Since(now, t time.Time) string {
 	}
 }
 
-// named says whether Clock calls the day of t by its weekday.
+// named reports whether Clock calls the day of t by its weekday.
 func named(now, t time.Time) bool { return now.Sub(t) < 6*24*time.Hour && t.Before(now) }
 
-// Day is a date with its weekday: "Tue 24 Nov", with the year when it is another one.
+// Day writes a date with its weekday: "Tue 24 Nov", with the year unless it is the current one.
 func Day(now, t time.Time) string {
 	return lang.X("date.weekday", "{{.Weekday}} {{.Date}}", V{"Weekday": weekday(t.In(now.Location())), "Date": Date(now, t)})
 }
 
-// NamedDay is Day, but for the last two days, which have names.
+// NamedDay is Day, except that today and yesterday have names.
 func NamedDay(now, t time.Time) string {
 	t = t.In(now.Location())
 	switch {
@@ -161,7 +160,7 @@ func NamedDay(now, t time.Time) string {
 	return Day(now, t)
 }
 
-// Date is a day as short as it stays clear: "24 Nov", with the year when it is another one.
+// Date writes a day as briefly as is clear: "24 Nov", with the year unless it is the current one.
 func Date(now, t time.Time) string {
 	t = t.In(now.Location())
 	values := V{"Day": t.Day(), "Month": lang.X("month."+t.Format("Jan"), t.Format("Jan")), "Year": strconv.Itoa(t.Year())}
@@ -177,17 +176,17 @@ func sameDay(a, b time.Time) bool {
 	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
 }
 
-// Languages are the languages that can be chosen, as in agent.Settings, without "" for that of the system.
+// Languages returns the languages to choose from, as in agent.Settings, without "" for the system's.
 func Languages() []string { return []string{"en", "fr", "de", "es"} }
 
 func LanguageName(code string) string {
 	return map[string]string{"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}[code]
 }
 
-// chosen is the language in use; nil before the first Use.
+// chosen is the current language; nil before the first Use.
 var chosen atomic.Pointer[catalogue]
 
-// Code is the language in use, such as "de"; empty before the first Use. It may be called from any goroutine.
+// Code returns the current language, such as "de"; empty before the first Use. It may be called from any goroutine.
 func Code() string {
 	if c := chosen.Load(); c != nil {
 		return c.tag.String()
@@ -195,12 +194,12 @@ func Code() string {
 	return ""
 }
 
-// system is the one of our languages that Fyne took from the system: it says so itself, in a text that all of them have.
-// Fyne's own lookups follow the system alone.
+// system returns the language that Fyne chose for the system, read from a text that names it in each of our languages. Fyne's own
+// lookups always use the system's.
 var system = func() string { return "en" }
 
-// hook puts the choice in front of Fyne's lookups, once, before anything is said. They are variables, which Fyne's own
-// widgets use, too.
+// hook puts our lookup in front of Fyne's, once, before any text is used. Fyne's lookup functions are variables that its own widgets
+// use, too.
 var hook = sync.OnceFunc(func() {
 	localize, plurals, keyed := lang.L, lang.N, lang.X
 	system = func() string { return keyed("language.code", "en") }
@@ -227,9 +226,8 @@ var hook = sync.OnceFunc(func() {
 	}
 })
 
-// Use makes all texts from now on those of a language, or of the system's for "". A text that is already shown stays
-// as it is. The first call must come after Load and before anybody else speaks; later ones may come from any
-// goroutine. A language that is not known is the system's.
+// Use switches all texts to a language, or to the system's for "" and unknown ones. Texts already on screen do not change. The first
+// call must come after Load and before any other use of the package; later ones may come from any goroutine.
 func Use(code string) {
 	hook()
 	if !slices.Contains(Languages(), code) {
@@ -243,7 +241,7 @@ func Use(code string) {
 	chosen.Store(c)
 }
 
-// catalogue is the texts of one language. A nil catalogue knows none. It does not change.
+// catalogue holds the texts of one language and is immutable. A nil catalogue is empty.
 type catalogue struct {
 	tag      language.Tag
 	texts    *goi18n.Localizer
@@ -274,8 +272,8 @@ func parse(code string, translations []byte) (*catalogue, error) {
 	return c, err
 }
 
-// say returns a text with its values filled in, each as it is, whatever it contains; a whole number gets its separators.
-// count, which may be nil, decides about the plural form.
+// say returns a text with its values filled in verbatim; whole numbers get thousands separators. count, which may be nil, selects
+// the plural form.
 func (c *catalogue) say(key string, count any, data []any) (said string, ok bool) {
 	if c == nil {
 		return "", false
@@ -294,8 +292,8 @@ func (c *catalogue) say(key string, count any, data []any) (said string, ok bool
 		}
 		config.TemplateData = values
 	}
-	// Where a form is missing (French and Spanish have one for whole millions), the library takes the form "other" and
-	// reports it all the same.
+	// If a plural form is missing (French and Spanish have one for whole millions), the library uses the form "other" but still
+	// returns an error.
 	said, _ = c.texts.Localize(&config)
 	return said, said != ""
 }
@@ -305,14 +303,13 @@ func NoBrowser(err error) string {
 	return Error(err) + " " + lang.L("Copy the address and open it in a browser yourself.")
 }
 
-// A pattern that names files has placeholders such as {package}. The settings, the commands and the files of
-// administrators hold the English ones; the window shows those of its language, and takes those of every one: it may be changed while a
-// pattern is typed.
+// File name patterns have placeholders such as {package}. Settings, commands and administrators' files contain the English names;
+// the window shows those of its language and accepts those of all, because the language may change while a pattern is being typed.
 
-// braces is a placeholder with what stands in it.
+// braces matches a placeholder and its content.
 var braces = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// Pattern is a pattern, or a text about one, with its placeholders in the language of the window.
+// Pattern returns a pattern, or a text about one, with placeholders in the window's language.
 func Pattern(canonical string) string {
 	return replaced(canonical, func(name string) (string, bool) {
 		if !known(name) {
@@ -322,7 +319,7 @@ func Pattern(canonical string) string {
 	})
 }
 
-// CanonicalPattern is a pattern as it is kept. A placeholder that is none stays as it was typed.
+// CanonicalPattern returns a pattern as it is stored. Unknown placeholders stay as typed.
 func CanonicalPattern(typed string) string {
 	return replaced(typed, func(name string) (string, bool) {
 		canonical, ok := placeholders()[strings.ToLower(strings.TrimSpace(name))]
@@ -330,7 +327,7 @@ func CanonicalPattern(typed string) string {
 	})
 }
 
-// Placeholders lists what a pattern may hold, in the language of the window.
+// Placeholders lists the valid placeholders in the window's language.
 func Placeholders() string { return Pattern(strings.Join(office.Placeholders(), " ")) }
 
 func replaced(text string, name func(string) (string, bool)) string {
@@ -342,10 +339,10 @@ func replaced(text string, name func(string) (string, bool)) string {
 	})
 }
 
-// known says whether a name is a canonical one; it needs no language, and many are asked about at the start.
+// known reports whether a name is canonical. It loads no language, because it is called often during start.
 func known(name string) bool { return slices.Contains(office.Placeholders(), "{"+name+"}") }
 
-// placeholders are the canonical names by those of all languages, in small letters.
+// placeholders maps the lower-case names of all languages to the canonical ones.
 var placeholders = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for _, code := range Languages() {
@@ -355,16 +352,16 @@ var placeholders = sync.OnceValue(func() map[string]string {
 	}
 	for _, canonical := range office.Placeholders() {
 		canonical = strings.Trim(canonical, "{}")
-		all[canonical] = canonical // English is taken in every language
+		all[canonical] = canonical // English is accepted in every language
 	}
 	return all
 })
 
-// placeholdersOf are the names of a language, by the canonical ones.
+// placeholdersOf maps the canonical names to those of a language.
 func placeholdersOf(code string) map[string]string {
 	c, err := load(code)
 	if err != nil {
-		slog.Error("the placeholders cannot be read", "language", code, "err", err) // a test reads them
+		slog.Error("the placeholders cannot be read", "language", code, "err", err) // cannot happen: a test reads them
 	}
 	names := map[string]string{}
 	for _, canonical := range office.Placeholders() {
@@ -376,10 +373,10 @@ func placeholdersOf(code string) map[string]string {
 	return names
 }
 
-// Number is a whole number with its thousands kept apart as the language does: "50,000", "50.000".
+// Number writes a whole number with the language's thousands separator: "50,000", "50.000".
 func Number(n int) string { return numberPrinter().Sprintf("%d", n) }
 
-// Size is a file's size: "840 KB", "2.4 MB", "2,4 Mo".
+// Size writes a file size: "840 KB", "2.4 MB", "2,4 Mo".
 func Size(bytes int64) string {
 	switch {
 	case bytes < 1000:

@@ -16,7 +16,7 @@ import (
 	"countersign/ui/theme"
 )
 
-// Stage is what a package means to a person, whatever the service calls it.
+// Stage is what a package's state means to people, whatever the service calls it.
 type Stage int
 
 const (
@@ -96,7 +96,7 @@ func trouble(gone bool, state office.PackageState) string {
 	return ""
 }
 
-// Progress is "1 of 3 signed", empty while the signers are unknown.
+// Progress returns "1 of 3 signed"; empty while the signers are unknown.
 func Progress(done, total int) string {
 	if total == 0 {
 		return ""
@@ -104,7 +104,7 @@ func Progress(done, total int) string {
 	return lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": total})
 }
 
-// Title is a package's name, or a word where it has none.
+// Title returns a package's name, or a word if it has none.
 func Title(name string) string {
 	if name != "" {
 		return name
@@ -112,7 +112,7 @@ func Title(name string) string {
 	return lang.L("Untitled package")
 }
 
-// StateOf says where a signer stands: signed and when, whose turn it is, or later.
+// StateOf returns a signer's state: signed and when, whose turn it is, or later.
 func StateOf(now time.Time, row office.PackageRow, signer office.Signer) (theme.Mark, string) {
 	switch part, done := row.StatusOf(signer); {
 	case part == office.SignerSigned:
@@ -135,13 +135,13 @@ func StateOf(now time.Time, row office.PackageRow, signer office.Signer) (theme.
 	return theme.MarkLater, lang.L("not their turn yet")
 }
 
-// DocumentName is a document's name, else its file's, else a word, which stands by itself.
+// DocumentName returns a document's name, or its file's, or a word that can stand by itself.
 func DocumentName(d office.Document) string {
 	return cmp.Or(d.Name, d.FileName, lang.L("A document"))
 }
 
-// EventKind says what kind of event it is. Kinds that interface.md does not name are in service-facts.md, section 11.3;
-// the service may have more, which are called by their own word.
+// EventKind names the kind of an event. Kinds missing from interface.md are in service-facts.md, section 11.3; any others are called
+// by the service's own word.
 func EventKind(e office.Event) string {
 	switch e.Action {
 	case "document_signed":
@@ -162,7 +162,7 @@ func EventKind(e office.Event) string {
 	return e.Action
 }
 
-// EventState says what became of an event, as a shape and a word.
+// EventState returns what became of an event, as a mark and a word.
 func EventState(e office.Event) (theme.Mark, string) {
 	switch e.Outcome {
 	case office.EventHandled:
@@ -174,7 +174,7 @@ func EventState(e office.Event) (theme.Mark, string) {
 	}
 }
 
-// Exactly is a moment to the second, with its date, in the zone of now; empty when it is not known.
+// Exactly writes a date and time to the second, in the zone of now; empty if unknown.
 func Exactly(now, t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -183,7 +183,7 @@ func Exactly(now, t time.Time) string {
 	return Day(now, t) + " " + t.Format("15:04:05")
 }
 
-// Findings are what is wrong with settings, a sentence per field.
+// Findings returns what is wrong with settings, one sentence per field.
 func Findings(found []office.FieldError) map[string]string {
 	said := map[string]string{}
 	for _, f := range found {
@@ -197,7 +197,7 @@ func Findings(found []office.FieldError) map[string]string {
 	return said
 }
 
-// Action is the text of an issue's button, empty when there is nothing to do.
+// Action returns the text of an issue's button; empty if there is nothing to do.
 func Action(a agent.Action) string {
 	return map[agent.Action]string{
 		agent.ActSignIn: lang.L("Sign in"), agent.ActSettings: lang.L("Open settings"), agent.ActFolders: lang.L("Open settings"),
@@ -212,7 +212,7 @@ func StageOfLine(l office.PackageLine) Stage {
 	return stage(l.Status(), l.Saved)
 }
 
-// Line says where a package stands in one short line, for the list.
+// Line describes a package's state in one short line, for the list.
 func Line(l office.PackageLine) string {
 	switch StageOfLine(l) {
 	case Wrong:
@@ -256,7 +256,7 @@ func NextOf(l office.PackageLine) []string {
 	return strings.Split(l.Next, ", ")
 }
 
-// PeopleOf are the names of those who sign a package, without their addresses.
+// PeopleOf returns the names of a package's signers, without addresses.
 func PeopleOf(l office.PackageLine) (names []string) {
 	for _, who := range strings.Split(l.People, ", ") {
 		name, _, _ := strings.Cut(who, " <")
@@ -265,13 +265,13 @@ func PeopleOf(l office.PackageLine) (names []string) {
 	return names
 }
 
-// IsLate says whether a package that waits is overdue, or due within days, as many as the office is told before
-// (office.Settings.SoonDays). What it says of one changes at midnight alone.
+// IsLate reports whether a waiting package is overdue, or due within days (office.Settings.SoonDays). The answer changes only at
+// midnight.
 func IsLate(now, due time.Time, days int) bool {
 	return !due.IsZero() && office.DaysLeft(now, due) <= days
 }
 
-// Lateness is that in a word or two, empty for a package that has time or no due date.
+// Lateness says that in a word or two; empty if there is enough time or no due date.
 func Lateness(now, due time.Time, days int) string {
 	switch {
 	case !IsLate(now, due, days):
@@ -282,7 +282,7 @@ func Lateness(now, due time.Time, days int) string {
 	return lang.L("due soon")
 }
 
-// Due says until when a package is to be signed and in which colour, empty when it no longer matters.
+// Due says when a package is due, and in which colour; empty if it no longer matters.
 func Due(now, due time.Time, days int, stage Stage) (text string, colour fyne.ThemeColorName) {
 	if due.IsZero() || stage != Open {
 		return "", theme.Secondary
@@ -305,14 +305,14 @@ func DueDate(now, due time.Time) string {
 	return lang.L("due {{.When}}", when)
 }
 
-// Message is what people are told, in the language of the window, in one line. It may be called from any goroutine.
+// Message returns a message in the window's language, on one line. It may be called from any goroutine.
 func Message(m message.Message) string { return leftToRight(Words().Text(m)) }
 
-// Brief is Message of what happened to a package whose name stands above it.
+// Brief is Message for an entry below its package's name.
 func Brief(m message.Message) string { return leftToRight(Words().Brief(m)) }
 
-// leftToRight marks a sentence that begins with a name in Arabic or Hebrew as one of our languages. Fyne draws the space
-// after the name before it otherwise.
+// leftToRight marks a sentence that begins with an Arabic or Hebrew name as left-to-right. Otherwise Fyne draws the space after the
+// name before it.
 func leftToRight(text string) string {
 	for _, r := range text {
 		switch p, _ := bidi.LookupRune(r); p.Class() {
@@ -327,7 +327,7 @@ func leftToRight(text string) string {
 
 func Error(err error) string { return Message(agent.Message(err)) }
 
-// Again is what people are told of err, where shown stands already: not the same sentence twice.
+// Again returns the message of err unless it repeats shown, which is already on screen.
 func Again(err error, shown string) string {
 	if text := Error(err); text != shown {
 		return text
@@ -335,8 +335,8 @@ func Again(err error, shown string) string {
 	return lang.L("That didn’t help yet.")
 }
 
-// WordsFor is what puts messages into the language of a person, given as "de" or "fr-CA"; Words where that is not known or
-// there are no words in it. It may be called from any goroutine.
+// WordsFor returns the printer for a person's language, given as "de" or "fr-CA", or Words if it is unknown or has no texts. It may
+// be called from any goroutine.
 func WordsFor(locale string) *message.Printer {
 	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(locale)), "_", "-"), "-")
 	if code == "" || !slices.Contains(message.Languages(), code) {
@@ -349,7 +349,7 @@ func WordsFor(locale string) *message.Printer {
 	return p
 }
 
-// Words is what puts messages into the language of the window. It may be called from any goroutine.
+// Words returns the printer for the window's language. It may be called from any goroutine.
 func Words() *message.Printer {
 	if c := chosen.Load(); c != nil {
 		return c.messages

@@ -13,12 +13,12 @@ import (
 	"countersign/internal/office"
 )
 
-// Authority is whom a certificate names, in one line.
+// Authority names a certificate's subject in one line.
 func Authority(c *x509.Certificate) string {
 	return message.OneLine(cmp.Or(c.Subject.CommonName, strings.Join(c.Subject.Organization, " "), c.Subject.String()), office.MaxName)
 }
 
-// Relying says what it means to trust those whom certificates name, and what to compare before. most are listed one by one.
+// Relying explains what trusting the certificates' subjects means, and what to compare first. At most most are listed.
 func Relying(all []*x509.Certificate, most int) string {
 	if len(all) == 1 {
 		return lang.L("Countersign will then rely on every document that “{{.Name}}” vouches for. Compare this fingerprint with the one that your signing service publishes: {{.Fingerprint}}",
@@ -28,7 +28,7 @@ func Relying(all []*x509.Certificate, most int) string {
 		"\n\n" + Authorities(all, most, fingerprint)
 }
 
-// Authorities lists those whom certificates name, each with what is to be said of it, if anything.
+// Authorities lists the certificates' subjects, each with what also says of it.
 func Authorities(all []*x509.Certificate, most int, also func(*x509.Certificate) string) string {
 	var lines []string
 	for _, c := range all[:min(len(all), most)] {
@@ -48,7 +48,7 @@ func fingerprint(c *x509.Certificate) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
-// SealWord is what a seal was found to be, in a few words; empty for none. What is wrong is said whole.
+// SealWord sums up a seal's check in a few words; empty for none. A fault is described in full.
 func SealWord(s office.Seal) string {
 	switch s.State {
 	case "", office.SealNone:
@@ -61,7 +61,7 @@ func SealWord(s office.Seal) string {
 	return Message(s.Text())
 }
 
-// MatchWord is how a document compares with what was sent, in a few words; empty where it was not compared.
+// MatchWord sums up how a document compares with what was sent; empty if not compared.
 func MatchWord(m office.Match) string {
 	switch m.State {
 	case office.MatchSame:

@@ -1,6 +1,5 @@
-// Package keys is where the keys of the window are bound: what each is, what it does in a word or two, and how it is called
-// in the person's language. Help lists them from here, and a test finds a key that somebody binds elsewhere. It does nothing
-// itself.
+// Package keys defines the window's keys: which they are, what they do in a word or two, and their names in the person's language.
+// Help lists them, and a test finds keys bound elsewhere. It does nothing itself.
 package keys
 
 import (
@@ -13,13 +12,13 @@ import (
 	"fyne.io/fyne/v2/lang"
 )
 
-// Key is a key with the modifiers that are held. On a Mac, Command is meant where others have Ctrl.
+// Key is a key with its modifiers. On a Mac, Command takes the place of Ctrl.
 type Key struct {
 	Name fyne.KeyName
 	Held fyne.KeyModifier
 }
 
-// Binding is keys that do the same, the first of them as Help names it.
+// Binding is a set of keys with the same effect; Help names the first.
 type Binding []Key
 
 const (
@@ -28,7 +27,7 @@ const (
 	alt   = fyne.KeyModifierAlt
 )
 
-// Everywhere in the window.
+// Everywhere in the window:
 var (
 	New      = Binding{{fyne.KeyN, ctrl}}
 	Search   = Binding{{fyne.KeyF, ctrl}}
@@ -37,7 +36,7 @@ var (
 	Close    = Binding{{fyne.KeyW, ctrl}}
 	Quit     = Binding{{fyne.KeyQ, ctrl}}
 	Undo     = Binding{{fyne.KeyZ, ctrl}}
-	Send     = Binding{{fyne.KeyReturn, ctrl}, {fyne.KeyEnter, ctrl}} // and whatever else leaves the house
+	Send     = Binding{{fyne.KeyReturn, ctrl}, {fyne.KeyEnter, ctrl}} // also confirms anything else that is sent out
 	Enter    = Binding{{fyne.KeyReturn, 0}, {fyne.KeyEnter, 0}}
 	Leave    = Binding{{fyne.KeyEscape, 0}}
 	Next     = Binding{{fyne.KeyTab, 0}, {fyne.KeyTab, shift}} // Fyne's own
@@ -45,7 +44,7 @@ var (
 	Sideways = Binding{{fyne.KeyRight, 0}, {fyne.KeyLeft, 0}}
 )
 
-// In lists.
+// In lists:
 var (
 	Move    = Binding{{fyne.KeyDown, 0}, {fyne.KeyUp, 0}}
 	Page    = Binding{{fyne.KeyPageDown, 0}, {fyne.KeyPageUp, 0}}
@@ -55,7 +54,7 @@ var (
 	Menu    = Binding{{fyne.KeyF10, 0}, {desktop.KeyMenu, 0}}
 )
 
-// In a new package, and where files are chosen.
+// In a new package, and where files are chosen:
 var (
 	Carry  = Binding{{fyne.KeyDown, alt}, {fyne.KeyUp, alt}}
 	Remove = Binding{{fyne.KeyDelete, 0}, {fyne.KeyBackspace, 0}}
@@ -68,13 +67,13 @@ type Entry struct {
 	Does    string
 }
 
-// Group is entries for one place, under a title.
+// Group is a titled set of entries for one place.
 type Group struct {
 	Title   string
 	Entries []Entry
 }
 
-// Groups are all keys, in the order in which Help shows them.
+// Groups returns all keys in Help's order.
 func Groups() []Group {
 	return []Group{
 		{lang.L("Anywhere"), []Entry{
@@ -110,7 +109,7 @@ func Groups() []Group {
 	}
 }
 
-// Name is what Help calls the keys: by the first one, with + after what is held.
+// Name returns the first key's name for Help, with + after each modifier.
 func (b Binding) Name() string { return b[0].name() }
 
 func (k Key) name() string {
@@ -143,11 +142,11 @@ func (b Binding) Are(shortcut fyne.Shortcut) bool {
 	return is && slices.Contains(b, Key{custom.KeyName, custom.Modifier})
 }
 
-// Is says whether a key that was pressed, with nothing held, is one of these.
+// Is reports whether a key pressed without modifiers is one of these.
 func (b Binding) Is(e *fyne.KeyEvent) bool { return slices.Contains(b, Key{Name: e.Name}) }
 
 func (k Key) Shortcut() fyne.Shortcut {
-	if k == Undo[0] { // which Fyne calls so itself
+	if k == Undo[0] { // Fyne has its own type for it
 		return &fyne.ShortcutUndo{}
 	}
 	return &desktop.CustomShortcut{KeyName: k.Name, Modifier: k.Held}

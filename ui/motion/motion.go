@@ -1,6 +1,6 @@
-// Package motion lets Fyne's widgets stand still for people whom motion disturbs: buttons flash no more, cursors stop
-// blinking, and what turns to show that work goes on shows three dots. Fyne asks its settings for that, and reads them from a
-// file of its own that no program may write. This package knows nothing of who asks for it.
+// Package motion turns off the animations of Fyne's widgets for people whom motion disturbs: buttons do not flash, cursors do not
+// blink, and progress spinners show three dots. Fyne reads that setting from its own file, which no program may write. This package
+// does not know who asks for it.
 package motion
 
 import (
@@ -9,17 +9,17 @@ import (
 	"fyne.io/fyne/v2"
 )
 
-// Of returns a function that says whether widgets which are made or used from now on stand still, or move as Fyne's settings
-// have it. It must be called where Fyne's widgets are. The settings stay the ones that Fyne made: it follows the system's light
-// and dark only where the app has these, and its code for macOS asserts their type.
+// Of returns a function that turns off the animations of widgets made or used from then on, or restores Fyne's setting. Call it on
+// Fyne's goroutine. It modifies the settings that Fyne made instead of replacing them, because Fyne follows the system's light and
+// dark only with those, and its macOS code asserts their type.
 func Of(a fyne.App) func(still bool) {
 	disabled := animationsDisabled(a.Settings())
-	if disabled == nil { // the settings of a test
+	if disabled == nil { // a test's settings
 		return func(bool) {}
 	}
 	asked, without := false, *disabled
-	a.Settings().AddListener(func(fyne.Settings) { // the file may have been read again
-		if !asked || !*disabled { // it says so, not we
+	a.Settings().AddListener(func(fyne.Settings) { // Fyne may have read its file again
+		if !asked || !*disabled { // the file says so, not we
 			without = *disabled
 		}
 		*disabled = without || asked
@@ -30,8 +30,8 @@ func Of(a fyne.App) func(still bool) {
 	}
 }
 
-// animationsDisabled is where Fyne's settings keep to themselves what its file says of that (app.SettingsSchema); nil where they
-// keep nothing of the kind.
+// animationsDisabled returns the private field of Fyne's settings for the value from its file (app.SettingsSchema); nil if there is
+// no such field.
 func animationsDisabled(s fyne.Settings) *bool {
 	v := reflect.Indirect(reflect.ValueOf(s))
 	for _, name := range []string{"schema", "DisableAnimations"} {

@@ -1,5 +1,5 @@
-// Package opengl says whether the window can be drawn. Remote desktops and virtual machines often have no OpenGL; the program then
-// says so and works on in the tray.
+// Package opengl finds out whether the window can be drawn. Remote desktops and virtual machines often have no OpenGL; the program
+// then says so and continues in the tray.
 package opengl
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/go-gl/glfw/v3.4/glfw"
 )
 
-// Check makes a window as Fyne does, hidden, for a program that shows none yet. It belongs to the main goroutine, after Fyne
-// has made one that is not shown.
+// Check makes a hidden window as Fyne does, in a program that shows none yet. Call it on the main goroutine, after Fyne has made a
+// window without showing it.
 func Check() error {
 	glfw.WindowHint(glfw.Visible, glfw.False)
 	major, minor := 2, 1
@@ -26,12 +26,12 @@ func Check() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	if w == nil { // the binding has only logged why
+	if w == nil { // the binding only logged the reason
 		return ErrNone
 	}
 	w.Destroy()
 	return nil
 }
 
-// ErrNone says that the window cannot be drawn. The error of the system stands behind it, for the log.
+// ErrNone says that the window cannot be drawn. The system's error follows, for the log.
 var ErrNone = errors.New("this screen has no OpenGL 2.1")

@@ -31,13 +31,13 @@ func addressCommand(address string) []string { return []string{"xdg-open", addre
 
 func fileCommand(path string) []string { return []string{"xdg-open", path} }
 
-// revealCommand opens the folder: file managers differ in how a file is marked, and none is sure to be there.
+// revealCommand opens only the folder: file managers differ in how to select a file, and no particular one is sure to exist.
 func revealCommand(path string) []string { return []string{"xdg-open", filepath.Dir(path)} }
 
 func prepare(*exec.Cmd, []string) {}
 
-// boxes are the programs that show one: that of GNOME and its like, and that of KDE. To zenity the text
-// is no markup, but a backslash in it says what the next letter means.
+// boxes returns the commands that show a message box: that of GNOME and similar desktops, and that of KDE. zenity does not treat the
+// text as markup, but a backslash escapes the next character.
 func boxes(title, text string) [][]string {
 	return [][]string{
 		{"zenity", "--error", "--no-markup", "--width=480", "--title=" + title, "--text=" + strings.ReplaceAll(text, `\`, `\\`)},
@@ -45,10 +45,10 @@ func boxes(title, text string) [][]string {
 	}
 }
 
-// Alert shows a message in a box of the desktop's own, beside the program's window or without one, and reports whether anybody
-// can have seen it. It returns when the person has read it, on Linux as soon as the box is there. The text is for people.
+// Alert shows a message box of the desktop, with or without a window of ours, and reports whether anybody can have seen it. It
+// returns when the person has read it; on Linux, as soon as the box is open. The text is for people.
 //
-// The box is left to a program of its own, which outlives this one.
+// The box belongs to a separate program, which outlives this one.
 func Alert(title, text string) bool {
 	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return false
@@ -57,23 +57,23 @@ func Alert(title, text string) bool {
 		cmd := exec.Command(box[0], box[1:]...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		if cmd.Start() == nil {
-			go cmd.Wait() // a box that was read is no more, also while this program goes on
+			go cmd.Wait() // reaps the box's process while this program runs on
 			return true
 		}
 	}
 	return false
 }
 
-// What the programs of a desktop take files on the clipboard for: file managers the first two, mail programs and others
-// the second, and whatever takes texts the last.
+// The clipboard formats for files: file managers take the first two, mail programs and others the second, anything that takes text
+// the last.
 const (
 	copiedFiles = "x-special/gnome-copied-files"
 	uriList     = "text/uri-list"
 	plainText   = "UTF8_STRING"
 )
 
-// copyFiles offers files to whoever pastes. Under Wayland only a window with the focus may, or wl-copy, which offers them as a
-// list alone; there and under X11 it is we who answer, as long as the program runs.
+// copyFiles puts files on the clipboard. Under Wayland only the focused window may do so, or wl-copy, which offers one format.
+// Without wl-copy, and under X11, we serve the requests ourselves through X11 for as long as the program runs.
 func copyFiles(ctx context.Context, paths []string) error {
 	offer := offered(paths)
 	if os.Getenv("WAYLAND_DISPLAY") != "" {
@@ -89,7 +89,7 @@ func copyFiles(ctx context.Context, paths []string) error {
 	return ownClipboard(offer)
 }
 
-// offered are the files in each of those forms.
+// offered returns the files in each of those formats.
 func offered(paths []string) map[string][]byte {
 	var addresses []string
 	for _, path := range paths {
@@ -102,7 +102,7 @@ func offered(paths []string) map[string][]byte {
 	}
 }
 
-// mailFiles hands files to the mail program (xdg-email(1)).
+// mailFiles passes files to the mail program (xdg-email(1)).
 func mailFiles(m Mail) (ended <-chan error, err error) {
 	arguments := []string{"--subject", m.Subject}
 	for _, path := range m.Files {
@@ -111,23 +111,22 @@ func mailFiles(m Mail) (ended <-chan error, err error) {
 	return startFound("xdg-email", append(arguments, m.To...)...)
 }
 
-// printFile prints on the usual printer (lp(1), of CUPS).
+// printFile prints on the default printer (lp(1) of CUPS).
 func printFile(path string) (ended <-chan error, err error) { return startFound("lp", path) }
 
-// The clipboard of X11 is not a place but an owner, who answers whoever pastes (the Inter-Client Communication Conventions
-// Manual 2.0, section 2). Fyne owns it for texts alone.
+// The X11 clipboard is not a store but an owner that answers whoever pastes (Inter-Client Communication Conventions Manual 2.0,
+// section 2). Fyne can own it only for text.
 
-// mostPasted is how much may be handed over in one piece, in bytes: X servers take requests of 256 KiB.
+// mostPasted limits what is transferred in one piece, in bytes: X servers accept requests of 256 KiB.
 const mostPasted = 200 << 10
 
-// clipboard is the one that this program owns.
+// clipboard is the ownership this program holds.
 var clipboard struct {
 	mu   sync.Mutex
-	conn *xgb.Conn // nil while it owns none
+	conn *xgb.Conn // nil without ownership
 }
 
-// ownClipboard has everybody who pastes get one of these forms, by their names, until somebody else copies something, or the
-// program ends.
+// ownClipboard offers these formats, by name, to everyone who pastes, until another copy replaces them or the program ends.
 func ownClipboard(offer map[string][]byte) error {
 	for _, form := range offer {
 		if len(form) > mostPasted {
@@ -155,14 +154,14 @@ func ownClipboard(offer map[string][]byte) error {
 	return nil
 }
 
-// selection answers those who paste. It belongs to one goroutine.
+// selection answers whoever pastes. Only one goroutine uses it.
 type selection struct {
 	conn    *xgb.Conn
 	targets xproto.Atom
 	forms   map[xproto.Atom][]byte
 }
 
-// claim makes a window, which nobody sees, the owner of the clipboard.
+// claim makes an invisible window the owner of the clipboard.
 func claim(conn *xgb.Conn, offer map[string][]byte) (*selection, error) {
 	window, err := xproto.NewWindowId(conn)
 	if err != nil {
@@ -205,7 +204,7 @@ func atom(conn *xgb.Conn, name string) (xproto.Atom, error) {
 	return reply.Atom, nil
 }
 
-// serve answers until somebody else owns the clipboard or the display is gone.
+// serve answers until another owner takes over or the display is gone.
 func (s *selection) serve() {
 	defer s.leave()
 	for {
@@ -231,7 +230,7 @@ func (s *selection) leave() {
 	}
 }
 
-// answer hands over the form that is asked for, or the list of them, or says that there is no such form.
+// answer hands over the requested format or the list of formats, or says that there is no such format.
 func (s *selection) answer(e xproto.SelectionRequestEvent) {
 	to := e.Property
 	if to == xproto.AtomNone { // an old client
@@ -258,10 +257,10 @@ func (s *selection) answer(e xproto.SelectionRequestEvent) {
 	xproto.SendEvent(s.conn, false, e.Requestor, xproto.EventMaskNoEvent, string(done.Bytes()))
 }
 
-// maximized are the names by which X11 knows that a window fills the screen (Extended Window Manager Hints, _NET_WM_STATE).
+// maximized are X11's names for a maximized window's state (Extended Window Manager Hints, _NET_WM_STATE).
 var maximized = []string{"_NET_WM_STATE", "_NET_WM_STATE_MAXIMIZED_VERT", "_NET_WM_STATE_MAXIMIZED_HORZ"}
 
-// IsMaximized reports whether a window of the desktop fills the screen. A window manager forgets it once the window is hidden.
+// IsMaximized reports whether a native window is maximized. A window manager forgets that once the window is hidden.
 func IsMaximized(window uintptr) (is bool) {
 	maximizing(window, func(conn *xgb.Conn, state, high, wide xproto.Atom) {
 		reply, err := xproto.GetProperty(conn, false, xproto.Window(window), state, xproto.AtomAtom, 0, 64).Reply()
@@ -279,7 +278,7 @@ func IsMaximized(window uintptr) (is bool) {
 	return is
 }
 
-// Maximize has a window fill the screen, a hidden one once it is shown: there is no window manager for that one to ask.
+// Maximize maximizes a window; a hidden one once it is shown, by setting the state itself because no window manager handles it yet.
 func Maximize(window uintptr) {
 	maximizing(window, func(conn *xgb.Conn, state, high, wide xproto.Atom) {
 		value := binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(high)), uint32(wide))
@@ -292,7 +291,7 @@ func Maximize(window uintptr) {
 	})
 }
 
-// maximizing does something with the names, where there is such a window.
+// maximizing calls do with those names if such a window exists.
 func maximizing(window uintptr, do func(conn *xgb.Conn, state, high, wide xproto.Atom)) {
 	if window == 0 {
 		return
@@ -314,8 +313,8 @@ func maximizing(window uintptr, do func(conn *xgb.Conn, state, high, wide xproto
 	do(conn, atoms[0], atoms[1], atoms[2])
 }
 
-// CheckDisplay returns ErrNoDisplay when the environment names no display, or the one it names does not answer. It
-// asks before the graphics library does, because that one ends the process.
+// CheckDisplay returns ErrNoDisplay if the environment names no display, or one that does not answer. It must run before the
+// graphics library tries, because that ends the process.
 func CheckDisplay(ctx context.Context, env func(string) string) error {
 	if socket := env("WAYLAND_DISPLAY"); socket != "" {
 		if !filepath.IsAbs(socket) {
@@ -379,7 +378,7 @@ func HasTray(ctx context.Context) bool {
 	return err == nil && owned
 }
 
-// readAccessibility asks the desktop's portal (org.freedesktop.portal.Settings), which hands on what GNOME and others are set to.
+// readAccessibility asks the desktop's portal (org.freedesktop.portal.Settings), which passes on the settings of GNOME and others.
 func readAccessibility(ctx context.Context) (c Accessibility, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -8,45 +8,45 @@ import (
 	"strings"
 )
 
-// ErrNoDialog says that the desktop has shown no dialog, or took it away before the person had answered. It is for the
-// program, which then asks in its own window.
+// ErrNoDialog says that the desktop did not show a dialog, or removed it before the person answered. The program then asks in its
+// own window.
 var ErrNoDialog = errors.New("the desktop shows no file dialog")
 
 type DialogKind int
 
 const (
-	OpenFiles  DialogKind = iota // several files that are there
-	OpenFile                     // one file that is there
+	OpenFiles  DialogKind = iota // several existing files
+	OpenFile                     // one existing file
 	OpenFolder                   // a folder
-	SaveFile                     // where a file is written; the desktop has asked before it names one that is there
+	SaveFile                     // a file to write; the desktop asks before returning an existing one
 )
 
-// FileDialog is a question that the desktop's own dialog asks.
+// FileDialog configures a desktop file dialog.
 type FileDialog struct {
 	Kind   DialogKind
 	Title  string
-	Accept string     // on the button that accepts; empty for the desktop's word, which Windows and macOS always take
-	Folder string     // where it begins; empty where the desktop pleases
-	Name   string     // proposed for SaveFile
-	Kinds  []FileKind // of files that are listed, the first one to begin with; none for all
-	Window uintptr    // over which it stands: its X11 or Windows handle; 0 where it has none, as on Wayland and macOS
+	Accept string     // label of the accept button; empty for the desktop's own, which Windows and macOS always use
+	Folder string     // where to start; empty for the desktop's choice
+	Name   string     // proposed name for SaveFile
+	Kinds  []FileKind // file types to list, the first one preselected; none for all
+	Window uintptr    // X11 or Windows handle of the parent; 0 if there is none, as on Wayland and macOS
 }
 
 type FileKind struct {
 	Name    string
-	Endings []string // each with its dot, in small letters; none for every file
+	Endings []string // lower case, each with its dot; none for every file
 }
 
-// Choose shows the desktop's own file dialog and waits for the person: the portal's on Linux and its like
-// (https://flatpak.github.io/xdg-desktop-portal), those of Windows and macOS through package zenity. It returns absolute
-// paths, exactly as the files are called, and none when the person cancels. The end of ctx closes the dialog, and Choose
-// returns at most a second later. ErrNoDialog is the answer where there is no dialog, at the latest after some seconds.
+// Choose shows the desktop's own file dialog and waits for the person: the portal's on Linux and similar systems
+// (https://flatpak.github.io/xdg-desktop-portal), those of Windows and macOS through package zenity. It returns absolute paths with
+// the files' exact names, or none if the person cancels. When ctx ends, the dialog closes and Choose returns within a second. If
+// there is no dialog, it returns ErrNoDialog, at the latest after some seconds.
 func (o Opener) Choose(ctx context.Context, d FileDialog) (paths []string, err error) {
 	d.Folder = standing(d.Folder)
 	return o.choose(ctx, d)
 }
 
-// standing is the folder itself or, where it is not there yet, the nearest one above it.
+// standing returns the folder, or its nearest existing parent.
 func standing(folder string) string {
 	if !filepath.IsAbs(folder) {
 		return ""
@@ -63,7 +63,7 @@ func standing(folder string) string {
 	}
 }
 
-// patterns are the kind's endings as the shell would write them, with letters folded by fold.
+// patterns returns the type's endings as glob patterns, with letters converted by fold.
 func (k FileKind) patterns(fold func(string) string) (list []string) {
 	if len(k.Endings) == 0 {
 		return []string{"*"}
@@ -74,7 +74,7 @@ func (k FileKind) patterns(fold func(string) string) (list []string) {
 	return list
 }
 
-// eitherCase is a pattern for an ending in small or capital letters, as "*.[pP][dD][fF]".
+// eitherCase returns a pattern for an ending in lower or upper case, such as "*.[pP][dD][fF]".
 func eitherCase(ending string) string {
 	var b strings.Builder
 	for _, letter := range ending {

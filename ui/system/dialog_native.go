@@ -13,8 +13,8 @@ import (
 	"github.com/ncruces/zenity"
 )
 
-// dialogCloses is how long a dialog may take to close. It belongs to a thread or a process of its own, and what keeps
-// that busy must not keep the program from ending.
+// dialogCloses is how long a dialog may take to close. It runs on its own thread or in its own process, and whatever delays it must
+// not keep the program from ending.
 const dialogCloses = time.Second
 
 func (Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
@@ -41,8 +41,8 @@ func (Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
 	return nil, ctx.Err()
 }
 
-// show asks with the dialogs of Windows (IFileOpenDialog and IFileSaveDialog) and macOS (through osascript, which asks in a
-// process of its own, so that nothing of ours need be built on a Mac).
+// show asks with the dialogs of Windows (IFileOpenDialog and IFileSaveDialog) and macOS (through osascript, a separate process, so
+// that nothing of ours must be built on a Mac).
 func show(d FileDialog, options []zenity.Option) (paths []string, err error) {
 	options = append(options, zenity.Title(d.Title), zenity.ConfirmOverwrite())
 	if d.Window != 0 && runtime.GOOS == "windows" {

@@ -18,9 +18,9 @@ import (
 )
 
 // The file chooser of the XDG desktop portal
-// (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.FileChooser.html), called over godbus itself:
-// package rymdport/portal v0.4.2, which Fyne brings, takes any signal on godbus's shared connection for the answer, waits for
-// ever when the portal dies, cannot close a dialog, and makes a space of each "+" in a name.
+// (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.FileChooser.html), called through godbus directly:
+// package rymdport/portal v0.4.2, which comes with Fyne, takes any signal on godbus's shared connection for the answer, waits for
+// ever if the portal dies, cannot close a dialog, and turns each "+" in a name into a space.
 const (
 	portal        = "org.freedesktop.portal.Desktop"
 	portalObject  = dbus.ObjectPath("/org/freedesktop/portal/desktop")
@@ -29,16 +29,16 @@ const (
 )
 
 const (
-	portalStarts = 5 * time.Second // how long a portal may take to start and to take a request
-	portalAtOnce = time.Second     // nobody closes a dialog within this time after it was asked for
-	portalCloses = time.Second     // how long it may take to close a dialog
-	foldersSince = 3               // the version of the file chooser that knows folders
+	portalStarts = 5 * time.Second // how long a portal may take to start and accept a request
+	portalAtOnce = time.Second     // a dialog that ends this soon was not closed by a person
+	portalCloses = time.Second     // how long closing a dialog may take
+	foldersSince = 3               // the file chooser version that supports folders
 )
 
 const (
 	requestDone uint32 = iota
 	requestCancelled
-	requestEnded // in another way
+	requestEnded // in any other way
 )
 
 func (o Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
@@ -48,7 +48,7 @@ func (o Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
 	if err != nil {
 		return nil, noDialog(ctx, err)
 	}
-	defer conn.Close() // which also closes a dialog whose request we do not know
+	defer conn.Close() // also closes a dialog whose request is unknown
 	now := time.Now
 	if o.now != nil {
 		now = o.now
@@ -60,7 +60,7 @@ func (o Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
 	return r.answer(ctx)
 }
 
-// noDialog is ErrNoDialog and why there is none, or the end of ctx.
+// noDialog returns ErrNoDialog with the reason, or the end of ctx.
 func noDialog(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -68,16 +68,16 @@ func noDialog(ctx context.Context, why error) error {
 	return fmt.Errorf("%w: %w", ErrNoDialog, why)
 }
 
-// request is a dialog that the portal has taken on.
+// request is a dialog that the portal has accepted.
 type request struct {
 	conn    *dbus.Conn
-	handle  dbus.ObjectPath // which nobody else can know: it ends with a random token
+	handle  dbus.ObjectPath // unguessable: ends with a random token
 	signals chan *dbus.Signal
 	now     func() time.Time
 	asked   time.Time
 }
 
-// ask has the portal show a dialog. It listens first, so that neither the answer nor the portal's end can be missed.
+// ask makes the portal show a dialog. It subscribes first, so that neither the answer nor the portal's end can be missed.
 func ask(ctx context.Context, conn *dbus.Conn, now func() time.Time, d FileDialog) (*request, error) {
 	r, object := &request{conn: conn, now: now, signals: make(chan *dbus.Signal, 16)}, conn.Object(portal, portalObject)
 	conn.Signal(r.signals)
@@ -89,7 +89,7 @@ func ask(ctx context.Context, conn *dbus.Conn, now func() time.Time, d FileDialo
 			return nil, fmt.Errorf("listen to the portal: %w", err)
 		}
 	}
-	var version dbus.Variant // asking for it starts the portal
+	var version dbus.Variant // reading it starts the portal
 	if err := object.CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, portalChooser, "version").Store(&version); err != nil {
 		return nil, fmt.Errorf("ask the portal for its file chooser: %w", err)
 	}
@@ -131,7 +131,7 @@ func (d FileDialog) options() map[string]dbus.Variant {
 		o["current_folder"] = dbus.MakeVariant(append([]byte(d.Folder), 0))
 	}
 	type rule struct {
-		Kind    uint32 // 0 is a pattern
+		Kind    uint32 // 0: a glob pattern
 		Pattern string
 	}
 	type filter struct {
@@ -162,7 +162,7 @@ func (r *request) answer(ctx context.Context) ([]string, error) {
 			switch {
 			case !open:
 				return nil, fmt.Errorf("%w: the session's bus is gone", ErrNoDialog)
-			case s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == portal && s.Body[1] != "": // it had an owner
+			case s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == portal && s.Body[1] != "": // it had an owner: the portal has ended
 				return nil, fmt.Errorf("%w: the portal ended", ErrNoDialog)
 			case s.Name == portalRequest+".Response" && s.Path == r.handle:
 				return r.read(s.Body)
@@ -174,11 +174,11 @@ func (r *request) answer(ctx context.Context) ([]string, error) {
 func (r *request) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), portalCloses)
 	defer cancel()
-	_ = r.conn.Object(portal, r.handle).CallWithContext(ctx, portalRequest+".Close", 0).Err // our connection's end closes it, too
+	_ = r.conn.Object(portal, r.handle).CallWithContext(ctx, portalRequest+".Close", 0).Err // closing our connection closes it, too
 }
 
-// read reads an answer. Where the portal has nobody who shows a dialog, the request ends at once in another way; so it does
-// later when the person closes the dialog by its frame or with Escape, before version 1.15.2 of the portal for GTK.
+// read reads an answer. If no portal backend can show a dialog, the request ends at once "in another way"; before version 1.15.2 of
+// the GTK portal it also ends so, later, when the person closes the dialog by its frame or with Escape.
 func (r *request) read(body []any) ([]string, error) {
 	var how uint32
 	var results map[string]dbus.Variant
@@ -206,7 +206,7 @@ func (r *request) read(body []any) ([]string, error) {
 	return paths, nil
 }
 
-// localPath is the path that a file: address names (RFC 8089), byte for byte: a name need not be UTF-8.
+// localPath returns the path of a file: URI (RFC 8089), byte for byte: a name need not be UTF-8.
 func localPath(uri string) (string, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || !strings.HasPrefix(u.Path, "/") {

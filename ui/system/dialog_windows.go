@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// onDialogThread runs show on a thread of its own in a single-threaded apartment, as Microsoft has it for the shell's dialogs
-// (https://learn.microsoft.com/windows/win32/shell/common-file-dialog): zenity alone asks in the multi-threaded one, where
-// Wine's dialog lists nothing. The end of ctx closes what the thread shows; zenity would call into the apartment from outside.
+// onDialogThread runs show on its own thread in a single-threaded apartment, as Microsoft requires for shell dialogs
+// (https://learn.microsoft.com/windows/win32/shell/common-file-dialog): zenity by itself uses the multi-threaded one, in which
+// Wine's dialog lists nothing. When ctx ends, it closes what the thread shows; zenity would call into the apartment from outside.
 func onDialogThread(ctx context.Context, show func(...zenity.Option)) {
-	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and its apartment with it
+	runtime.LockOSThread() // never unlocked, so that the thread and its apartment end with the goroutine
 	err := windows.CoInitializeEx(0, windows.COINIT_APARTMENTTHREADED|windows.COINIT_DISABLE_OLE1DDE)
 	if err == nil || errors.Is(err, windows.Errno(windows.S_FALSE)) {
 		defer windows.CoUninitialize()
@@ -26,7 +26,7 @@ func onDialogThread(ctx context.Context, show func(...zenity.Option)) {
 	show()
 }
 
-// closeDialogs closes what a thread shows, and what it still comes to show, from the end of ctx on until over.
+// closeDialogs closes what a thread shows, now and later, from the end of ctx until over.
 func closeDialogs(ctx context.Context, thread uint32, over <-chan struct{}) {
 	select {
 	case <-over:
@@ -36,7 +36,7 @@ func closeDialogs(ctx context.Context, thread uint32, over <-chan struct{}) {
 	again := time.NewTicker(dialogCloses / 10)
 	defer again.Stop()
 	for {
-		_ = windows.EnumWindows(closeOfThread, unsafe.Pointer(&thread)) // it is asked again
+		_ = windows.EnumWindows(closeOfThread, unsafe.Pointer(&thread)) // retried
 		select {
 		case <-over:
 			return

@@ -12,8 +12,7 @@ import (
 	"countersign/internal/message"
 )
 
-// CopyFiles puts files on the clipboard, as a file manager does: they can be pasted into a folder or a mail. It may take a
-// moment.
+// CopyFiles puts files on the clipboard as a file manager does, to be pasted into a folder or a mail. It may take a moment.
 func (o Opener) CopyFiles(ctx context.Context, paths []string) error {
 	paths, err := allExisting(paths)
 	if err != nil {
@@ -25,15 +24,15 @@ func (o Opener) CopyFiles(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// Mail is a mail that a person is to complete.
+// Mail is a mail for a person to complete.
 type Mail struct {
-	To      []string // addresses; what is none is left out
+	To      []string // addresses; invalid ones are left out
 	Subject string
-	Files   []string // paths of what is attached
+	Files   []string // paths of the attachments
 }
 
-// MailFiles begins a mail with files attached, in the person's mail program. It waits until that has taken them, or for some
-// seconds: a program that takes longer has become the mail program itself.
+// MailFiles opens a mail with attachments in the person's mail program. It waits until that has accepted them, or for some seconds:
+// a command that runs longer has become the mail program itself.
 func (o Opener) MailFiles(ctx context.Context, m Mail) (err error) {
 	if m.Files, err = allExisting(m.Files); err != nil {
 		return err
@@ -49,11 +48,10 @@ func (o Opener) MailFiles(ctx context.Context, m Mail) (err error) {
 	return nil
 }
 
-// isAddress is what a mail program takes for nothing but an address: no option, and no address of a page with fields of its own.
+// isAddress matches what a mail program can only read as an address: not as an option, nor as a URI with its own fields.
 var isAddress = regexp.MustCompile(`^[\pL\pN_][\pL\pN._+'-]*@[\pL\pN][\pL\pN.-]*$`)
 
-// PrintFiles prints files, on the printer that is the usual one where the system does not ask. It waits until they are taken, or
-// for some seconds.
+// PrintFiles prints files, on the default printer if the system does not ask. It waits until they are accepted, or for some seconds.
 func (o Opener) PrintFiles(ctx context.Context, paths []string) error {
 	paths, err := allExisting(paths)
 	if err != nil {
@@ -71,8 +69,7 @@ func (o Opener) PrintFiles(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// outcome is how something ended. It is late when that takes longer than anybody waits for, or ctx ends first, which is the error
-// then.
+// outcome waits for a result. late is true if that takes too long, or if ctx ends first, whose error is then returned.
 func (o Opener) outcome(ctx context.Context, ended <-chan error) (late bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, cmp.Or(o.Patience, 8*time.Second))
 	defer cancel()
@@ -84,7 +81,7 @@ func (o Opener) outcome(ctx context.Context, ended <-chan error) (late bool, err
 	}
 }
 
-// allExisting makes paths absolute and checks that all files are there.
+// allExisting makes paths absolute and checks that all files exist.
 func allExisting(paths []string) (all []string, err error) {
 	for _, path := range paths {
 		path, err := existing(path)
@@ -96,7 +93,7 @@ func allExisting(paths []string) (all []string, err error) {
 	return all, nil
 }
 
-// startFound starts a command that may not be on this computer.
+// startFound starts a command that may not be installed.
 func startFound(name string, arguments ...string) (ended <-chan error, err error) {
 	path, err := exec.LookPath(name)
 	if err != nil {

@@ -37,13 +37,13 @@ const (
 	movable       = 2           // GMEM_MOVEABLE
 	messageWindow = ^uintptr(2) // HWND_MESSAGE, -3
 
-	headerSize = 20 // of DROPFILES (shlobj_core.h)
+	headerSize = 20 // DROPFILES (shlobj_core.h)
 
-	clipboardTries = 10 // another program may have it open for a moment
+	clipboardTries = 10 // another program may hold it for a moment
 	clipboardPause = 30 * time.Millisecond
 )
 
-// copyFiles puts files on the clipboard as Explorer does (CF_HDROP).
+// copyFiles puts files on the clipboard like Explorer (CF_HDROP).
 func copyFiles(ctx context.Context, paths []string) error {
 	runtime.LockOSThread() // the clipboard and the window belong to a thread
 	defer runtime.UnlockOSThread()
@@ -55,13 +55,13 @@ func copyFiles(ctx context.Context, paths []string) error {
 		globalFree.Call(memory)
 		return err
 	}
-	return nil // the memory is the clipboard's now
+	return nil // the clipboard owns the memory now
 }
 
-// dropList are paths as a DROPFILES, followed by each path with a zero behind it and one zero more, in UTF-16.
+// dropList encodes paths as a DROPFILES followed by zero-terminated paths and one more zero, in UTF-16.
 func dropList(paths []string) []byte {
 	list := make([]byte, headerSize)
-	binary.LittleEndian.PutUint32(list, headerSize)       // pFiles: where the paths begin
+	binary.LittleEndian.PutUint32(list, headerSize)       // pFiles: offset of the paths
 	binary.LittleEndian.PutUint32(list[headerSize-4:], 1) // fWide
 	for _, path := range paths {
 		for _, unit := range append(utf16.Encode([]rune(path)), 0) {
@@ -71,7 +71,7 @@ func dropList(paths []string) []byte {
 	return append(list, 0, 0)
 }
 
-// shared are bytes in memory that can be given to another program.
+// shared copies bytes to memory that can be given to another program.
 func shared(b []byte) (memory uintptr, err error) {
 	memory, _, err = globalAlloc.Call(movable, uintptr(len(b)))
 	if memory == 0 {
@@ -87,7 +87,7 @@ func shared(b []byte) (memory uintptr, err error) {
 	return memory, nil
 }
 
-// onClipboard gives memory to the clipboard, whose owner must be a window for that (EmptyClipboard).
+// onClipboard gives memory to the clipboard, whose owner must be a window (EmptyClipboard).
 func onClipboard(ctx context.Context, memory uintptr) error {
 	class, err := windows.UTF16PtrFromString("STATIC")
 	if err != nil {
@@ -142,17 +142,17 @@ type mapiMessage struct {
 	file                              *mapiFile
 }
 
-// What MAPISendMailW is told, and answers.
+// Arguments and results of MAPISendMailW.
 const (
 	mapiLogonUI  = 0x1
 	mapiDialog   = 0x8
 	mapiTo       = 1
-	mapiNowhere  = ^uint32(0) // the attachment stands nowhere in the text
-	mapiUserEnds = 1          // MAPI_USER_ABORT: the person changed her mind
+	mapiNowhere  = ^uint32(0) // the attachment has no position in the text
+	mapiUserEnds = 1          // MAPI_USER_ABORT: the person cancelled
 )
 
-// mailFiles shows a new mail with files attached, in the usual mail program (Simple MAPI). It is over when the person has sent
-// the mail, or not.
+// mailFiles shows a new mail with attachments in the default mail program (Simple MAPI). ended fires when the person has sent or
+// discarded it.
 func mailFiles(m Mail) (ended <-chan error, err error) {
 	if err := sendMail.Find(); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func mailFiles(m Mail) (ended <-chan error, err error) {
 	return end, nil
 }
 
-// printFile has the program that shows such files print one (ShellExecute, "print").
+// printFile lets the program for such files print one (ShellExecute, "print").
 func printFile(path string) (ended <-chan error, err error) {
 	verb, err1 := windows.UTF16PtrFromString("print")
 	file, err2 := windows.UTF16PtrFromString(path)

@@ -2,8 +2,8 @@
 
 package system
 
-// TakeOver is for Windows: elsewhere the system's packages keep to themselves.
+// TakeOver matters on Windows only: elsewhere the system's packages do not mix.
 func TakeOver() error { return nil }
 
-// NameProcess is for Windows: elsewhere the window's class says whose it is.
+// NameProcess matters on Windows only: elsewhere the window class identifies the program.
 func NameProcess() {}

@@ -1,6 +1,6 @@
-// Package system reaches outside the program for the window: it opens addresses, files and folders with what the
-// person uses for them, and finds out whether there is a display and a tray. Arguments never go through a shell. It
-// knows nothing of Fyne or of the office.
+// Package system reaches outside the program for the window: it opens addresses, files and folders with the person's default
+// programs, and finds out whether there is a display and a tray. Arguments never go through a shell. It knows nothing of Fyne or of
+// the office.
 package system
 
 import (
@@ -20,29 +20,28 @@ import (
 	"countersign/internal/message"
 )
 
-// Opener opens things with the system's own programs. The zero value is ready; its methods may be called from any
-// goroutine.
+// Opener opens things with the system's own programs. The zero value is ready; its methods may be called from any goroutine.
 type Opener struct {
-	// Patience is how long a program may take to find a browser, 8 s when it is 0, and a portal to take a request, then 5 s.
-	// An opener that takes longer has become the browser itself, or hangs.
+	// Patience is how long a program may take to find a browser (8 s if zero), and a portal to accept a request (5 s if zero). An
+	// opener that takes longer has become the browser itself, or hangs.
 	Patience time.Duration
 
-	now func() time.Time // time.Now when it is nil
+	now func() time.Time // time.Now if nil
 
-	// Token lets what is opened come to the front, for a press outside our windows: the desktop's activation token (XDG
-	// Activation, Startup Notification). Empty for none.
+	// Token lets what is opened come to the front after a press outside our windows: the desktop's activation token (XDG Activation,
+	// Startup Notification). Empty for none.
 	Token string
 }
 
-// What people read when no browser shows an address, which they copy then, and when no window can be shown on this computer.
+// Messages for people: no browser shows an address, which they then copy; no window can be shown on this computer.
 var (
 	ErrNoDisplay = message.Error(message.NoDisplay(), nil)
 	ErrNoBrowser = message.Error(message.NoBrowser(), nil)
 )
 
-// OpenAddress shows a web address in the browser, or a letter to write in the mail program (mailto:). Others are not
-// opened: the address may come from outside, and a file: or program address is not for us to start. It waits for the opener
-// to end, until ctx does or for some seconds, after which it has become the browser: ErrNoBrowser when it found none.
+// OpenAddress shows a web address in the browser, or a mailto: address in the mail program. It opens no others: the address may come
+// from outside, and must not start a file: or program address. It waits until the opener ends, ctx ends, or some seconds have
+// passed, after which the opener has become the browser. It returns ErrNoBrowser if the opener found none.
 func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	web := err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
@@ -61,7 +60,7 @@ func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	return err
 }
 
-// OpenFile opens a file or a folder with the program meant for it. That there is none may show some seconds later.
+// OpenFile opens a file or folder with its default program. That there is none may be reported only after some seconds.
 func (o Opener) OpenFile(ctx context.Context, path string) error {
 	path, err := existing(path)
 	if err != nil {
@@ -70,7 +69,7 @@ func (o Opener) OpenFile(ctx context.Context, path string) error {
 	return o.begin(ctx, message.NoProgram(filepath.Base(path)), fileCommand(path))
 }
 
-// ShowInFolder opens the folder of a file, with the file marked where the system can do that.
+// ShowInFolder opens a file's folder, with the file selected if the system supports that.
 func (o Opener) ShowInFolder(ctx context.Context, path string) error {
 	path, err := existing(path)
 	if err != nil {
@@ -79,24 +78,23 @@ func (o Opener) ShowInFolder(ctx context.Context, path string) error {
 	return o.begin(ctx, message.NoProgramForFolder(filepath.Base(path)), revealCommand(path))
 }
 
-// OpenSaved opens a saved document, or shows it in its folder, for whoever pressed on a notification. token is what the
-// desktop gave with the press, so that the program which opens it may come to the front; it may be empty.
+// OpenSaved opens a saved document, or shows it in its folder, after a press on a notification. token is what the desktop supplied
+// with the press, so that the opened program may come to the front; it may be empty.
 func OpenSaved(path string, inFolder bool, token string) error {
-	o := Opener{Token: token, Patience: time.Second} // the next press waits behind this one
+	o := Opener{Token: token, Patience: time.Second} // the next press has to wait for this one
 	if inFolder {
 		return o.ShowInFolder(context.Background(), path)
 	}
 	return o.OpenFile(context.Background(), path)
 }
 
-// Exists says whether a file is still there. One that is out of reach, on a drive that is not connected for example,
-// is not taken for lost.
+// Exists reports whether a file still exists. One that is out of reach, for example on a disconnected drive, is not considered lost.
 func (Opener) Exists(path string) bool {
 	_, err := os.Stat(path)
 	return !os.IsNotExist(err)
 }
 
-// existing makes path absolute, so that it cannot be read as an option, and checks that something is there.
+// existing makes path absolute, so that it cannot be read as an option, and checks that it exists.
 func existing(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -108,7 +106,7 @@ func existing(path string) (string, error) {
 	return abs, nil
 }
 
-// begin opens something, and waits for a moment whether that fails. failed is for people.
+// begin starts a command and waits briefly for a failure. failed is for people.
 func (o Opener) begin(ctx context.Context, failed message.Message, command []string) error {
 	ended, err := start(command, o.Token)
 	if err == nil {
@@ -120,7 +118,7 @@ func (o Opener) begin(ctx context.Context, failed message.Message, command []str
 	return err
 }
 
-// start runs a command beside us and collects it when it ends, so that no dead process stays behind; ended then tells how.
+// start runs a command in the background and reaps it, so that no zombie stays; ended then gets the result.
 func start(command []string, token string) (ended <-chan error, err error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	prepare(cmd, command)
@@ -133,7 +131,7 @@ func start(command []string, token string) (ended <-chan error, err error) {
 	end := make(chan error, 1)
 	go func() {
 		err := cmd.Wait()
-		if strings.Contains(command[0], "explorer") { // which exits with 1 when all is well
+		if strings.Contains(command[0], "explorer") { // it exits with 1 even on success
 			err = nil
 		}
 		if err != nil {
@@ -144,25 +142,25 @@ func start(command []string, token string) (ended <-chan error, err error) {
 	return end, nil
 }
 
-// Accessibility is how the system is set for people who see little, or whom motion disturbs. The zero value asks for nothing.
+// Accessibility is the system's settings for people with low vision, or whom motion disturbs. The zero value asks for nothing.
 type Accessibility struct {
 	Contrast      bool // high contrast
-	Text          int  // size in percent, 100 to 200; 0 where the system does not say
-	ReducedMotion bool // nothing moves that does not have to
+	Text          int  // text size in percent, 100 to 200; 0 if unknown
+	ReducedMotion bool // no unnecessary motion
 }
 
-// ReadAccessibility asks the system. It may take two seconds; what the system does not say stays zero. An error means that it does
-// not answer now, and says nothing of how it is set.
+// ReadAccessibility reads them from the system. It may take two seconds; unknown values stay zero. An error means that the system
+// does not answer now, not that it has no such settings.
 func ReadAccessibility(ctx context.Context) (Accessibility, error) {
 	a, err := readAccessibility(ctx)
-	if a.Text > 0 { // the window is made for sizes between these
+	if a.Text > 0 { // the window is designed for sizes within these limits
 		a.Text = min(max(a.Text, 100), 200)
 	}
 	return a, err
 }
 
-// WriteFile makes a file for its owner alone, whole or not at all: until fill has written its content, it is a hidden one beside its
-// path, and what is there stays as it is. It takes the place of another one only with replace, else it fails with fs.ErrExist.
+// WriteFile atomically creates a file for its owner alone: until fill has written the content, it is a hidden file beside path, and
+// an existing file stays as it is. It replaces an existing file only with replace, and otherwise fails with fs.ErrExist.
 func WriteFile(path string, replace bool, fill func(io.Writer) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".countersign-*")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// windowsTool names a program of Windows by its full path, so that a file of the same name elsewhere is not started.
+// windowsTool returns the full path of a Windows program, so that no file of the same name elsewhere is started.
 func windowsTool(parts ...string) string {
 	return filepath.Join(append([]string{os.Getenv("SystemRoot")}, parts...)...)
 }
@@ -31,16 +31,16 @@ func revealCommand(path string) []string {
 	return []string{windowsTool("explorer.exe"), "/select,", path}
 }
 
-// prepare writes explorer's command line as it wants it: it does not follow the quoting rules that Go applies. A path
-// cannot contain a double quote on Windows.
+// prepare writes the command line in the form explorer expects, which differs from Go's quoting rules. A path cannot contain a
+// double quote on Windows.
 func prepare(cmd *exec.Cmd, command []string) {
 	if len(command) == 3 && command[1] == "/select," {
 		cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `explorer.exe /select,"` + command[2] + `"`}
 	}
 }
 
-// Alert shows a message in a box of the desktop's own, beside the program's window or without one, and reports whether anybody
-// can have seen it. It returns when the person has read it, on Linux as soon as the box is there. The text is for people.
+// Alert shows a message box of the desktop, with or without a window of ours, and reports whether anybody can have seen it. It
+// returns when the person has read it; on Linux, as soon as the box is open. The text is for people.
 func Alert(title, text string) bool {
 	t, errTitle := windows.UTF16PtrFromString(title)
 	m, errText := windows.UTF16PtrFromString(text)
@@ -53,8 +53,8 @@ func Alert(title, text string) bool {
 	return err == nil && answer != 0
 }
 
-// NameProcess tells Windows whose windows these are: the same as the Start menu's entry and the notifications say, so that the
-// taskbar keeps them together. A Windows that does not take it goes by the program's path.
+// NameProcess gives our windows the same identity as the Start menu entry and the notifications, so that the taskbar groups them. If
+// Windows rejects it, it identifies the program by its path.
 func NameProcess() {
 	name, err := windows.UTF16PtrFromString("Countersign")
 	if err != nil {
@@ -66,7 +66,7 @@ func NameProcess() {
 	}
 }
 
-// The questions of SystemParametersInfo, and what one of them answers with.
+// Requests to SystemParametersInfo, and a result of one of them.
 const (
 	spiGetHighContrast        = 0x0042
 	spiGetClientAreaAnimation = 0x1042
@@ -81,7 +81,7 @@ type highContrast struct {
 
 var systemParametersInfo = windows.NewLazySystemDLL("user32.dll").NewProc("SystemParametersInfoW")
 
-// readAccessibility asks Windows: the contrast themes, "Text size" and "Animation effects" of Settings, Accessibility.
+// readAccessibility asks Windows: the contrast themes, "Text size" and "Animation effects" in Settings, Accessibility.
 func readAccessibility(context.Context) (c Accessibility, err error) {
 	contrast := highContrast{size: uint32(unsafe.Sizeof(highContrast{}))}
 	if ok, _, _ := systemParametersInfo.Call(spiGetHighContrast, uintptr(contrast.size), uintptr(unsafe.Pointer(&contrast)), 0); ok != 0 {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// errStillRuns is a program that took longer than it was waited for. It goes on.
+// errStillRuns says that a program took longer than the limit. It keeps running.
 var errStillRuns = errors.New("it still runs")
 
-// runFor runs a program and waits for its end, but no longer than limit: whoever waits for it shows nothing meanwhile.
+// runFor runs a program and waits until it ends, but no longer than limit, because nothing is shown meanwhile.
 func runFor(limit time.Duration, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err

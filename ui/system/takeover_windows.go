@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// installedKey is where both installers note their folder: for a person in HKEY_CURRENT_USER, for everybody in HKEY_LOCAL_MACHINE.
-// A build for tests has another.
+// installedKey is where both installers record their folder: for one person in HKEY_CURRENT_USER, for everyone in
+// HKEY_LOCAL_MACHINE. Test builds use another key.
 var installedKey = `Software\Countersign`
 
-// uninstalls is how long the other one's uninstaller may take, which waits for its program to end.
+// uninstalls is how long the other installation's uninstaller may take; it waits for its program to end.
 const uninstalls = time.Minute
 
-// TakeOver has the Countersign that this person had installed for themselves give way to this one, when this one is for everybody
-// on the computer: two of them would start side by side, the older one over the newer one's data. Its uninstaller ends it, leaves
-// the data, and has what the person chose lead here. Where there is none it does nothing.
+// TakeOver uninstalls a Countersign that this person had installed for themselves if this one is for everyone on the computer:
+// otherwise both would start, the older one with the newer one's data. The uninstaller ends that program, keeps the data, and
+// redirects the person's choices to this one. Without such an installation it does nothing.
 func TakeOver() error {
 	program, err := os.Executable()
 	if err != nil {
@@ -36,8 +36,8 @@ func TakeOver() error {
 	if _, err := os.Stat(uninstaller); own == "" || err != nil {
 		return nil
 	}
-	// With the folder named last and as it is, it works in its place instead of as a copy that nobody can wait for; it cannot
-	// remove itself then.
+	// With the unquoted folder as last argument, the uninstaller runs in place instead of as a copy, for which one cannot wait; but
+	// then it cannot remove itself.
 	cmd := exec.Command(uninstaller)
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: fmt.Sprintf(`"%s" /S /REPLACEDBY="%s" _?=%s`, uninstaller, program, own)}
 	if err := runFor(uninstalls, cmd); err != nil {
@@ -46,7 +46,7 @@ func TakeOver() error {
 	return errors.Join(os.Remove(uninstaller), os.Remove(own))
 }
 
-// installedIn is the folder that an installer has noted; empty for none.
+// installedIn returns the folder recorded by an installer; empty for none.
 func installedIn(root registry.Key) string {
 	key, err := registry.OpenKey(root, installedKey, registry.QUERY_VALUE|registry.WOW64_64KEY)
 	if err != nil {

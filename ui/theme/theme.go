@@ -1,5 +1,5 @@
-// Package theme is how Countersign looks: its colours, sizes and marks. It is the only place in ui with a colour
-// literal, apart from what is drawn for tests; everything else names a role. It knows nothing of screens or of the office.
+// Package theme is Countersign's appearance: colours, sizes and marks. It is the only place in ui with colour literals, apart from
+// test drawings; everything else names a role. It knows nothing of screens or of the office.
 package theme
 
 import (
@@ -11,8 +11,8 @@ import (
 	"countersign/assets"
 )
 
-// Colour roles, beside Fyne's own. Done, Waiting and Attention are also Fyne's success, warning and error, so that its
-// widgets use the same three.
+// Colour roles in addition to Fyne's. Done, Waiting and Attention are also Fyne's success, warning and error, so that its widgets
+// use the same three.
 const (
 	Text      = fynetheme.ColorNameForeground
 	Secondary = fynetheme.ColorNamePlaceHolder
@@ -24,11 +24,11 @@ const (
 	Line      = fynetheme.ColorNameSeparator
 
 	Surface fyne.ThemeColorName = "countersignSurface" // cards and lists on the paper
-	Chosen  fyne.ThemeColorName = "countersignChosen"  // behind the chosen entry of the sidebar
+	Chosen  fyne.ThemeColorName = "countersignChosen"  // behind the chosen sidebar entry
 	Wash    fyne.ThemeColorName = "countersignWash"    // behind the health strip
 	Calm    fyne.ThemeColorName = "countersignCalm"    // behind the notice and the demo banner
 	Veil    fyne.ThemeColorName = "countersignVeil"    // over the window behind a question
-	Edge    fyne.ThemeColorName = "countersignEdge"    // around buttons, in high contrast alone
+	Edge    fyne.ThemeColorName = "countersignEdge"    // around buttons, in high contrast only
 )
 
 const (
@@ -37,20 +37,20 @@ const (
 	Heading = fynetheme.SizeNameHeadingText
 	Title   = fynetheme.SizeNameSubHeadingText
 
-	Code fyne.ThemeSizeName = "countersignCode" // what is read aloud or typed elsewhere
+	Code fyne.ThemeSizeName = "countersignCode" // text to be read aloud or typed elsewhere
 )
 
-// Theme is Countersign's theme, in light and dark. It is built on Fyne's default for fonts and icons.
+// Theme is Countersign's theme, light and dark. Fonts and icons come from Fyne's default.
 type Theme struct {
 	base fyne.Theme
 	look Look
 }
 
-// Look is what a person chooses of the fynetheme. The zero value is the theme as it was drawn.
+// Look is the appearance a person chooses. The zero value is the default.
 type Look struct {
-	Variant  string // "light", "dark", or as the system is for anything else
+	Variant  string // "light" or "dark"; anything else follows the system
 	Contrast bool   // high
-	Text     int    // size in percent, 0 for 100
+	Text     int    // text size in percent, 0 for 100
 }
 
 func New() *Theme { return &Theme{fynetheme.DefaultTheme(), Look{}} }
@@ -61,7 +61,7 @@ func rgb(v uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xFF}
 }
 
-// veil is a translucent colour that Fyne lays over whatever is below (hover, focus, selection).
+// veil is a translucent colour that Fyne draws over others (hover, focus, selection).
 func veil(v uint32, alpha uint8) color.NRGBA {
 	c := rgb(v)
 	c.A = alpha
@@ -107,8 +107,8 @@ var colours = map[fyne.ThemeColorName]pair{
 	fynetheme.ColorNameShadow:              {veil(0x1C2430, 0x34), veil(0x000000, 0x80)},
 }
 
-// strong are the colours that high contrast changes: black on white or white on black, edges around all that can be used,
-// and no shade that has to be told from another.
+// strong holds the colours that high contrast changes: black on white or white on black, borders around all controls, and no shades
+// that must be told apart.
 var strong = map[fyne.ThemeColorName]pair{
 	Paper:     {rgb(0xFFFFFF), rgb(0x000000)},
 	Surface:   {rgb(0xFFFFFF), rgb(0x000000)},
@@ -140,7 +140,7 @@ var strong = map[fyne.ThemeColorName]pair{
 	fynetheme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x000000)},
 	fynetheme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x000000)},
 	fynetheme.ColorNameScrollBar:           {rgb(0x5A5A5A), rgb(0xB4B4B4)},
-	fynetheme.ColorNameShadow:              {veil(0x000000, 0xCC), veil(0xFFFFFF, 0xCC)}, // all the edge that Fyne's menus have
+	fynetheme.ColorNameShadow:              {veil(0x000000, 0xCC), veil(0xFFFFFF, 0xCC)}, // the only border of Fyne's menus
 }
 
 func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color.Color {
@@ -164,11 +164,11 @@ func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color
 	}
 }
 
-// OnPage is a colour on the picture of a page, which is white in the dark, too.
+// OnPage returns a colour for use on a page's picture, which is white even in the dark theme.
 func OnPage(name fyne.ThemeColorName) color.Color { return colours[name].light }
 
-// Size returns a size in steps of four, or Fyne's own where the house has no opinion. Larger text takes the icons beside it
-// along, and leaves the room between things as it is.
+// Size returns a size in steps of four, or Fyne's own for those not defined here. Larger text enlarges icons beside it but not the
+// spacing.
 func (t *Theme) Size(name fyne.ThemeSizeName) float32 {
 	size := t.size(name)
 	switch name {
@@ -207,16 +207,16 @@ func (t *Theme) Font(style fyne.TextStyle) fyne.Resource { return t.base.Font(st
 
 func (t *Theme) Icon(name fyne.ThemeIconName) fyne.Resource { return t.base.Icon(name) }
 
-// Mark is a state as a shape. Each has its own outline, so its colour is never the only sign.
+// Mark is a state drawn as a shape. Each has its own outline, so that colour is never the only sign.
 type Mark string
 
 const (
 	MarkSigned  Mark = "signed"  // a disc with a check: this person has signed
-	MarkNext    Mark = "next"    // a ring with a core: it is this person's turn
+	MarkNext    Mark = "next"    // a ring with a dot: it is this person's turn
 	MarkLater   Mark = "later"   // a ring: not yet
-	MarkEnded   Mark = "ended"   // a ring with a bar: over without being signed
+	MarkEnded   Mark = "ended"   // a ring with a bar: ended unsigned
 	MarkProblem Mark = "problem" // a triangle
-	MarkSealed  Mark = "sealed"  // a shield with a check: digitally sealed, and unchanged since
+	MarkSealed  Mark = "sealed"  // a shield with a check: digitally sealed and unchanged
 	MarkSaved   Mark = "saved"   // a sheet with a check: the files are in the folder
 	MarkDrop    Mark = "drop"    // an arrow into a tray: drop files here
 )
@@ -236,11 +236,11 @@ func loadMarks() map[Mark]fyne.Resource {
 	return all
 }
 
-// Icon is one of the house's drawings in a colour of the theme, following light and dark.
+// Icon returns one of our drawings in a theme colour, following light and dark.
 func Icon(name string, colour fyne.ThemeColorName) fyne.Resource {
 	data, err := assets.Mark(name)
 	if err != nil {
-		panic(err) // embedded: the tests of assets read every one
+		panic(err) // embedded; the tests of assets read them all
 	}
 	return fynetheme.NewColoredResource(fyne.NewStaticResource(name+".svg", data), colour)
 }
