@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isMissing also knows a share or a stick that went away under an open folder.
+// isMissing also recognises a share or a memory stick that disappeared under an open folder.
 func isMissing(err error) bool {
 	return isAny(err, windows.ERROR_PATH_NOT_FOUND, windows.ERROR_NOT_READY, windows.ERROR_INVALID_DRIVE, windows.ERROR_BAD_NETPATH,
 		windows.ERROR_BAD_NET_NAME, windows.ERROR_NETNAME_DELETED, windows.ERROR_DEV_NOT_EXIST,
@@ -20,25 +20,25 @@ func isMissing(err error) bool {
 
 func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
 
-// isNotFolder does not ask for ENOTDIR, which is the same as ERROR_PATH_NOT_FOUND here.
+// isNotFolder does not test for ENOTDIR, which equals ERROR_PATH_NOT_FOUND here.
 func isNotFolder(err error) bool {
 	return errors.Is(err, windows.ERROR_DIRECTORY) || errors.Is(err, disk.ErrNotFolder)
 }
 
-// writable cannot be asked cheaply here: the first save tells.
+// writable cannot be checked cheaply on Windows: the first save finds out.
 func writable(string) error { return nil }
 
-// basicInfo is FILE_BASIC_INFO (winbase.h). Zero times stay as they are.
+// basicInfo is FILE_BASIC_INFO (winbase.h). Zero times leave the file's times unchanged.
 type basicInfo struct {
 	created, accessed, written, changed int64
 	attributes                          uint32
 	_                                   uint32
 }
 
-// conceal hides an unfinished document: a leading dot hides nothing here.
+// conceal hides an unfinished document: on Windows a leading dot hides nothing.
 func conceal(file *os.File) error { return setAttributes(file, windows.FILE_ATTRIBUTE_HIDDEN) }
 
-// reveal makes a complete document visible. Who may read it follows from its folder.
+// reveal makes a finished document visible. Its folder decides who may read it.
 func reveal(file *os.File, _ fs.FileMode) error {
 	return setAttributes(file, windows.FILE_ATTRIBUTE_NORMAL)
 }
@@ -54,8 +54,8 @@ func setAttributes(file *os.File, attributes uint32) error {
 	return os.NewSyscallError("SetFileInformationByHandle", err)
 }
 
-// flushRead has nothing to do: a file open for reading cannot be flushed, and it was before it got its name.
+// flushRead does nothing: a file open for reading cannot be flushed, and this one was flushed before it got its name.
 func flushRead(*os.File) error { return nil }
 
-// beginFlush has no like here; the flush at the end does it all.
+// beginFlush does nothing: Windows has no equivalent, and the final flush does it all.
 func beginFlush(*os.File, int64, int64) {}

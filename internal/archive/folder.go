@@ -19,31 +19,31 @@ import (
 	"countersign/internal/office/filename"
 )
 
-// Folder is an open folder: the one the office chose. It holds on to the folder itself, so one that is moved away is
-// followed and one that is deleted and made again is not found; opening costs next to nothing, so open it anew for a batch
-// of work. Its methods may be called from several goroutines.
+// Folder is an open folder, the one the office chose. It refers to the folder itself, not to its path: a folder that is
+// moved is followed, and one that is deleted and created again is not found. Opening costs next to nothing, so open it anew
+// for each batch of work. Its methods may be called from several goroutines.
 type Folder struct {
 	at  *disk.Dir
 	dir string
 
-	// Steps, when set, is called on the saving goroutine after each step of Save, with the target: a caller learns when the
-	// body has been read, and a test that kills the process there sees what a crash at that point leaves behind. Set it
+	// Steps, when set, is called on the saving goroutine after each step of Save, with the target. It tells a caller when
+	// the body has been read, and lets a test kill the process there to see what a crash at that point leaves behind. Set it
 	// before the first Save.
 	Steps func(Step, string)
 
-	// Syncs are the turns at the disk, which others may share. Set it before the first Save.
+	// Syncs limits concurrent flushes; several folders may share one. Set it before the first Save.
 	Syncs *SyncLimiter
 
-	// Cache, when set, lets Exists miss what has come into a folder within the last second. Set it before the first call.
+	// Cache, when set, lets Exists miss what was added to a folder within the last second. Set it before the first call.
 	Cache *DirCache
 
-	// What a test sets, see bound.
+	// Set by tests, see bound.
 	largest int64
 	free    func(dir *os.File) (uint64, bool)
 }
 
-// OpenFolder opens an existing folder by its absolute path, and makes the way to it durable. It fails with ErrMissing,
-// ErrNotFolder or ErrReadOnly, the last also when the folder could be read but nothing could be saved in it.
+// OpenFolder opens an existing folder by its absolute path, and makes the path to it durable. It fails with ErrMissing,
+// ErrNotFolder or ErrReadOnly; ErrReadOnly also when the folder can be read but nothing can be saved in it.
 func OpenFolder(dir string) (*Folder, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, &Error{Kind: ErrNotFolder, Folder: dir, Err: errors.New("not an absolute path")}
@@ -62,7 +62,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	return ready(at)
 }
 
-// In is OpenFolder of a folder that is open already.
+// In is OpenFolder for a folder that is already open.
 func In(dir *disk.Dir) (*Folder, error) {
 	at, err := dir.Sub(".")
 	if err != nil {
@@ -71,7 +71,7 @@ func In(dir *disk.Dir) (*Folder, error) {
 	return ready(at)
 }
 
-// ready is a folder in which documents can be saved. It closes one in which they cannot.
+// ready makes a Folder of a directory in which documents can be saved, and closes one in which they cannot.
 func ready(at *disk.Dir) (*Folder, error) {
 	dir := at.Path()
 	if err := writable(dir); err != nil {
@@ -85,12 +85,11 @@ func ready(at *disk.Dir) (*Folder, error) {
 	return &Folder{at: at, dir: dir, Syncs: NewSyncLimiter(1), largest: largest, free: disk.Free}, nil
 }
 
-// Close lets go of the folder. Saves under way end with an error.
+// Close closes the folder. Saves in progress fail.
 func (f *Folder) Close() error { return f.at.Close() }
 
-// Exists reports whether something is at rel, or at a name that a Mac or a Windows computer takes for the same: upper and
-// lower case and the ways to write an accent do not count. So files chosen after asking never become twins. A folder or a
-// link counts as something.
+// Exists reports whether something is at rel, or at a name that macOS or Windows treats as the same: it ignores case and the
+// ways to encode an accent. So files named after asking never become twins. A folder or a link counts, too.
 func (f *Folder) Exists(rel string) (bool, error) {
 	if !filename.Safe(rel) {
 		return false, f.fail(rel, ErrBadName, nil)
@@ -98,7 +97,7 @@ func (f *Folder) Exists(rel string) (bool, error) {
 	if _, err := f.at.Find(rel); err == nil {
 		return true, nil
 	}
-	// On Linux several folders may be "the same" one; a name is taken when it is taken in any of them.
+	// On Linux several folders may fold to the same name; a name is taken when it is taken in any of them.
 	parents := []string{"."}
 	for element := range strings.SplitSeq(rel, "/") {
 		var next []string
@@ -116,7 +115,7 @@ func (f *Folder) Exists(rel string) (bool, error) {
 	return len(parents) > 0, nil
 }
 
-// Twin reports whether something has the name rel on a Mac or a Windows computer, but not to the letter here.
+// Twin reports whether macOS or Windows would treat an existing name as rel, although no name here equals rel exactly.
 func (f *Folder) Twin(rel string) (bool, error) {
 	if !filename.Safe(rel) {
 		return false, f.fail(rel, ErrBadName, nil)
@@ -127,13 +126,13 @@ func (f *Folder) Twin(rel string) (bool, error) {
 	return f.Exists(rel)
 }
 
-// alike lists the names in a subfolder that fold to the same as name. A subfolder that is no folder holds none.
+// alike lists the names in a subfolder that fold to the same as name. What is not a folder has none.
 func (f *Folder) alike(sub, name string) (found []string, err error) {
 	held, err := f.lookAt(sub)
 	if err != nil {
 		return nil, err
 	}
-	for _, entry := range held.alike[filename.Folded(name)] { // what has gone meanwhile is not taken any more
+	for _, entry := range held.alike[filename.Folded(name)] { // skips entries that have been removed since
 		if _, gone := f.at.Find(path.Join(sub, entry)); !errors.Is(gone, fs.ErrNotExist) {
 			found = append(found, entry)
 		}
@@ -141,7 +140,7 @@ func (f *Folder) alike(sub, name string) (found []string, err error) {
 	return found, nil
 }
 
-// each calls do with every name in a subfolder. A subfolder that is no folder holds none.
+// each calls do with every name in a subfolder. What is not a folder has none.
 func (f *Folder) each(sub string, do func(entry string)) error {
 	dir, err := f.at.Sub(sub)
 	if sub != "." && (errors.Is(err, fs.ErrNotExist) || isNotFolder(err)) {
@@ -165,9 +164,9 @@ func (f *Folder) each(sub string, do func(entry string)) error {
 	}
 }
 
-// Matches reports whether a regular file of this size in bytes and this digest, as Saved has it, is at rel. Before it says
-// yes, it flushes the file and its folders: the save it comes from may have been cut short between the rename and the last
-// flush.
+// Matches reports whether there is a regular file at rel with this size in bytes and this digest (see Saved). Before it
+// returns true, it flushes the file and its folders: the save that wrote it may have been interrupted between the rename and
+// the last flush.
 func (f *Folder) Matches(rel string, size int64, digest string) (bool, error) {
 	if !filename.Safe(rel) {
 		return false, f.fail(rel, ErrBadName, nil)
@@ -179,7 +178,7 @@ func (f *Folder) Matches(rel string, size int64, digest string) (bool, error) {
 	return same, nil
 }
 
-// openSized opens the regular file of that size at rel; nil when there is none.
+// openSized opens the regular file of that size at rel; it returns nil when there is none.
 func (f *Folder) openSized(rel string, size int64) (*os.File, error) {
 	at, name, err := f.at.Parent(rel)
 	if err == nil {
@@ -218,7 +217,7 @@ func (f *Folder) matches(rel string, size int64, digest string) (bool, error) {
 	return true, f.flushFolders(path.Dir(rel))
 }
 
-// flushFolders flushes a subfolder and every folder above it up to the chosen one.
+// flushFolders flushes a subfolder and every folder above it, up to the chosen one.
 func (f *Folder) flushFolders(sub string) error {
 	for {
 		dir, err := f.at.Sub(sub)
@@ -247,22 +246,22 @@ func (f *Folder) because(rel string, cause error) error {
 	return f.fail(rel, kindOf(cause), cause)
 }
 
-// What can stand between a document and its file. Test for them with errors.Is; the errors returned are of type *[Error].
+// What can keep a document from being saved. Test for these with errors.Is; the errors returned are of type *[Error].
 var (
 	ErrExists    = errors.New("a file of that name is there already")
 	ErrFull      = errors.New("the disk is full")                     // or the quota is used up
-	ErrMissing   = errors.New("the folder is missing")                // also: its drive or share is not connected
+	ErrMissing   = errors.New("the folder is missing")                // or its drive or share is not connected
 	ErrNotFolder = errors.New("not a folder")                         // or not an absolute path
 	ErrReadOnly  = errors.New("the folder may not be written")        // permissions, or a read-only disk
-	ErrOutside   = errors.New("a link instead of a subfolder")        // it may lead anywhere, and is not followed
+	ErrOutside   = errors.New("a link instead of a subfolder")        // it may lead anywhere, so it is not followed
 	ErrBadName   = errors.New("not a name that this program makes")   // the target is not a safe relative path
 	ErrNotPDF    = errors.New("not a PDF document")                   // no %PDF- within the first KiB
 	ErrShort     = errors.New("fewer bytes came than were announced") // see Error.Got and Error.Want
 	ErrLong      = errors.New("more bytes came than were announced")  // see Error.Want; or more than any document has
 	ErrNoEnd     = errors.New("the end of the document is missing")   // or it never had one, see Request.Before
 	ErrDownload  = errors.New("the download broke off")               // the body's own error is wrapped too
-	ErrChanged   = errors.New("the file was changed meanwhile")       // while it was taken
-	ErrUnread    = errors.New("the file could not be read")           // that is to be taken
+	ErrChanged   = errors.New("the file was changed meanwhile")       // while it was being copied
+	ErrUnread    = errors.New("the file could not be read")           // the source of a copy
 )
 
 // Error says what went wrong with which file or folder.
@@ -271,7 +270,7 @@ type Error struct {
 	Folder    string // the absolute folder
 	File      string // the target relative to Folder, empty when the folder itself is meant
 	Got, Want int64  // bytes, for ErrShort and ErrLong
-	Err       error  // the cause, nil when Kind says all
+	Err       error  // the cause, nil when Kind says everything
 }
 
 // Error is for logs: it names paths and the cause.
@@ -297,7 +296,7 @@ func (e *Error) Unwrap() []error {
 	return slices.DeleteFunc([]error{e.Kind, e.Err}, func(err error) bool { return err == nil })
 }
 
-// Message is what people are told: what happened, to which file or folder.
+// Message is the error for people: what happened, to which file or folder.
 func (e *Error) Message() message.Message {
 	folder, file := filepath.Base(e.Folder), path.Base(e.File)
 	switch e.Kind {
@@ -331,7 +330,7 @@ func (e *Error) Message() message.Message {
 	return message.NotSaved(file, folder)
 }
 
-// Message is what people are told of any error of this package. For nil it is nothing.
+// Message is the text for people of any error of this package, empty for nil.
 func Message(err error) message.Message {
 	if err == nil {
 		return message.Message{}
@@ -349,7 +348,8 @@ func isAny(err error, several ...error) bool {
 	return slices.ContainsFunc(several, func(one error) bool { return errors.Is(err, one) })
 }
 
-// kindOf recognises what the system reports. Being full comes before being forbidden: it is the one that passes.
+// kindOf classifies what the system reports. It checks for a full disk before missing permission, because a full disk is the
+// temporary one.
 func kindOf(err error) error {
 	switch {
 	case disk.Full(err):
@@ -371,31 +371,30 @@ func kindOf(err error) error {
 	}
 }
 
-// SyncLimiter are the turns at the disk of those who save side by side: so many flushes run at once. A disk is not faster with
-// more of them, and whoever else waits for it, such as the caller's database, waits longer. Files that get their names in
-// one folder while it is being flushed share the next flush of it.
+// SyncLimiter limits how many flushes run at once. More of them do not make a disk faster, and make everybody else wait
+// longer for it, such as the caller's database. Files renamed in one folder while it is being flushed share its next flush.
 type SyncLimiter struct {
 	turns chan struct{}
 	flush func(folder *os.File) error
 
 	mu      sync.Mutex
-	folders []*folderFlush // that have not ended
+	folders []*folderFlush // not finished yet
 }
 
-// folderFlush is one flush of a folder, which makes every name durable that was there when it began.
+// folderFlush is one flush of a folder. It makes durable every name that was there when it began.
 type folderFlush struct {
 	folder fs.FileInfo
 	begun  bool
 	done   chan struct{}
-	err    error // once done
+	err    error // set once done is closed
 }
 
-// NewSyncLimiter lets so many flushes run at once.
+// NewSyncLimiter allows atOnce flushes at the same time.
 func NewSyncLimiter(atOnce int) *SyncLimiter {
 	return &SyncLimiter{turns: make(chan struct{}, atOnce), flush: disk.Flush}
 }
 
-// file waits for its turn, or for the end of ctx, and runs flush.
+// file waits for a free slot, or until ctx ends, and runs flush.
 func (q *SyncLimiter) file(ctx context.Context, flush func() error) error {
 	select {
 	case q.turns <- struct{}{}:
@@ -422,7 +421,7 @@ func (q *SyncLimiter) names(dir *os.File) error {
 	}
 	q.turns <- struct{}{}
 	q.mu.Lock()
-	own.begun = true // who comes from now on may have a name that it misses
+	own.begun = true // names added from now on may be missed by this flush
 	q.mu.Unlock()
 	own.err = q.flush(dir)
 	<-q.turns
@@ -433,8 +432,8 @@ func (q *SyncLimiter) names(dir *os.File) error {
 	return own.err
 }
 
-// join finds the flush of a folder that has not begun, which is as good as one's own; when there is none, it returns one
-// to run, after others if one is running.
+// join returns in others a flush of the folder that has not begun, which covers the caller's names, too. If there is none it
+// returns a new one in own, for the caller to run, after others if one is running.
 func (q *SyncLimiter) join(folder fs.FileInfo) (own, others *folderFlush) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -451,28 +450,28 @@ func (q *SyncLimiter) join(folder fs.FileInfo) (own, others *folderFlush) {
 	return own, others
 }
 
-// DirCache remembers for a moment which names folders hold, for those who save many files side by side: each of them would
-// read all names of its folder otherwise. What comes into a folder meanwhile may be missed, as it may be while a document
-// is downloaded; the rename replaces nothing all the same. A folder that does not answer holds up no other.
+// DirCache remembers for a moment which names folders hold. Without it, saving many files at once would read all names of
+// their folder for each of them. A file that appears in between may be missed, as it may be during a download; the rename
+// still never replaces anything. A folder that does not answer holds up no other.
 type DirCache struct {
 	mu      sync.Mutex
 	folders map[string]*look
 }
 
 type look struct {
-	mu    sync.Mutex // held while the names are read
+	mu    sync.Mutex // held while the names are being read
 	names *names
 }
 
 type names struct {
-	alike   map[string][]string // by what is left of them without case
-	numbers []int               // that any of them ends with, see filename.Numbered; ascending
+	alike   map[string][]string // names by their folded form
+	numbers []int               // that any of the names ends with, see filename.Numbered; ascending
 }
 
-// lookFor is how long a look is good.
+// lookFor is how long cached names stay valid.
 const lookFor = time.Second
 
-// in returns what a folder holds, at most a moment ago.
+// in returns the names in a folder, at most lookFor old.
 func (l *DirCache) in(folder string, read func() (*names, error)) (*names, error) {
 	known := l.of(folder)
 	known.mu.Lock()
@@ -490,7 +489,8 @@ func (l *DirCache) in(folder string, read func() (*names, error)) (*names, error
 	return held, nil
 }
 
-// forget lets go of a look: the names of a year's files, or a folder for each package, are not to be held until the next one.
+// forget drops cached names: those of a year's files, or of a folder for each package, must not stay in memory until the
+// next lookup.
 func (l *DirCache) forget(folder string, old *look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -499,7 +499,7 @@ func (l *DirCache) forget(folder string, old *look) {
 	}
 }
 
-// of is the look at a folder, empty before the first one.
+// of returns the cache entry of a folder, and makes an empty one if there is none.
 func (l *DirCache) of(folder string) *look {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -514,7 +514,7 @@ func (l *DirCache) of(folder string) *look {
 	return known
 }
 
-// lookAt is what a subfolder holds. The result must not be changed.
+// lookAt returns the names in a subfolder. The result must not be changed.
 func (f *Folder) lookAt(sub string) (*names, error) {
 	read := func() (*names, error) {
 		held := &names{alike: map[string][]string{}}
@@ -535,8 +535,8 @@ func (f *Folder) lookAt(sub string) (*names, error) {
 	return f.Cache.in(filepath.Join(f.dir, filepath.FromSlash(sub)), read)
 }
 
-// Series lists what is there by the name of rel, or of rel with a number (filename.Numbered), in the order of the numbers.
-// There may be gaps: people take files away.
+// Series lists the existing files named rel, or rel with a number (filename.Numbered), in the order of the numbers. There
+// may be gaps: people remove files.
 func (f *Folder) Series(rel string) (found []string, err error) {
 	if !filename.Safe(rel) {
 		return nil, f.fail(rel, ErrBadName, nil)

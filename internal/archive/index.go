@@ -22,19 +22,19 @@ import (
 // IndexName is the file in which a folder lists what was saved there.
 const IndexName = "index.csv"
 
-// byteOrder begins an index: without it Excel takes UTF-8 for something else.
+// byteOrder begins an index: without it Excel does not read the file as UTF-8.
 const byteOrder = "\ufeff"
 
-// lastTitle is that of the last column in every language, by which an index is told from another table.
+// lastTitle heads the last column in every language. It distinguishes an index from other tables.
 const lastTitle = "SHA-256"
 
-// mostIndexes is how many tables of other people named like an index are passed by.
+// mostIndexes limits how many other people's files with an index's name are skipped.
 const mostIndexes = 20
 
-// maxIndexLine is the longest line that is read, in bytes: no line of ours is nearly as long.
+// maxIndexLine is the longest line that is read, in bytes: our own lines are far shorter.
 const maxIndexLine = 1 << 20
 
-// ErrBusy means that another program or computer has the index open: it is to be written later.
+// ErrBusy means that another program or computer has the index open. Try again later.
 var ErrBusy = errors.New("another program has the file open")
 
 // Mark is where an index ended when this computer last wrote to it.
@@ -43,15 +43,16 @@ type Mark struct {
 	Size int64  `json:"size"` // bytes
 	Sum  string `json:"sum"`  // of the bytes before that
 
-	// Others says that there may be lines in it that this computer does not know to have written, as before its state was lost.
+	// Others says that the index may hold lines this computer does not remember writing, for example because its state was
+	// lost.
 	Others bool `json:"others,omitempty"`
 }
 
 // Index is an open index, locked against others that write to it. It is for one goroutine.
 //
-// It is a CSV file (RFC 4180) with a byte order mark, every cell in quotes, which grows by whole lines. The last two columns,
-// a file's path below the folder and its SHA-256, tell lines apart. What a loss of power or a full disk left of a last line
-// is cut off when the next line is appended.
+// It is a CSV file (RFC 4180) with a byte order mark and every cell in quotes. It grows by whole lines. The last two
+// columns, a file's path below the folder and its SHA-256, identify a line. A last line cut off by a power failure or a full
+// disk is removed when the next line is appended.
 type Index struct {
 	folder  *Folder
 	name    string
@@ -59,17 +60,17 @@ type Index struct {
 	comma   byte
 	columns int
 
-	known map[string]bool // of the lines that were read
-	whole bool            // all lines were
+	known map[string]bool // identities of the lines that were read
+	whole bool            // all lines were read
 	other bool            // see Mark.Others
-	end   int64           // of the last whole line, or of the one without its end
-	torn  bool            // there is something behind it
-	open  bool            // that is a line, of which only the line's end is missing
+	end   int64           // of the last whole line, or of a last one without its line end
+	torn  bool            // there is something after end
+	open  bool            // what is there is a line that lacks only its line end
 }
 
-// OpenIndex opens the folder's index, or begins one with titles and the separator comma. Where this computer wrote to it last
-// and nobody has changed anything since but by appending, only what is behind is read; otherwise all of it. The last title is
-// always the same, and added. It fails with ErrBusy while somebody else has it open. Close it.
+// OpenIndex opens the folder's index, or creates one with these titles and separator. It adds the last title itself. If the
+// file has only grown since this computer last wrote to it, only the new part is read; otherwise all of it. It fails with
+// ErrBusy while somebody else has it open. The caller closes it.
 func (f *Folder) OpenIndex(titles []string, comma byte, last Mark) (*Index, error) {
 	titles = append(append([]string(nil), titles...), lastTitle)
 	for n := 1; n <= mostIndexes; n++ {
@@ -89,7 +90,7 @@ func (f *Folder) OpenIndex(titles []string, comma byte, last Mark) (*Index, erro
 	return nil, f.fail(IndexName, ErrExists, nil)
 }
 
-// errOtherTable means that a file of that name is not ours.
+// errOtherTable means that a file with an index's name is not ours.
 var errOtherTable = errors.New("a table of somebody else")
 
 func (f *Folder) openIndex(name string, titles []string, comma byte, last Mark) (*Index, error) {
@@ -115,7 +116,7 @@ func (f *Folder) openIndex(name string, titles []string, comma byte, last Mark) 
 		err = x.read(len(titles), last)
 	}
 	x.other = len(x.known) > 0 || last.Others && !x.whole
-	if err == nil { // whoever gave it its name may have been killed before that was on the disk
+	if err == nil { // whoever renamed it may have been killed before the name was on the disk
 		err = disk.Once(filepath.Join(f.dir, name), info, func() error { return f.flushFolders(".") })
 	}
 	if err != nil {
@@ -125,7 +126,7 @@ func (f *Folder) openIndex(name string, titles []string, comma byte, last Mark) 
 	return x, nil
 }
 
-// beginIndex makes an index with nothing but its titles, whole or not at all.
+// beginIndex creates an index that holds only its titles, atomically.
 func (f *Folder) beginIndex(name string, titles []string, comma byte) error {
 	temp, err := createTemp(f.at, IndexName)
 	if err != nil {
@@ -145,7 +146,7 @@ func (f *Folder) beginIndex(name string, titles []string, comma byte) error {
 	return f.at.Flush()
 }
 
-// read reads the titles, and the lines behind the mark or all of them.
+// read reads the titles, and then the lines after the mark or all of them.
 func (x *Index) read(columns int, last Mark) error {
 	info, err := x.file.Stat()
 	if err != nil {
@@ -193,10 +194,11 @@ func (x *Index) read(columns int, last Mark) error {
 	}
 }
 
-// Others is Mark.Others, as of now.
+// Others is the current Mark.Others.
 func (x *Index) Others() bool { return x.other }
 
-// ReadAll reads the lines before the mark, too, for Has. What was lost and saved or found again may be listed there.
+// ReadAll also reads the lines before the mark, for Has: documents that were lost and saved or found again may be listed
+// there.
 func (x *Index) ReadAll() error {
 	in := bufio.NewReaderSize(io.NewSectionReader(x.file, 0, x.end), 64<<10)
 	for first := true; !x.whole; first = false {
@@ -207,14 +209,14 @@ func (x *Index) ReadAll() error {
 		if err != nil {
 			return x.folder.because(x.name, err)
 		}
-		if !first { // the titles
+		if !first { // skips the titles
 			x.note(text)
 		}
 	}
 	return nil
 }
 
-// note remembers a line, and reports whether it need not be cut off: it is a whole one, or not of our making.
+// note remembers a line, and reports whether it may stay: it is complete, or not written by us.
 func (x *Index) note(text string) (keep bool) {
 	cells, whole := cellsOf(text, x.comma)
 	if whole && len(cells) == x.columns && (len(cells[x.columns-1]) == 2*sha256.Size || cells[x.columns-1] == "" && strings.HasSuffix(strings.TrimRight(text, "\r\n"), `""`)) {
@@ -224,7 +226,7 @@ func (x *Index) note(text string) (keep bool) {
 	return !strings.HasPrefix(text, `"`) && !strings.ContainsRune(text, 0)
 }
 
-// isAt reports whether the index, of that size, is as the mark says up to there.
+// isAt reports whether an index of that size still matches the mark up to the mark's position.
 func (x *Index) isAt(m Mark, size int64) bool {
 	if m.Name != x.name || m.Size < x.end || m.Size > size {
 		return false
@@ -242,20 +244,19 @@ func (x *Index) sumBefore(end int64) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Whole reports whether all lines were read, so that what Has does not know is missing. Otherwise only the lines were read
-// that have come since this computer wrote last.
+// Whole reports whether all lines were read, so that what Has does not know is really missing. Otherwise only the lines
+// added since this computer last wrote were read.
 func (x *Index) Whole() bool { return x.whole }
 
 // Has reports whether a line that was read is about that file; after ReadAll, whether any line is.
 func (x *Index) Has(file, sum string) bool { return x.known[identity(file, sum)] }
 
-// identity is what tells lines apart; a Mac writes accents in another way.
+// identity identifies a line by file and hash; NFC, because macOS encodes accents differently.
 func identity(file, sum string) string { return norm.NFC.String(file) + "\x00" + strings.ToLower(sum) }
 
-// Append adds lines, each of as many cells as there are titles, flushes them and whatever else was read, and says where the
-// index ends now. Cells are
-// texts that no spreadsheet takes for formulas. After an error none of the lines counts as written, and the next OpenIndex
-// finds out which are there.
+// Append adds lines, each with as many cells as there are titles, flushes the file and returns where the index ends now. It
+// writes cells so that no spreadsheet takes them for formulas. After an error none of the lines counts as written, and the
+// next OpenIndex finds out which are there.
 func (x *Index) Append(lines [][]string) (Mark, error) {
 	mark, err := x.append(lines)
 	if err != nil {
@@ -292,7 +293,7 @@ func (x *Index) append(lines [][]string) (Mark, error) {
 	if err := x.file.Sync(); err != nil {
 		return Mark{}, err
 	}
-	// A share without locks may have let another computer write here at the same moment.
+	// On a share without locks another computer may have written here at the same moment.
 	there := make([]byte, text.Len())
 	if _, err := x.file.ReadAt(there, at); err != nil && !errors.Is(err, io.EOF) {
 		return Mark{}, err
@@ -308,10 +309,10 @@ func (x *Index) append(lines [][]string) (Mark, error) {
 	return Mark{Name: x.name, Size: x.end, Sum: sum, Others: x.other}, err
 }
 
-// Close lets others write.
+// Close releases the lock.
 func (x *Index) Close() error { return x.file.Close() }
 
-// line is a line of cells, all of them in quotes: what another spreadsheet takes for a separator stays in its cell.
+// line formats a line with all cells in quotes, so that another program's separator inside a cell does not split it.
 func line(cells []string, comma byte) string {
 	var b strings.Builder
 	for i, cell := range cells {
@@ -325,7 +326,7 @@ func line(cells []string, comma byte) string {
 	return b.String() + "\r\n"
 }
 
-// readLine reads up to a line's end, which it returns, too. What is longer than any line of ours ends the reading.
+// readLine reads a line including its end. A line longer than any of ours ends the reading.
 func readLine(in *bufio.Reader) (string, error) {
 	var text []byte
 	for {
@@ -340,7 +341,7 @@ func readLine(in *bufio.Reader) (string, error) {
 	}
 }
 
-// cellsOf takes a line apart, as a spreadsheet may have written it, and reports whether it ends where a line may.
+// cellsOf splits a line, also as another spreadsheet program may have written it, and reports whether the line is complete.
 func cellsOf(text string, comma byte) (cells []string, whole bool) {
 	text = strings.TrimRight(text, "\r\n")
 	var cell strings.Builder

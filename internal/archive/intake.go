@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// bufferSize is a compromise between system calls and the processor's cache.
+	// bufferSize is a compromise between the number of system calls and the size of the processor's cache.
 	bufferSize = 256 << 10
 
-	// behind is how many bytes may wait in memory before the system is asked to begin writing them. A document is then
-	// almost on the disk when its last byte comes, and the flush at the end is short.
+	// behind is how many bytes may wait in memory before the system is asked to begin writing them. So when the last byte of
+	// a document arrives, most of it is on the disk already and the final flush is short.
 	behind = 8 << 20
 )
 
@@ -29,13 +29,14 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 type intake struct {
 	body   Reader
 	buffer *[bufferSize]byte
-	have   int   // bytes in the buffer that were not handed out
-	err    error // that ended the body
+	have   int   // bytes in the buffer that were not returned yet
+	err    error // what ended the body
 
 	flushed int64 // bytes the system was asked to begin writing
 }
 
-// newIntake shows sum what comes as it comes: a file in a folder that others write to may have become another one by the time it is read.
+// newIntake writes the body to sum as it arrives, not from the file afterwards: in a folder that others write to, the file
+// may have been swapped by then.
 func newIntake(ctx context.Context, body io.Reader, sum io.Writer) *intake {
 	return &intake{body: Reader{ctx, io.TeeReader(body, sum)}, buffer: buffers.Get().(*[bufferSize]byte)}
 }
@@ -59,7 +60,7 @@ func (in *intake) next() ([]byte, error) {
 
 func (in *intake) close() { buffers.Put(in.buffer) }
 
-// writtenBehind asks the system, now and then, to begin writing the first size bytes of file.
+// writtenBehind asks the system, every now and then, to begin writing the first size bytes of file.
 func (in *intake) writtenBehind(file *os.File, size int64) {
 	if size-in.flushed < behind {
 		return
@@ -81,23 +82,23 @@ func (r Reader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// Taking is a file to be copied into a folder.
+// Taking describes a file to be copied into a folder.
 type Taking struct {
 	Target string   // path below the folder with forward slashes
 	Source *os.File // a regular file, open for reading; not closed
 	Spare  uint64   // bytes that must stay free on the disk
-	Shared bool     // the copy is as readable as any document here; else by its owner alone
+	Shared bool     // the copy gets the mode of other documents; otherwise only its owner can read it
 }
 
-// Taken is what a copy is made of.
+// Taken describes a finished copy.
 type Taken struct {
 	Size   int64  // bytes
-	SHA256 string // hex; the copy is checked against it once more when it is sent
+	SHA256 string // hex; checked again when the copy is sent
 }
 
-// Take copies a file of any kind into the folder and returns when the copy is on the disk under its name, or when
-// nothing of it is left. The copy is the file as it was at one moment: one that changes meanwhile
-// fails with ErrChanged. It never replaces a file.
+// Take copies a file of any kind into the folder. It returns when the copy is on the disk under its name, or when nothing of
+// it is left. The copy shows the file as it was at one moment; if the file changes meanwhile, Take fails with ErrChanged. It
+// never replaces a file.
 func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	if !filename.Safe(t.Target) {
 		return Taken{}, f.fail(t.Target, ErrBadName, nil)
@@ -143,8 +144,8 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	return taken, nil
 }
 
-// copyOver copies size bytes of the source, and reads them a second time: a time stamp is too coarse, and on a share too
-// late, to tell of every change.
+// copyOver copies size bytes of the source and then reads them again to detect changes: time stamps are too coarse, and on a
+// share too late, to show every change.
 func (f *Folder) copyOver(ctx context.Context, t Taking, dir *disk.Dir, temp *temp, size int64) (Taken, error) {
 	if free, known := disk.Free(dir.File()); known && uint64(size)+t.Spare > free {
 		return Taken{}, f.fail(t.Target, ErrFull, nil)
@@ -179,7 +180,7 @@ func (f *Folder) copyOver(ctx context.Context, t Taking, dir *disk.Dir, temp *te
 	return Taken{Size: copied, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// unread is the error of a source that could not be read.
+// unread is the error for a source that could not be read.
 func (f *Folder) unread(target string, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return f.fail(target, nil, cause)

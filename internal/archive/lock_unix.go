@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile keeps others of this program from writing, on this and, as far as the share can, on other computers, until the
-// file is closed. It fails with what isBusy knows while another has it.
+// lockFile keeps other instances of this program from writing until the file is closed, on this computer and, as far as the
+// share supports it, on others. While another has the lock, it fails with an error that isBusy recognises.
 func lockFile(file *os.File) error {
 	err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if disk.Unsupported(err) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EBADF) {
-		return nil // a file system without locks: what was written is read again
+		return nil // a file system without locks: Append reads back what it wrote
 	}
 	return err
 }

@@ -1,18 +1,19 @@
-// Package archive is where an executed document becomes a file: it saves bytes so that a file under its final name is always
-// whole. It takes copies of the files that are to be signed, too.
+// Package archive turns an executed document into a file, so that a file under its final name is always complete. It also
+// copies the files that are to be signed.
 //
 // It promises:
 //   - A path that leaves the folder, or is not safe on every system, is refused (filename.Safe).
 //   - [Folder.Save] never replaces a file. The bytes go to a hidden temporary file in the folder of the target, are checked,
 //     flushed and then renamed without replacing; the folder is flushed last. After any error the temporary file is gone;
 //     after a crash [Folder.Sweep] removes it.
-//   - What cannot prove that it is whole, by the end of a PDF or by coming twice the same, gets no final name.
+//   - A document that cannot prove that it is complete, by its PDF end or by arriving twice with the same bytes, gets no
+//     final name.
 //   - [Folder.Take] copies a file as it was at one moment, or not at all.
 //   - Memory does not grow with the size of a document.
-//   - Every error can be told to a person, see [Message].
+//   - Every error has a text for people, see [Message].
 //
-// It does not know where the bytes come from, which packages exist, what was saved before, or when to try again: those are
-// its caller's. It logs nothing and leaves no goroutine behind.
+// It does not know where the bytes come from, which packages exist, what was saved before, or when to try again: that is up
+// to its caller. It logs nothing and leaves no goroutine behind.
 package archive
 
 import (
@@ -42,28 +43,28 @@ import (
 // Request is one document to be saved.
 type Request struct {
 	Target   string    // path below the folder with forward slashes, as Template.Name makes it
-	Key      string    // names the job for Sweep, see Token; the same at every try
-	Declared int64     // bytes the sender announced, -1 when it did not; a short or long body is refused
+	Key      string    // identifies the job for Sweep, see Token; the same for every attempt
+	Declared int64     // bytes the sender announced, -1 if it did not; a shorter or longer body is refused
 	Body     io.Reader // read to its end, not closed
 
-	// Before is the digest of what an earlier try received and could not prove to be whole; empty for none. The same bytes
-	// once more are taken for the document. The caller sees to it that the tries are far enough apart not to
-	// share the trouble that cut the first one off.
+	// Before is the digest of what an earlier attempt received but could not prove to be complete; empty for none. If the
+	// same bytes arrive again, they are accepted as the document. The caller leaves enough time between attempts that they
+	// do not suffer from the same failure.
 	Before string
 
-	// Commit, when set, is called once all bytes have come, with what the file will be, while the disk is still busy with
-	// them under their temporary name. The file gets its final name after both. What Commit records lets a restart
-	// recognise the finished file with Matches instead of loading it again. An error from it gives the save up.
+	// Commit, when set, is called once all bytes have arrived, with the size and digest of the file, while the disk is still
+	// flushing the temporary file. The file gets its final name after both. With what Commit records, a restart recognises
+	// the finished file by Matches instead of downloading it again. An error from Commit aborts the save.
 	Commit func(Saved) error
 }
 
-// Saved is what a file is made of.
+// Saved describes a saved file.
 type Saved struct {
 	Size   int64  // bytes
-	Digest string // what Matches recognises it by
+	Digest string // Matches recognises the file by it
 }
 
-// Step is a point on the way of a save, for Folder.Steps.
+// Step is a point in the course of a save, for Folder.Steps.
 type Step string
 
 const (
@@ -74,21 +75,23 @@ const (
 	StepDone    Step = "done"    // the folder is flushed too
 )
 
-// ending is how the names of documents end. Nothing else is saved: a file of another name may be one that a system runs.
+// ending is the extension of all documents. Nothing else is saved: a file with another extension may be one that the system
+// executes.
 const ending = ".pdf"
 
-// sniffed is where "%PDF-" must begin: readers accept some bytes before it, and 970 of 971 documents keep to this.
+// sniffed is the part in which "%PDF-" must begin: readers accept some bytes before it, and 970 of 971 documents comply.
 const sniffed = 1024
 
-// Save writes one document. It returns when the file is on the disk under its final name, or when nothing of it is left:
-// any error removes the temporary file. It never replaces a file. When the target appears before the rename it fails with
-// ErrExists and still says what it had received, so the caller can ask Matches whether that is the very same document.
+// Save writes one document. It returns when the file is on the disk under its final name, or when nothing of it is left: any
+// error removes the temporary file. It never replaces a file. If the target appears before the rename, Save fails with
+// ErrExists and still returns what it received, so that the caller can check with Matches whether that file is the same
+// document.
 //
-// A document proves that it is whole by its end, or by coming twice the same. One that does neither fails with ErrNoEnd,
-// which also says what was received: the caller tries again and gives it as Request.Before.
+// A document proves that it is complete by its end, or by arriving twice with the same bytes. If it does neither, Save fails
+// with ErrNoEnd and also returns what it received: the caller tries again and passes the digest as Request.Before.
 //
-// The context stops it between two reads of the body; a body that blocks in Read must end by the same context, as that of
-// an HTTP answer does. After the rename it no longer stops.
+// The context stops it between two reads of the body; a body that blocks in Read must itself end with that context, as the
+// body of an HTTP response does. After the rename, Save ignores the context.
 func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if !filename.Safe(r.Target) || !strings.EqualFold(path.Ext(r.Target), ending) {
 		return Saved{}, f.fail(r.Target, ErrBadName, nil)
@@ -135,7 +138,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 		return saved, f.because(r.Target, err)
 	}
 	f.step(StepNamed, r.Target)
-	// The file has its name: what is left is done even if nobody waits for it any more.
+	// The file has its name: the rest is done even if nobody waits for it any more.
 	if err := f.Syncs.names(dir.File()); err != nil {
 		return saved, f.because(r.Target, err)
 	}
@@ -143,12 +146,12 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	return saved, nil
 }
 
-// settle flushes the temporary file, and has the caller record meanwhile what it will be.
+// settle flushes the temporary file while the caller records the result in Commit.
 func (f *Folder) settle(ctx context.Context, r Request, temp *temp, saved Saved) error {
 	flushing := make(chan error, 1)
 	go func() { flushing <- f.Syncs.file(ctx, temp.finish) }()
 	flushed := sync.OnceValue(func() error { return <-flushing })
-	defer flushed() // whatever becomes of Commit, nobody touches the file while it is flushed
+	defer flushed() // even if Commit fails, nobody touches the file while it is being flushed
 
 	var recorded error
 	if r.Commit != nil && ctx.Err() == nil {
@@ -173,8 +176,8 @@ func (f *Folder) step(step Step, target string) {
 	}
 }
 
-// sniff reads the beginning of the body and refuses what is not a PDF before a file is made. The beginning is valid until
-// the body is read.
+// sniff reads the beginning of the body and rejects what is not a PDF before any file is created. The returned bytes are
+// valid until the body is read further.
 func (f *Folder) sniff(body *intake, r Request) ([]byte, error) {
 	head, err := body.peek(sniffed)
 	switch {
@@ -188,26 +191,26 @@ func (f *Folder) sniff(body *intake, r Request) ([]byte, error) {
 	return head, nil
 }
 
-// prepare makes the subfolder and opens it. It is flushed into the folders above it, once, whoever made it: a document is only as
-// durable as the way to it.
+// prepare creates the subfolder and opens it. It makes its name durable in the folders above it, whoever created it: a
+// document is only as durable as the path to it.
 func (f *Folder) prepare(sub string) (*disk.Dir, error) { return f.at.Make(sub, 0o777) }
 
 const (
-	// largest is more than any document whose length was not announced: what is longer than that has no end.
+	// largest is more than any document of undeclared length: a body longer than that never ends.
 	largest = 4 << 30 // bytes
 
-	// spare is what such a document leaves on the disk for everything else, or a tenth of what is free if that is less.
+	// spare is how much free space such a document leaves for everything else, or a tenth of the free space if that is less.
 	spare = 256 << 20 // bytes
 )
 
-// limit is what a body may fill.
+// limit is how much a body may write.
 type limit struct {
 	most int64       // bytes
-	room func() bool // looked at now and then: there is still as much left on the disk as must be. Nil when that is known
+	room func() bool // checked now and then: enough free space is left on the disk; nil when the length is known
 }
 
-// bound limits a body of a declared length, -1 when that is not known. It may come from a sender that never stops, and the
-// disk is not its own: whatever else is saved, and the system itself, need some of it. ok is false when there is no room.
+// bound limits a body of the declared length, -1 if unknown. A sender may never stop, and other saves and the system itself
+// need some of the disk. ok is false when there is no room.
 func (f *Folder) bound(dir *os.File, declared int64) (l limit, ok bool) {
 	free, known := f.free(dir)
 	if declared >= 0 {
@@ -220,8 +223,8 @@ func (f *Folder) bound(dir *os.File, declared int64) (l limit, ok bool) {
 	}}, true
 }
 
-// fill copies the body into file, what was sniffed of it first, keeps to the limit, checks the length and shows the bytes
-// to proof.
+// fill copies the body, beginning with the sniffed bytes, into file. It enforces the limit, checks the length and passes the
+// bytes to proof.
 func (f *Folder) fill(file *os.File, body *intake, r Request, limit limit, proof *evidence) (size int64, err error) {
 	looked := int64(0)
 	for {
@@ -253,12 +256,12 @@ func (f *Folder) fill(file *os.File, body *intake, r Request, limit limit, proof
 	return size, nil
 }
 
-// length is the error of a body that was longer or shorter than announced.
+// length is the error for a body that was longer or shorter than announced.
 func (f *Folder) length(r Request, kind error, got int64) error {
 	return &Error{Kind: kind, Folder: f.dir, File: r.Target, Got: got, Want: r.Declared}
 }
 
-// download is the error of a body that broke off.
+// download is the error for a body that broke off.
 func (f *Folder) download(rel string, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return f.fail(rel, nil, cause)
@@ -266,17 +269,17 @@ func (f *Folder) download(rel string, cause error) error {
 	return f.fail(rel, ErrDownload, cause)
 }
 
-// blake marks a digest as a BLAKE3 of 256 bits.
+// blake is the prefix of a 256-bit BLAKE3 digest.
 const blake = "blake3:"
 
-// newDigest is what documents are recognised by: as hard to forge as SHA-256, and fast on every processor. SHA-256 is
-// only where there are instructions for it, and slower than the network and the disk where there are none.
+// newDigest makes the hash by which documents are recognised: as hard to forge as SHA-256, and fast on every processor.
+// Without SHA instructions, SHA-256 is slower than the network and the disk.
 func newDigest() hash.Hash { return blake3.New() }
 
 func digestText(sum hash.Hash) string { return blake + hex.EncodeToString(sum.Sum(nil)) }
 
-// SHA256 is that of the file at rel, in hex, if it is the one of this size in bytes and this digest, as Saved has it. It is
-// empty when there is another one, or none.
+// SHA256 returns the hex SHA-256 of the file at rel if it has this size in bytes and this digest (see Saved). It returns ""
+// if the file differs or is missing.
 func (f *Folder) SHA256(rel string, size int64, digest string) (string, error) {
 	if !filename.Safe(rel) {
 		return "", f.fail(rel, ErrBadName, nil)
@@ -299,7 +302,7 @@ func (f *Folder) SHA256(rel string, size int64, digest string) (string, error) {
 	return sum, nil
 }
 
-// Sums is what a document that is read to its end would be recognised by, and its SHA-256 in hex.
+// Sums reads r to its end and returns its size, digest and hex SHA-256.
 func Sums(r io.Reader) (s Saved, sha string, err error) {
 	known, sum := newDigest(), sha256.New()
 	s.Size, err = io.Copy(io.MultiWriter(known, sum), r)
@@ -307,8 +310,8 @@ func Sums(r io.Reader) (s Saved, sha string, err error) {
 	return s, hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// OpenSaved opens a saved document, rel below the folder, for reading. It may lie where nothing can be written. The error is that of
-// the system or of package disk.
+// OpenSaved opens a saved document, rel below the folder, for reading. The folder may be read-only. Errors are the system's
+// or those of package disk.
 func OpenSaved(folder, rel string) (*os.File, error) {
 	dir, err := disk.OpenDir(folder)
 	if err != nil {
@@ -323,7 +326,7 @@ func OpenSaved(folder, rel string) (*os.File, error) {
 	return at.Open(name, nil, 0)
 }
 
-// IsSaved reports whether an open file has this size in bytes and this digest, as Saved has it. It is read from its beginning next.
+// IsSaved reports whether an open file has this size in bytes and this digest (see Saved), and rewinds it to its beginning.
 func IsSaved(file *os.File, size int64, digest string) (bool, error) {
 	sum := newDigest()
 	n, err := io.Copy(sum, io.LimitReader(file, size+1))
@@ -333,21 +336,22 @@ func IsSaved(file *os.File, size int64, digest string) (bool, error) {
 	return err == nil && n == size && digestText(sum) == digest, err
 }
 
-// ended is how much of the end of a document is looked at: readers look for "%%EOF" in the last KiB (ISO 32000-1, Annex
-// H, 3.4.4), and 965 of 971 documents keep to this.
+// ended is how much of the end of a document is examined: readers look for "%%EOF" in the last KiB (ISO 32000-1, Annex H,
+// 3.4.4), and 965 of 971 documents comply.
 const ended = 1024
 
-// evidence is what a document tells about being whole while it passes. A length that the sender announced is none: a
-// proxy that cuts a document off announces what is left of it.
+// evidence collects, while a document passes through, what shows that it is complete. The length announced by the sender
+// shows nothing: a proxy that truncates a document announces the truncated length.
 type evidence struct {
-	promised int64  // bytes, as a linearized document says at its beginning; 0 when it does not
+	promised int64  // bytes, as a linearized document declares at its beginning; 0 if it does not
 	tail     []byte // its last bytes
 }
 
-// linearized is the length that a document made for reading while it loads gives in its first bytes.
+// linearized matches the length that a linearized document (made to be displayed while it loads) declares in its first
+// bytes.
 var linearized = regexp.MustCompile(`/Linearized\b[^>]*?/L\s*(\d{1,18})\b|/L\s*(\d{1,18})\b[^>]*?/Linearized\b`)
 
-// begin looks at the beginning of the document.
+// begin examines the beginning of the document.
 func (e *evidence) begin(head []byte) {
 	match := linearized.FindSubmatch(head[:min(len(head), sniffed)])
 	if match == nil {
@@ -356,18 +360,18 @@ func (e *evidence) begin(head []byte) {
 	e.promised, _ = strconv.ParseInt(string(match[1])+string(match[2]), 10, 64)
 }
 
-// pass looks at the next bytes.
+// pass examines the next bytes.
 func (e *evidence) pass(chunk []byte) {
 	e.tail = append(e.tail, chunk[max(0, len(chunk)-ended):]...)
 	e.tail = append(e.tail[:0], e.tail[max(0, len(e.tail)-ended):]...)
 }
 
-// firstPart is the end of the first part of a linearized document, which looks like the end of a whole one.
+// firstPart matches the end of the first part of a linearized document, which looks like the end of a complete one.
 var firstPart = regexp.MustCompile(`startxref\s+0\s*$`)
 
-// whole reports whether a document of that many bytes ends as a PDF does. One that was signed or changed has several
-// ends: the last one must be the last thing in it, for a further part would begin with a number, a table or a comment.
-// Anything else behind it was appended by somebody on the way.
+// whole reports whether a document of that many bytes ends as a PDF does. A document that was signed or changed has several
+// ends: the last one must be the last thing in it, because a further part would begin with a number, a table or a comment.
+// Anything else after it was appended in transit.
 func (e *evidence) whole(size int64) bool {
 	at := bytes.LastIndex(e.tail, []byte("%%EOF"))
 	if at < 0 || size < e.promised || firstPart.Match(e.tail[:at]) {
@@ -377,32 +381,32 @@ func (e *evidence) whole(size int64) bool {
 	return len(rest) == 0 || !bytes.ContainsRune([]byte("0123456789xts%"), rune(rest[0]))
 }
 
-// tempName recognises a temporary file of this program and gives its token.
+// tempName matches the name of a temporary file of this program and captures its token.
 var tempName = regexp.MustCompile(`^\.countersign-([0-9a-f]{16})-[0-9a-f]{16}\.part$`)
 
-// Token is what the name of a temporary file carries of Request.Key: 16 hexadecimal digits, so that a key may hold
-// anything and shows nothing.
+// Token derives from Request.Key the 16 hexadecimal digits that the temporary file carries in its name, so that a key may
+// contain anything and reveals nothing.
 func Token(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])
 }
 
-// temp is a document on its way: hidden, readable by its owner alone, and gone unless it got its final name.
+// temp is an unfinished document: hidden, readable only by its owner, and removed unless it gets its final name.
 type temp struct {
 	at   *disk.Dir // the subfolder of the target
 	name string
 	file *os.File
-	mode fs.FileMode // that of a usual document here
+	mode fs.FileMode // of an ordinary document here
 	shut bool        // file is closed
 }
 
-// createTemp makes the temporary file of a job.
+// createTemp creates the temporary file of a job.
 func createTemp(at *disk.Dir, key string) (*temp, error) {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
 	t := &temp{at: at, name: ".countersign-" + Token(key) + "-" + hex.EncodeToString(random[:]) + ".part"}
-	// The empty file is made with the mode of a document to learn what the umask leaves of it: asking for the umask
-	// means changing it, for every goroutine.
+	// Create the empty file with a document's mode to see what the umask leaves of it: reading the umask means changing it,
+	// for every goroutine.
 	file, err := at.Create(t.name, 0o644)
 	if err != nil {
 		return nil, err
@@ -420,7 +424,7 @@ func createTemp(at *disk.Dir, key string) (*temp, error) {
 	return t, nil
 }
 
-// finish gives the file the looks of a document, flushes and closes it.
+// finish gives the file the mode of a document, flushes and closes it.
 func (t *temp) finish() error {
 	if err := reveal(t.file, t.mode); err != nil {
 		return err
@@ -432,7 +436,7 @@ func (t *temp) finish() error {
 	return t.file.Close()
 }
 
-// discard closes the file, and removes it unless it has its final name by now. What cannot be removed is left to Sweep.
+// discard closes the file, and removes it unless it already has its final name. Sweep removes what discard cannot.
 func (t *temp) discard() {
 	if !t.shut {
 		t.file.Close()
@@ -440,33 +444,34 @@ func (t *temp) discard() {
 	_ = t.at.Remove(t.name)
 }
 
-// tried is the key of the file that Try makes, the same on every computer.
+// tried is the key of the file that Try creates, the same on every computer.
 const tried = "whether files can be made here"
 
-// Try makes a file in the folder, as a save does first, and removes it. What a crash leaves of it Sweep removes.
+// Try creates a file in the folder, as a save does first, and removes it. Sweep removes it after a crash.
 func (f *Folder) Try() error {
 	temp, err := createTemp(f.at, tried)
 	if err != nil {
 		return f.because(".", err)
 	}
 	err = errors.Join(temp.file.Close(), f.at.Remove(temp.name))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another computer's Sweep may be quicker
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another computer's Sweep may have removed it first
 		return f.because(".", err)
 	}
 	return nil
 }
 
-// Sweep removes the temporary files that crashes left in the folder and its subfolders, and says how many. It touches
-// only regular files named as this program names them, and of these only those whose token keep refuses; a nil keep
-// refuses all, and those of Try and of a beginning index always go. Call it when no save is under way. Where several computers share the folder, each
-// puts an identity of its own into Request.Key and keeps the tokens it does not know: they are another's saves under way.
+// Sweep removes the temporary files that crashes left in the folder and its subfolders, and returns how many. It touches
+// only regular files named as this program names them, and of these only those for whose token keep returns false; a nil
+// keep keeps none. Those of Try and of an unfinished index always go. Call it when no save is in progress. Where several
+// computers share the folder, each puts its own identity into Request.Key and keeps the tokens it does not know: they belong
+// to saves in progress on other computers.
 //
-// A subfolder that cannot be read does not stop the rest; its error is returned at the end.
+// An unreadable subfolder does not stop the rest; its error is returned at the end.
 func (f *Folder) Sweep(ctx context.Context, keep func(token string) bool) (removed int, err error) {
 	return f.sweep(ctx, f.at, ".", filename.MaxDepth-1, keep)
 }
 
-// sweep looks into one subfolder, name of the folder above, and, depth levels deep, into those below it. It skips hidden
+// sweep handles the subfolder name of the folder above and, up to depth levels deep, those below it. It skips hidden
 // folders: Template makes none.
 func (f *Folder) sweep(ctx context.Context, above *disk.Dir, name string, depth int, keep func(string) bool) (removed int, err error) {
 	dir, err := above.Sub(name)
