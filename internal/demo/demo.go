@@ -1,7 +1,7 @@
-// Package demo plays the whole job on the embedded signing service, with simulated signers: it needs no account and no
-// internet, and everything in it is real (the sign-in, the tunnel's address on this computer, the events and their
-// signatures, the PDFs) but the people. The demo command and the window's demo are the same demo. It keeps its state in
-// a folder of its own, which goes when the demo ends; the saved documents stay, and what people had sent from a folder.
+// Package demo plays a complete run on the embedded signing service with simulated signers. It needs no account and no
+// internet, and everything but the people is real: the sign-in, the tunnel's address on this computer, the events and their
+// signatures, the PDFs. The demo command and the window's demo share it. Its state lives in a folder of its own that is
+// removed when the demo ends; the saved documents stay, and so does what people sent from a folder.
 package demo
 
 import (
@@ -26,18 +26,18 @@ import (
 	"countersign/internal/secret"
 )
 
-// Options say how the demo runs.
+// Options configure the demo.
 type Options struct {
-	Folder  string        // for the saved documents; made if it is not there
+	Folder  string        // for the saved documents; created if missing
 	Version string        //
 	Pace    time.Duration // how long a simulated signer takes
-	ByHand  bool          // leave something to the user's own hand: a package that waits for it, and a folder that sends
+	ByHand  bool          // leaves something to the user: a package that waits for their signature, and a watched folder that sends
 	Log     *slog.Logger
 
 	DocumentReader []string // see agent.Params
 	Press          []string // see sandbox.Options
 
-	Notify func(office.Notice) error // nil raises none
+	Notify func(office.Notice) error // nil shows none
 	Words  func() *message.Printer   // see agent.Params
 
 	Language func() string // see agent.Params
@@ -48,7 +48,7 @@ type Options struct {
 	Step func(office.Activity) // told of everything that happens; must not block; may be nil
 }
 
-// Demo is a running demo: the service and an agent that is set up for it.
+// Demo is a running demo: the service and an agent configured for it.
 type Demo struct {
 	Agent   *agent.Agent
 	Service *sandbox.Server
@@ -60,7 +60,7 @@ type Demo struct {
 	running sync.WaitGroup
 }
 
-// Start starts the service and the agent. Nothing is signed in or sent yet.
+// Start starts the service and the agent. Nobody is signed in yet, and nothing is sent.
 func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for the documents: %w", err)
@@ -119,7 +119,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	return d, nil
 }
 
-// Close ends agent and service, and removes their state. The saved documents stay.
+// Close stops the agent and the service and removes their state. The saved documents stay.
 func (d *Demo) Close() error {
 	d.stop()
 	d.running.Wait()
@@ -133,7 +133,7 @@ func (d *Demo) Close() error {
 	return errors.Join(append(errs, d.removeFolder(), os.RemoveAll(d.state))...)
 }
 
-// SignIn walks the whole OAuth flow, with a program in the browser's place.
+// SignIn runs the whole OAuth flow, with a program in place of the browser.
 func (d *Demo) SignIn(ctx context.Context) error {
 	return d.Agent.SignIn(ctx, agent.SignInOptions{}, func(address string) error {
 		d.running.Go(func() { visit(ctx, address) })
@@ -141,7 +141,7 @@ func (d *Demo) SignIn(ctx context.Context) error {
 	})
 }
 
-// visit follows an address as a browser does. How it went is the sign-in's to say.
+// visit follows an address as a browser does. The sign-in itself reports whether it worked.
 func visit(ctx context.Context, address string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -157,7 +157,7 @@ func visit(ctx context.Context, address string) {
 	resp.Body.Close()
 }
 
-// samples writes the sample documents where they can be sent from.
+// samples writes the sample documents to a folder from which they can be sent.
 func (d *Demo) samples() (folder string, err error) {
 	folder = filepath.Join(d.state, "samples")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

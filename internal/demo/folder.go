@@ -9,10 +9,10 @@ import (
 	"countersign/internal/office"
 )
 
-// sendFolder is what the demo's folder that sends is called.
+// sendFolder is the name of the demo's watched folder.
 const sendFolder = "To sign"
 
-// addFolder adds a folder that sends. It lies apart from state: what people put there is theirs, and may be all they have.
+// addFolder adds a watched folder. It lies outside state: what people put there is theirs, and may be their only copy.
 func (d *Demo) addFolder() error {
 	parent, err := os.MkdirTemp("", "countersign-demo-folder-")
 	if err != nil {
@@ -28,13 +28,13 @@ func (d *Demo) addFolder() error {
 	return nil
 }
 
-// removeFolder removes that folder where nobody has put anything.
+// removeFolder removes that folder if nobody has put anything into it.
 func (d *Demo) removeFolder() error {
 	if d.sends == "" {
 		return nil
 	}
 	for _, place := range []string{office.HotWaiting, office.HotSent, office.HotSigned, office.HotProblems} {
-		os.Remove(filepath.Join(d.sends, place)) // what is not empty stays
+		os.Remove(filepath.Join(d.sends, place)) // fails if it is not empty, which is intended
 	}
 	if left, err := os.ReadDir(d.sends); err != nil || len(left) > 0 {
 		return err

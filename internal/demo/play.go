@@ -16,7 +16,7 @@ var (
 	zoe = office.Signer{FirstName: "Zoë", LastName: "Keller", Email: "zoe.keller@example.com"}
 )
 
-// drafts are what the demo sends, from the samples in folder.
+// drafts are the packages that the demo sends, from the samples in folder.
 func (d *Demo) drafts(folder string) []office.NewPackage {
 	file := func(name string) string { return filepath.Join(folder, name) }
 	list := []office.NewPackage{
@@ -36,8 +36,8 @@ func (d *Demo) drafts(folder string) []office.NewPackage {
 	return list
 }
 
-// Play signs in, sends the packages and plays their signers until every file is saved. A package that waits for the
-// user's own hand is sent and left.
+// Play signs in, sends the packages and plays their signers until every file is saved. A package that waits for the user's
+// own signature is sent and left alone.
 func (d *Demo) Play(ctx context.Context) error {
 	if err := d.SignIn(ctx); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (d *Demo) Play(ctx context.Context) error {
 	})
 }
 
-// playSigners lets each signer of a package sign, one after the other.
+// playSigners signs for each signer of a package, one after the other.
 func (d *Demo) playSigners(ctx context.Context, packageID string) error {
 	for _, p := range d.Service.Packages() {
 		if p.PackageID != packageID {
@@ -103,7 +103,7 @@ func (d *Demo) playSigners(ctx context.Context, packageID string) error {
 	return nil
 }
 
-// waitFor waits until done, looking again whenever something changed.
+// waitFor waits until done returns true, checking again after every change.
 func (d *Demo) waitFor(ctx context.Context, done func() (bool, error)) error {
 	changes, stop := d.Agent.Watch()
 	defer stop()

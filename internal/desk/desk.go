@@ -1,12 +1,12 @@
-// Package desk is a connection to the office's stream of events: that of the hub, which publishes, and that of the other desks,
-// which read and acknowledge. The stream is in a hub of this office (package hub) or in a cluster of NATS servers.
+// Package desk connects to the office's stream of events. The hub publishes to it; the other desks read it and acknowledge.
+// The stream is in a hub of this office (package hub) or in a cluster of NATS servers.
 //
-// What it promises: an event is in a stream at most once, as long as the stream keeps it; what Publish returned for is on the
-// server's disk; an event is acknowledged after the caller has it on its own, never before; a server that does not have the
-// pinned key is told nothing.
+// What it promises: an event is in a stream at most once, as long as the stream keeps it; when Publish returns nil, the
+// event is on the server's disk; an event is acknowledged only after the caller has stored it; nothing is told to a server
+// that does not have the pinned key.
 //
-// What it must not know: what an event means, who is a desk, and when to try again. The stream is a pipe that may be lost and
-// filled again, also with numbers that were used before.
+// What it must not know: what an event means, who is a desk, and when to try again. The stream is only a pipe: it may be
+// lost and filled again, and may then reuse sequence numbers.
 package desk
 
 import (
@@ -35,18 +35,18 @@ import (
 // ErrRemoved means that the server does not know this desk's key.
 var ErrRemoved = errors.New("the office does not know this desk")
 
-// ErrOther means that another server answers than the one that was pinned.
+// ErrOther means that a server other than the pinned one answered.
 var ErrOther = errors.New("another server answers")
 
-// Way is how a stream is reached.
+// Way says how to reach a stream.
 type Way struct {
-	Servers string // nats://host:port, with commas in between
+	Servers string // nats://host:port, separated by commas
 	Pin     string // of the server's certificate, see Pin; empty for one that the system trusts
-	Guest   bool   // any certificate will do: what the server says proves itself
+	Guest   bool   // accepts any certificate: what the server says is verified by other means
 	Seed    string // this desk's own key
-	// Local is a server in this process, in place of Servers.
+	// Local is a server in this process, instead of Servers.
 	Local nats.InProcessConnProvider
-	// Dial is the way out; nil is the system's.
+	// Dial connects to the network; nil is the system's dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -63,7 +63,7 @@ func NewKey() (seed, public string, err error) {
 	return KeyOf(raw)
 }
 
-// KeyOf is the key that follows from a secret.
+// KeyOf derives a key pair from a secret.
 func KeyOf(secret [32]byte) (seed, public string, err error) {
 	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, secret[:])
 	if err != nil {
@@ -74,7 +74,7 @@ func KeyOf(secret [32]byte) (seed, public string, err error) {
 	return string(b), public, errors.Join(err1, err2)
 }
 
-// Public is the public half of a key.
+// Public is the public half of a key pair.
 func Public(seed string) (string, error) {
 	pair, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {
@@ -89,13 +89,13 @@ func IsKey(s string) bool { return nkeys.IsValidPublicUserKey(s) }
 const (
 	connectTime = 5 * time.Second
 	answerTime  = 5 * time.Second
-	ackWait     = 10 * time.Second // for what was given out and is neither acknowledged nor refused
-	inFlight    = 32               // messages: they wait here while their time to be acknowledged runs
+	ackWait     = 10 * time.Second // for what was delivered and neither acknowledged nor refused
+	inFlight    = 32               // messages: they wait here while their ackWait runs
 	prefix      = "HUBJS"
-	requests    = "office.desk." // and the public key of the desk that asks
+	requests    = "office.desk." // followed by the public key of the desk that asks
 )
 
-// Conn is a connection. It does not come back by itself: whoever made it is told by Closed, and makes another one.
+// Conn is a connection. It does not reconnect by itself: its owner watches Closed and makes a new one.
 type Conn struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
@@ -105,8 +105,8 @@ type Conn struct {
 	answering sync.WaitGroup
 }
 
-// Connect connects to the first server that lets it in. The error is ErrRemoved, ErrOther, or what keeps the way closed: what a server
-// said of this desk counts more than that others, such as further addresses of the same hub, are out of reach.
+// Connect connects to the first server that accepts it. The error is ErrRemoved, ErrOther, or what prevents the connection:
+// what a server said about this desk takes precedence over other addresses (of the same hub, for example) being unreachable.
 func Connect(ctx context.Context, w Way) (c *Conn, err error) {
 	for server := range strings.SplitSeq(w.Servers, ",") {
 		c, err1 := connect(ctx, w, server)
@@ -142,7 +142,7 @@ func connect(ctx context.Context, w Way, server string) (*Conn, error) {
 		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	default:
 		options = append(options, nats.TLSHandshakeFirst(), nats.Secure(&tls.Config{
-			MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // the pin decides, on every connection
+			MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // the pin is checked instead, on every connection
 			VerifyConnection: func(s tls.ConnectionState) error {
 				if w.Guest || len(s.PeerCertificates) > 0 && subtle.ConstantTimeCompare([]byte(Pin(s.PeerCertificates[0].RawSubjectPublicKeyInfo)), []byte(w.Pin)) == 1 {
 					return nil
@@ -158,7 +158,7 @@ func connect(ctx context.Context, w Way, server string) (*Conn, error) {
 			d.dial = (&net.Dialer{}).DialContext
 		}
 		defer d.connected()
-		options = append(options, nats.SetCustomDialer(&d), nats.SkipHostLookup()) // which would not end with ctx
+		options = append(options, nats.SetCustomDialer(&d), nats.SkipHostLookup()) // host lookup would not end with ctx
 	}
 	nc, err := nats.Connect(server, options...)
 	switch {
@@ -177,7 +177,7 @@ func connect(ctx context.Context, w Way, server string) (*Conn, error) {
 	return c, nil
 }
 
-// dialer makes a connection that ends with ctx until it is connected: a server may take it and say nothing.
+// dialer bounds a connection by ctx until NATS is connected: a server may accept the connection and then say nothing.
 type dialer struct {
 	ctx  context.Context
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -203,17 +203,17 @@ func (d *dialer) connected() {
 // Closed is closed when the connection has ended.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
-// Close ends the connection, and waits for that and for the answer that is being given.
+// Close closes the connection, and waits until it is closed and the answer in progress has been given.
 func (c *Conn) Close() {
 	c.nc.Close()
 	<-c.closed
 	c.answering.Wait()
 }
 
-// Removed reports whether the server has ended the connection because it knows the key no more.
+// Removed reports whether the server ended the connection because it no longer knows the key.
 func (c *Conn) Removed() bool { return errors.Is(c.nc.LastError(), nats.ErrAuthorization) }
 
-// Event is one verified notification, as it came.
+// Event is one verified notification, as it arrived.
 type Event struct {
 	ID        string `json:"id"`
 	Body      []byte `json:"body"` // never empty: an empty message would end a delivery
@@ -222,38 +222,39 @@ type Event struct {
 	Service   string `json:"service,omitempty"`
 }
 
-// Token is what an event is called in a stream.
+// Token is the name of an event in a stream.
 func Token(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Stream is a stream as the hub wants it.
+// Stream describes a stream as the hub wants it.
 type Stream struct {
-	Epoch    int // which hub: each new one counts on, and the highest counts
+	Epoch    int // number of the hub: each new hub increments it, and the highest one counts
 	Age      time.Duration
 	Bytes    int64
 	Replicas int
 }
 
-// streamName begins the names of streams.
+// streamName is the prefix of streams' names.
 const streamName = "OFFICE_"
 
-// StreamName is what the stream of an epoch is called.
+// StreamName is the name of the stream of an epoch.
 func StreamName(epoch int) string { return fmt.Sprint(streamName, epoch) }
 
 func (s Stream) subject(token string) string { return fmt.Sprintf("ev.%d.%s", s.Epoch, token) }
 
-// ErrFenced means that there is a stream of a later hub.
+// ErrFenced means that a later hub has a stream.
 var ErrFenced = errors.New("another computer is the hub now")
 
-// Prepare makes the stream, or has it be as s says. It is lost or new when it has fewer events than were published.
+// Prepare creates the stream or updates its settings. A stream that holds fewer events than were published is new or was
+// lost.
 func (c *Conn) Prepare(ctx context.Context, s Stream) error {
 	earlier, err := c.earlier(ctx, s)
 	if err != nil {
 		return err
 	}
-	for _, name := range earlier { // of which each holds room; the last one may still be read by desks that have not met this hub
+	for _, name := range earlier { // each reserves disk space; the previous hub's stream stays for desks that have not met this hub yet
 		if err := c.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return err
 		}
@@ -265,14 +266,14 @@ func (c *Conn) Prepare(ctx context.Context, s Stream) error {
 	return err
 }
 
-// earlier are the streams of hubs before the last one, or ErrFenced.
+// earlier returns the streams of all hubs before the previous one, or ErrFenced.
 func (c *Conn) earlier(ctx context.Context, s Stream) (list []string, err error) {
 	names := c.js.StreamNames(ctx)
 	for name := range names.Name() {
 		number, ours := strings.CutPrefix(name, streamName)
 		epoch, err := strconv.Atoi(number)
 		switch {
-		case !ours || err != nil || StreamName(epoch) != name: // the office's own
+		case !ours || err != nil || StreamName(epoch) != name: // another stream of the office's server
 		case epoch > s.Epoch:
 			return nil, ErrFenced
 		case epoch < s.Epoch-1:
@@ -282,13 +283,13 @@ func (c *Conn) earlier(ctx context.Context, s Stream) (list []string, err error)
 	return list, names.Err()
 }
 
-// Current fails when there is a later hub.
+// Current fails if there is a later hub.
 func (c *Conn) Current(ctx context.Context, s Stream) error {
 	_, err := c.earlier(ctx, s)
 	return err
 }
 
-// Tokens are those of the events that the stream has.
+// Tokens are the names of the events in the stream.
 func (c *Conn) Tokens(ctx context.Context, s Stream) (map[string]bool, error) {
 	stream, err := c.js.Stream(ctx, StreamName(s.Epoch))
 	if err != nil {
@@ -305,13 +306,13 @@ func (c *Conn) Tokens(ctx context.Context, s Stream) (map[string]bool, error) {
 	return have, nil
 }
 
-// wrongLast is the server's code for a subject that has a message already.
+// wrongLast is the server's error code for a subject that already has a message.
 const wrongLast = 10071
 
-// ErrUnfit means that an event is in no stream, now or later: it is empty, or larger than the server takes.
+// ErrUnfit means that no stream will ever take an event: it is empty, or larger than the server allows.
 var ErrUnfit = errors.New("the event does not fit into a stream")
 
-// Publish puts an event into the stream, unless it is there already. It fails with ErrUnfit for what never gets there.
+// Publish puts an event into the stream unless it is there already. It fails with ErrUnfit for one that no stream can take.
 func (c *Conn) Publish(ctx context.Context, s Stream, e Event) error {
 	if len(e.Body) == 0 {
 		return ErrUnfit
@@ -334,7 +335,8 @@ func (c *Conn) Publish(ctx context.Context, s Stream, e Event) error {
 	return err
 }
 
-// Follow has the desk with that key be given whatever is published from since on, until Forget. It goes on where it was.
+// Follow makes the server keep, for the desk with that key, everything published from since on, until Forget. If the desk
+// already follows, it continues where it was.
 func (c *Conn) Follow(ctx context.Context, s Stream, key string, since time.Time) error {
 	name := StreamName(s.Epoch)
 	info, err := c.js.Consumer(ctx, name, key)
@@ -346,7 +348,7 @@ func (c *Conn) Follow(ctx context.Context, s Stream, key string, since time.Time
 		if info.CachedInfo().Delivered.Stream <= stream.CachedInfo().State.LastSeq {
 			return nil
 		}
-		if err := c.Forget(ctx, s, key); err != nil { // the stream was cut, and would say nothing until it is as long again
+		if err := c.Forget(ctx, s, key); err != nil { // the stream was truncated, and this consumer would get nothing until it is as long again
 			return err
 		}
 	} else if !errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -359,7 +361,7 @@ func (c *Conn) Follow(ctx context.Context, s Stream, key string, since time.Time
 	return err
 }
 
-// Forget is the end of Follow.
+// Forget undoes Follow.
 func (c *Conn) Forget(ctx context.Context, s Stream, key string) error {
 	err := c.js.DeleteConsumer(ctx, StreamName(s.Epoch), key)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -368,7 +370,7 @@ func (c *Conn) Forget(ctx context.Context, s Stream, key string) error {
 	return err
 }
 
-// Waiting is how many events wait for a desk, and when it last acknowledged one; zero for never.
+// Waiting returns how many events wait for a desk, and when it last acknowledged one; zero for never.
 func (c *Conn) Waiting(ctx context.Context, s Stream, key string) (events int, last time.Time, err error) {
 	consumer, err := c.js.Consumer(ctx, StreamName(s.Epoch), key)
 	if err != nil {
@@ -381,42 +383,43 @@ func (c *Conn) Waiting(ctx context.Context, s Stream, key string) (events int, l
 	return int(info.NumPending) + info.NumAckPending, last, nil
 }
 
-// Question is what a desk asks the hub.
+// Question is a desk's request to the hub.
 type Question struct {
 	Person string `json:"person,omitempty"` // who works there
-	Events bool   `json:"events,omitempty"` // a page of what the hub has stored, newest first, beginning behind Before
+	Events bool   `json:"events,omitempty"` // asks for a page of the events the hub has stored, newest first, starting after Before
 	Before string `json:"before,omitempty"`
 }
 
-// Answer is what the hub says.
+// Answer is the hub's reply.
 type Answer struct {
 	Epoch   int       `json:"epoch"`
-	Since   time.Time `json:"since,omitzero"`    // since when events reach the hub, by its clock; zero while they do not
-	Removed bool      `json:"removed,omitempty"` // the desk that asks is none of the hub's; the rest is empty
+	Since   time.Time `json:"since,omitzero"`    // since when the hub receives events, by its clock; zero while it does not
+	Removed bool      `json:"removed,omitempty"` // the hub does not know the desk that asks; the rest is empty
 	Desks   []Member  `json:"desks,omitempty"`
-	Moved   *Place    `json:"moved,omitempty"`  // the hub is there now
-	Sealed  []byte    `json:"sealed,omitempty"` // an invitation, for who asks with the key of its code; the rest is empty
+	Moved   *Place    `json:"moved,omitempty"`  // where the hub is now
+	Sealed  []byte    `json:"sealed,omitempty"` // an invitation, for a desk that asks with the key of its code; the rest is empty
 	Events  []Event   `json:"events,omitempty"`
-	Next    string    `json:"next,omitempty"` // where the next page begins; empty behind the last one
+	Next    string    `json:"next,omitempty"` // where the next page begins; empty after the last one
 }
 
 // Member is a desk of the hub, or the hub itself.
 type Member struct {
 	Name string    `json:"name"`
-	Key  string    `json:"key"` // its public one
+	Key  string    `json:"key"` // public
 	Made time.Time `json:"made,omitzero"`
 }
 
-// Place is where a hub is reached, as in Way.
+// Place says how to reach a hub, as Way does.
 type Place struct {
 	Servers string `json:"servers"`
 	Pin     string `json:"pin"`
 }
 
-// maxQuestions is how many questions of one desk wait for their answer: a further one is dropped, so that none keeps others waiting.
+// maxQuestions is how many questions of one desk may wait for an answer. Further ones are dropped, so that no desk keeps the
+// others waiting.
 const maxQuestions = 4
 
-// Answers has the hub answer desks until the connection ends, one question after the other.
+// Answers makes the hub answer the desks, one question at a time, until the connection ends.
 func (c *Conn) Answers(answer func(key string, q Question) (Answer, error)) error {
 	var mu sync.Mutex
 	waiting := map[string]int{}
@@ -450,7 +453,7 @@ func (c *Conn) Answers(answer func(key string, q Question) (Answer, error)) erro
 	return c.nc.FlushTimeout(answerTime)
 }
 
-// reply answers, or not: then the desk asks again.
+// reply sends the answer. If it sends none, the desk asks again.
 func reply(m *nats.Msg, answer func(key string, q Question) (Answer, error)) {
 	var q Question
 	if json.Unmarshal(m.Data, &q) != nil {
@@ -486,21 +489,22 @@ func (c *Conn) Ask(ctx context.Context, q Question) (a Answer, err error) {
 	return a, err
 }
 
-// Mark is up to where a desk has acknowledged. Kept with its events, it tells whether they are all still there: what the server has been
-// told beyond it is of a time that a restored desk knows nothing of.
+// Mark is the position up to which a desk has acknowledged. It is stored together with the desk's events, and so shows
+// whether they are all still there: after a restore, the server has acknowledgements beyond it that the desk knows nothing
+// of.
 type Mark struct {
-	Reader time.Time `json:"reader"` // when that was made by which it reads: another one has been told other things
+	Reader time.Time `json:"reader"` // when the server's consumer was created: a different one has its own positions
 	Acked  uint64    `json:"acked"`  // deliveries
 }
 
-// Reader is what a desk reads by, as the server has it.
+// Reader is the state of a desk's consumer on the server.
 type Reader struct {
 	Made             time.Time
-	Floor, Delivered jetstream.SequenceInfo // up to where all is acknowledged, and given out
-	Pending          int                    // are given out and not acknowledged
+	Floor, Delivered jetstream.SequenceInfo // positions up to which everything is acknowledged, and delivered
+	Pending          int                    // delivered and not acknowledged
 }
 
-// Delivery is an event that is given out.
+// Delivery is a delivered event.
 type Delivery struct {
 	Event
 	At       jetstream.SequencePair
@@ -508,9 +512,10 @@ type Delivery struct {
 	Ack, Nak func() error
 }
 
-// Receive hands every event of the stream to take, one after the other, and acknowledges it once take has returned without an
-// error. Before one that others should have come before, and where the server was told more than had, it calls missed. Both are given what
-// had is then. It returns when the connection or ctx ends, or one of them fails; what was not acknowledged comes again.
+// Receive passes every event of the stream to take, one after the other, and acknowledges it once take has returned nil. It
+// calls missed before an event that does not follow the previous one, and when the server has more acknowledgements than
+// had. Both functions get the mark as of then. Receive returns when the connection or ctx ends, or when either function
+// fails; what was not acknowledged is delivered again.
 func (c *Conn) Receive(ctx context.Context, epoch int, had Mark, take func(Event, Mark) error, missed func(Mark) error) error {
 	js, err := jetstream.NewWithAPIPrefix(c.nc, prefix)
 	if err != nil {
@@ -545,10 +550,10 @@ func (c *Conn) Receive(ctx context.Context, epoch int, had Mark, take func(Event
 	}, take, missed)
 }
 
-// Read is Receive, whatever gives the events out.
+// Read is Receive over any source of deliveries.
 func Read(ctx context.Context, r Reader, had Mark, next func() (Delivery, error), take func(Event, Mark) error, missed func(Mark) error) error {
 	last, has := r.Delivered.Stream, Mark{r.Made, r.Floor.Consumer}
-	lacks := r.Floor.Stream > 0 && last-r.Floor.Stream > uint64(r.Pending) // found missing before, and perhaps not asked for; or acknowledged out of order
+	lacks := r.Floor.Stream > 0 && last-r.Floor.Stream > uint64(r.Pending) // a gap was found before and perhaps not asked for, or acknowledgements came out of order
 	if had.Reader.Equal(has.Reader) {
 		lacks = lacks || has.Acked > had.Acked
 	} else {
@@ -573,11 +578,11 @@ func Read(ctx context.Context, r Reader, had Mark, next func() (Delivery, error)
 			}
 		}
 		if !d.Again || d.At.Stream > last {
-			last = d.At.Stream // which may be lower than before: a damaged stream uses numbers again
+			last = d.At.Stream // may be lower than before: a damaged stream reuses numbers
 		}
 		has.Acked = d.At.Consumer
 		if err := take(d.Event, has); err != nil {
-			_ = d.Nak() // else it comes again after ackWait
+			_ = d.Nak() // otherwise it is delivered again only after ackWait
 			return err
 		}
 		if err := d.Ack(); err != nil {
@@ -588,7 +593,7 @@ func Read(ctx context.Context, r Reader, had Mark, next func() (Delivery, error)
 
 func event(m jetstream.Msg) Event {
 	value := func(name string) string {
-		v, _ := url.QueryUnescape(m.Headers().Get(name)) // empty for what is none
+		v, _ := url.QueryUnescape(m.Headers().Get(name)) // empty if it cannot be decoded
 		return v
 	}
 	return Event{Body: m.Data(), URL: value("Address"), Signature: value("Signature"), Service: value("Service")}

@@ -1,19 +1,19 @@
-// Package disk gives files their names so that a loss of power takes none of them back. It is the one place of the program
-// that renames and makes folders: a name is on the disk when a function here returns, and the file that it stands for is
-// the whole one. It also says whether one place lies in another, whatever names lead there.
+// Package disk names files durably: a power failure takes no name back. It is the one place of the program that renames
+// files and makes folders. When a function here returns, the name is on the disk and stands for the complete file. The
+// package also tells whether one place lies inside another, whatever links lead there.
 //
-// What it counts on, beyond what File.Sync does for the bytes of a file (fsync(2); F_FULLFSYNC on macOS; FlushFileBuffers on
-// Windows, which has the bytes of the file, its length and its entry written, and the drive's own cache too):
-//   - POSIX promises of a name that was made, renamed or removed only that fsync of the folder brings it to the disk
-//     (fsync(2), NOTES). A folder is a name in the folder above: that one is flushed as well, and so on upwards. A rename
-//     is done or undone as a whole.
-//   - Windows has no flush of a folder. MoveFileEx with MOVEFILE_WRITE_THROUGH returns when the rename is on the disk.
-//     NTFS writes changes of names to a journal, in their order, so whatever was made before is there then, too: a folder
-//     needs nothing of its own. Without the flag, which os.Rename does not set, the journal is written when the system
-//     likes. FAT, as on a memory stick, has no journal, and keeps what it likes.
-//   - A network share does what its server does.
+// What it relies on, beyond what File.Sync does for the bytes of a file (fsync(2); F_FULLFSYNC on macOS; FlushFileBuffers on
+// Windows, which writes the file's bytes, its length and its entry, and flushes the drive's cache too):
+//   - POSIX promises for a name that was created, renamed or removed only that fsync of its folder brings it to the disk
+//     (fsync(2), NOTES). A folder is itself a name in the folder above, so that one is flushed too, and so on upwards. A
+//     rename is atomic.
+//   - Windows cannot flush a folder. MoveFileEx with MOVEFILE_WRITE_THROUGH returns when the rename is on the disk. NTFS
+//     journals name changes in order, so whatever was created before is on the disk then, too, and a folder needs no flush
+//     of its own. Without the flag, which os.Rename does not set, the system writes the journal when it likes. FAT, as on a
+//     memory stick, has no journal and guarantees nothing.
+//   - A network share behaves as its server does.
 //
-// It must not know what is kept. Its functions may be called from several goroutines.
+// It must not know what the files hold. Its functions may be called from several goroutines.
 package disk
 
 import (
@@ -28,26 +28,26 @@ import (
 )
 
 var (
-	// ErrLink is a link where a folder or a file was expected. It is never followed.
+	// ErrLink is a link where a folder or a file was expected. Links are never followed.
 	ErrLink = errors.New("a link instead of a folder or file")
-	// ErrNotFolder is something else where a folder was expected.
+	// ErrNotFolder is something other than a folder where a folder was expected.
 	ErrNotFolder = errors.New("not a folder")
 	// ErrNotFile is a folder, a pipe or a device where a file was expected.
 	ErrNotFile = errors.New("not a file")
-	// ErrSwapped is another file or folder than the one that was looked at.
+	// ErrSwapped means that another file or folder has replaced the one that was checked.
 	ErrSwapped = errors.New("another file or folder has taken its place")
 )
 
-// Dir is an open folder in which others make, swap and remove files and links at any moment. It is the one way to what lies in such
-// a folder: every name is that of a direct entry, no link is followed below the folder that OpenDir opened, and what is opened is
-// what was looked at. A folder that gets another name stays the same Dir. Safe for concurrent use.
+// Dir is an open folder in which others may create, swap and remove files and links at any moment. It is the only way to
+// reach what lies in such a folder: every name is that of a direct entry, no link below the opened folder is followed, and
+// what is opened is what was checked. A folder that is renamed stays the same Dir. Safe for concurrent use.
 type Dir struct {
 	root *os.Root
 	self *os.File // the folder itself, for renames and flushes
 	path string   // under which it was opened
 }
 
-// OpenDir opens a folder by its path. Links on the way there are followed: whoever chose the folder chose them, too.
+// OpenDir opens a folder by its path. Links in the path are followed: whoever chose the folder chose them, too.
 func OpenDir(path string) (*Dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -56,11 +56,11 @@ func OpenDir(path string) (*Dir, error) {
 	return newDir(root, path)
 }
 
-// Real is where a folder lies, by a path in which nothing is a link.
+// Real is the path of a folder with all links resolved.
 func Real(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
-// OpenReal opens the folder that lay at a path of Real, and fails with ErrSwapped where links lead elsewhere by now: whoever may write
-// to a folder above it could have put one there.
+// OpenReal opens the folder at a path that Real returned. It fails with ErrSwapped if the path now contains a link: anybody
+// who may write to a folder above could have put one there.
 func OpenReal(path string) (*Dir, error) {
 	d, err := OpenDir(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func OpenReal(path string) (*Dir, error) {
 	}
 	if err == nil {
 		var seen fs.FileInfo
-		if seen, err = os.Lstat(path); err == nil { // what was opened while a link was there is another folder
+		if seen, err = os.Lstat(path); err == nil { // a folder opened through a link is a different one
 			err = d.is(seen)
 		}
 	}
@@ -92,22 +92,23 @@ func newDir(root *os.Root, path string) (*Dir, error) {
 	return &Dir{root, self, path}, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (d *Dir) Close() error { return errors.Join(d.self.Close(), d.root.Close()) }
 
-// Path is where the folder was when it was opened. What lies there by now may be another.
+// Path is where the folder was when it was opened. Something else may lie there by now.
 func (d *Dir) Path() string { return d.path }
 
-// File is the folder itself, for what the system says of its disk. It is closed with d.
+// File is the folder itself, for asking the system about its disk. Close closes it.
 func (d *Dir) File() *os.File { return d.self }
 
-// Sub opens a subfolder, sub with forward slashes; "." is the folder once more. Each folder on the way has to be one, and no link.
+// Sub opens a subfolder; sub has forward slashes, and "." is the folder itself. Everything on the way must be a folder and
+// no link.
 func (d *Dir) Sub(sub string) (*Dir, error) {
 	return d.walk(sub, func(at *Dir, name string) (fs.FileInfo, error) { return at.Lstat(name) })
 }
 
-// Make is Sub, and makes the folders that are missing, and has their names on the disk. The folder d itself is never made: one that is
-// missing may lie on a share that is away, and another in its place would hide it.
+// Make is Sub, but creates missing folders and makes their names durable. It never creates d itself: a missing folder may
+// lie on a share that is not connected, and a new one in its place would hide it.
 func (d *Dir) Make(sub string, mode fs.FileMode) (*Dir, error) {
 	return d.walk(sub, func(at *Dir, name string) (fs.FileInfo, error) {
 		info, err := at.Lstat(name)
@@ -126,7 +127,7 @@ func (d *Dir) Make(sub string, mode fs.FileMode) (*Dir, error) {
 	})
 }
 
-// walk opens a subfolder; look looks at each folder on the way before it is opened.
+// walk opens a subfolder; look checks each folder on the way before it is opened.
 func (d *Dir) walk(sub string, look func(at *Dir, name string) (fs.FileInfo, error)) (*Dir, error) {
 	root, err := d.root.OpenRoot(".")
 	if err != nil {
@@ -185,7 +186,7 @@ func (d *Dir) is(seen fs.FileInfo) error {
 	return err
 }
 
-// Lstat looks at what has the name, and follows no link.
+// Lstat describes the entry with that name, without following a link.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	if err := direct(name); err != nil {
 		return nil, err
@@ -193,7 +194,8 @@ func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	return d.root.Lstat(name)
 }
 
-// Find is Lstat of a path with forward slashes below d. It fails with fs.ErrNotExist also where a folder on the way is missing.
+// Find is Lstat for a path with forward slashes below d. It fails with fs.ErrNotExist also if a folder on the way is
+// missing.
 func (d *Dir) Find(at string) (fs.FileInfo, error) {
 	if !strings.Contains(at, "/") {
 		return d.Lstat(at)
@@ -206,7 +208,7 @@ func (d *Dir) Find(at string) (fs.FileInfo, error) {
 	return sub.Lstat(name)
 }
 
-// Parent opens the folder in which a path with forward slashes lies, and returns the last name of the path.
+// Parent opens the folder that contains the entry at a path with forward slashes, and returns the entry's name.
 func (d *Dir) Parent(at string) (sub *Dir, name string, err error) {
 	in, name := ".", at
 	if i := strings.LastIndexByte(at, '/'); i >= 0 {
@@ -216,8 +218,8 @@ func (d *Dir) Parent(at string) (sub *Dir, name string, err error) {
 	return sub, name, err
 }
 
-// Open opens a regular file for reading, and flag may add to that. With seen it has to be the file that was looked at.
-// It waits for nobody: not for the other end of a pipe that was swapped in, nor for the owner of a lease.
+// Open opens a regular file for reading; flag may add more. If seen is given, the file must be the one it describes. Open
+// never blocks, neither on a pipe that was swapped in nor on the holder of a lease.
 func (d *Dir) Open(name string, seen fs.FileInfo, flag int) (*os.File, error) {
 	info, err := d.Lstat(name)
 	if err != nil {
@@ -251,7 +253,7 @@ func (d *Dir) Open(name string, seen fs.FileInfo, flag int) (*os.File, error) {
 	return nil, err
 }
 
-// List returns the entries in the order of the disk. What they say of themselves may be another's by now: see Lstat.
+// List returns the entries in directory order. Their details may be out of date: see Lstat.
 func (d *Dir) List() ([]fs.DirEntry, error) {
 	again, err := d.root.Open(".")
 	if err != nil {
@@ -261,15 +263,14 @@ func (d *Dir) List() ([]fs.DirEntry, error) {
 	return again.ReadDir(-1)
 }
 
-// Move gives what has the name another one, in d or in another folder of the same disk, unless that one is taken
-// (fs.ErrExist), and flushes the names, for which see ErrUnflushed. A link is moved as such. Where the file system cannot
-// rename without replacing, a second name does the same in two steps; where it has no second names either (a FAT stick),
-// all that is left is to look first.
+// Move renames an entry, within d or into another folder on the same disk, unless the new name is taken (fs.ErrExist). It
+// flushes the names, see ErrUnflushed. It moves a link itself. Where the file system cannot rename without replacing, a hard
+// link does the same in two steps; where it has no hard links either (a FAT stick), Move can only check first.
 func (d *Dir) Move(name string, to *Dir, as string) error { return d.move(name, to, as, false) }
 
-// Take moves a file as Move does, into a folder in which nobody else puts anything, so that of several computers one has it: a
-// rename takes the name away from all others, while a second name would be given to each of them. It fails with
-// fs.ErrNotExist where somebody was quicker.
+// Take moves a file as Move does, into a folder that nobody else writes to, and makes sure that only one of several
+// computers gets it: it uses only a rename, which takes the name away from all others, and no hard link, which each of them
+// could get. It fails with fs.ErrNotExist if another computer was faster.
 func (d *Dir) Take(name string, to *Dir, as string) error { return d.move(name, to, as, true) }
 
 func (d *Dir) move(name string, to *Dir, as string, take bool) error {
@@ -289,11 +290,11 @@ func (d *Dir) move(name string, to *Dir, as string, take bool) error {
 	return nil
 }
 
-// NameNew gives a whole, flushed file of the folder's its final name there, as Move does. The name is on the disk after Flush, on
-// Windows at once.
+// NameNew gives a complete, flushed file in the folder its final name, as Move does. The name is on the disk after Flush, on
+// Windows immediately.
 func (d *Dir) NameNew(name, as string) error { return d.rename(name, d, as, false) }
 
-// WriteNew makes a file of the folder's with that content, whole or not at all, unless the name is taken (fs.ErrExist).
+// WriteNew creates a file with that content in the folder, atomically, unless the name is taken (fs.ErrExist).
 func (d *Dir) WriteNew(name string, content []byte, mode fs.FileMode) error {
 	temp := ".countersign-" + rand.Text() + ".part"
 	file, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -310,7 +311,7 @@ func (d *Dir) WriteNew(name string, content []byte, mode fs.FileMode) error {
 	return err
 }
 
-// Create makes an empty file for writing, unless the name is taken (fs.ErrExist).
+// Create creates an empty file for writing, unless the name is taken (fs.ErrExist).
 func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
 	if err := direct(name); err != nil {
 		return nil, err
@@ -326,10 +327,10 @@ func (d *Dir) Remove(name string) error {
 	return d.root.Remove(name)
 }
 
-// Flush has the names in the folder on the disk.
+// Flush makes the names in the folder durable.
 func (d *Dir) Flush() error { return Flush(d.self) }
 
-// direct refuses what is no name of an entry but a way to somewhere.
+// direct rejects a name that is a path rather than the name of an entry.
 func direct(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, notInNames) {
 		return &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -337,22 +338,22 @@ func direct(name string) error {
 	return nil
 }
 
-// isLink reports whether something leads elsewhere: a link, or what Windows calls a junction.
+// isLink reports whether an entry is a link or what Windows calls a junction.
 func isLink(info fs.FileInfo) bool { return info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 }
 
-// ErrUnflushed says that a file or folder has its new name, and that a power failure may give it its old one again: its folder
-// could not be flushed.
+// ErrUnflushed means that a file or folder has its new name, but its folder could not be flushed: a power failure may undo
+// the rename.
 var ErrUnflushed = errors.New("the new name may not be on the disk yet")
 
-// Replace flushes and closes temp and gives it a name in the same folder, in place of whatever has it: after that, and after
-// any interruption, the name stands for the old file or the whole new one. When it fails, temp is gone; with ErrUnflushed it has
+// Replace flushes and closes temp and renames it to path in the same folder, replacing any file there. After that, and after
+// any interruption, path is the old file or the complete new one. If Replace fails, temp is gone; with ErrUnflushed it has
 // its name.
 func Replace(temp *os.File, path string) error { return finish(temp, path, Rename) }
 
-// Create does what Replace does, but fails with fs.ErrExist where the name is taken.
+// Create does what Replace does, but fails with fs.ErrExist if the name is taken.
 func Create(temp *os.File, path string) error { return finish(temp, path, RenameNew) }
 
-// CreateOr is Replace where that was agreed to, or else Create.
+// CreateOr returns Replace if replacing was agreed to, otherwise Create.
 func CreateOr(replace bool) func(temp *os.File, path string) error {
 	if replace {
 		return Replace
@@ -371,8 +372,8 @@ func finish(temp *os.File, path string, rename func(from, to string) error) erro
 	return err
 }
 
-// Rename gives a file or folder, whose content is flushed, another name, in place of the file that has it, and flushes the
-// names, for which see ErrUnflushed. It does not copy from one disk to another.
+// Rename renames a file or folder whose content is flushed, replacing any file of that name, and flushes the names, see
+// ErrUnflushed. It does not copy from one disk to another.
 func Rename(from, to string) error {
 	if err := rename(from, to); err != nil {
 		return err
@@ -388,7 +389,7 @@ func Rename(from, to string) error {
 	return nil
 }
 
-// RenameNew does what Rename does with a file, in one folder, but fails with fs.ErrExist where the name is taken.
+// RenameNew does what Rename does with a file within one folder, but fails with fs.ErrExist if the name is taken.
 func RenameNew(from, to string) error {
 	folder, err := OpenDir(filepath.Dir(to))
 	if err != nil {
@@ -398,8 +399,8 @@ func RenameNew(from, to string) error {
 	return folder.Move(filepath.Base(from), folder, filepath.Base(to))
 }
 
-// LinkNew gives a file another name in its folder, beside the one that it has. It fails with fs.ErrExist where that is taken, and where the
-// file system knows no such names.
+// LinkNew gives a file a second name in its folder. It fails with fs.ErrExist if that name is taken, and if the file system
+// has no hard links.
 func LinkNew(path, name string) error {
 	folder := filepath.Dir(path)
 	if err := os.Link(path, filepath.Join(folder, name)); err != nil {
@@ -408,8 +409,8 @@ func LinkNew(path, name string) error {
 	return FlushFolder(folder)
 }
 
-// anchored are the folders whose names are known to be on the disk, by their paths. It forgets all of them now and then: an
-// office may have a folder for each package, and the next look costs no more than a flush.
+// anchored holds, by path, the folders whose names are known to be on the disk. It is emptied every now and then: an office
+// may have a folder for each package, and checking a forgotten one costs no more than a flush.
 var anchored struct {
 	mu      sync.Mutex
 	folders map[string]fs.FileInfo
@@ -417,8 +418,8 @@ var anchored struct {
 
 const mostAnchored = 1000
 
-// Once calls flush, which makes the name of a folder durable, unless it succeeded before for this very folder at this path:
-// whoever saves a hundred files flushes the way to them once. The info is that of the folder.
+// Once calls flush, which makes the name of a folder durable, unless that already succeeded for this very folder at this
+// path. So saving a hundred files flushes the path to them only once. info describes the folder.
 func Once(path string, info fs.FileInfo, flush func() error) error {
 	anchored.mu.Lock()
 	known, ok := anchored.folders[path]
@@ -438,17 +439,17 @@ func Once(path string, info fs.FileInfo, flush func() error) error {
 	return nil
 }
 
-// Forget is for whoever has made a folder at a path: one that was there before and was removed may look like the same.
+// Forget drops what Once remembers of a path. Call it after creating a folder: a removed earlier one may look the same.
 func Forget(path string) {
 	anchored.mu.Lock()
 	defer anchored.mu.Unlock()
 	delete(anchored.folders, path)
 }
 
-// Anchor makes the way to a file or folder that is there durable: its name in the folder above, that one's name in the next,
-// and so on up to the first in which this user can make nothing. Who gave it its name, and when, does not matter: it may
-// have been this program, which was killed before it flushed it. What was found is therefore not to be counted on before it
-// is anchored. After the first time that costs a look.
+// Anchor makes the path to an existing file or folder durable: its name in the folder above, that folder's name in the next,
+// and so on up to the first folder in which this user cannot create anything. It does not matter who created the name, and
+// when: this program may have been killed before it flushed it. So do not rely on something you found before it is anchored.
+// Repeated calls cost only a lookup.
 func Anchor(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -473,7 +474,7 @@ func Anchor(path string) error {
 	})
 }
 
-// MkdirAll is os.MkdirAll, and anchors the folder, whether it was there or not.
+// MkdirAll is os.MkdirAll followed by Anchor, whether or not the folder was there.
 func MkdirAll(path string, mode fs.FileMode) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -482,7 +483,7 @@ func MkdirAll(path string, mode fs.FileMode) error {
 	return mkdir(path, func() error { return os.MkdirAll(path, mode) })
 }
 
-// Mkdir is os.Mkdir, of a folder that is not there yet, and anchors it.
+// Mkdir is os.Mkdir for a folder that must not exist yet, followed by Anchor.
 func Mkdir(path string, mode fs.FileMode) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -491,7 +492,7 @@ func Mkdir(path string, mode fs.FileMode) error {
 	return mkdir(path, func() error { return os.Mkdir(path, mode) })
 }
 
-// mkdir has a folder made, with those on the way to it, and anchors it.
+// mkdir calls make, which creates a folder and perhaps those above it, and anchors it.
 func mkdir(path string, make func() error) error {
 	missing := missingOn(path)
 	if err := make(); err != nil {
@@ -517,8 +518,8 @@ func missingOn(path string) (missing []string) {
 	}
 }
 
-// Inside reports whether path is dir or lies below it, whatever links lead there and however it is written. What is not there
-// yet lies where the nearest folder lies that is.
+// Inside reports whether path is dir or lies below it, however it is written and whatever links it contains. A path that
+// does not exist yet is judged by its nearest existing parent.
 func Inside(path, dir string) bool {
 	written := filepath.Clean(dir)
 	there, gone := os.Stat(dir)
@@ -542,7 +543,7 @@ func Inside(path, dir string) bool {
 	return false
 }
 
-// resolved is a path without links, as far as it is there.
+// resolved is a path with its links resolved, as far as it exists.
 func resolved(path string) string {
 	for rest, p := "", path; ; rest, p = filepath.Join(filepath.Base(p), rest), filepath.Dir(p) {
 		if real, err := filepath.EvalSymlinks(p); err == nil {
@@ -554,15 +555,15 @@ func resolved(path string) string {
 	}
 }
 
-// Same reports whether two paths lead to the same file or folder, which is there.
+// Same reports whether two paths lead to the same existing file or folder.
 func Same(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// OpenFile opens a regular file that somebody named, to be read, and says what it is; links are followed. What was opened is what
-// is judged: the path may lead to another file a moment later. It never waits for the other end of a pipe.
+// OpenFile opens for reading a regular file that somebody named, and describes it; links are followed. The description is of
+// the opened file: the path may lead to another one a moment later. It never blocks on a pipe.
 func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	file, err := openFile(path)
 	if err != nil {
@@ -579,7 +580,7 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// Empty reports whether a folder is away, or has nothing in it, as what a share is mounted on while it is not.
+// Empty reports whether a folder is missing or empty, as the mount point of a share that is not mounted is.
 func Empty(folder string) bool {
 	dir, err := os.Open(folder)
 	if err != nil {
@@ -590,7 +591,7 @@ func Empty(folder string) bool {
 	return err != nil
 }
 
-// FreeIn is Free of the folder at a path.
+// FreeIn is Free for the folder at a path.
 func FreeIn(folder string) (uint64, bool) {
 	dir, err := os.Open(folder)
 	if err != nil {

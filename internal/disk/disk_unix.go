@@ -14,13 +14,13 @@ import (
 
 func rename(from, to string) error { return os.Rename(from, to) }
 
-// nonBlocking has an open that would wait fail: for the other end of a pipe, or for the owner of a lease.
+// nonBlocking makes an open fail that would otherwise block: on the other end of a pipe, or on the holder of a lease.
 const nonBlocking = unix.O_NONBLOCK
 
-// notInNames cannot be in the name of an entry.
+// notInNames are the characters that no entry's name can contain.
 const notInNames = "/\x00"
 
-// rename renames without replacing, in one step where the file system can; take is for Dir.Take.
+// rename renames without replacing, atomically where the file system can; take is for Dir.Take.
 func (d *Dir) rename(name string, to *Dir, as string, take bool) error {
 	err := renameExclusive(d.self, name, to.self, as)
 	if !Unsupported(err) {
@@ -29,7 +29,7 @@ func (d *Dir) rename(name string, to *Dir, as string, take bool) error {
 	return d.renameWithout(name, to, as, take)
 }
 
-// renameWithout is rename where the file system cannot do it in one step.
+// renameWithout is rename for file systems that cannot do it atomically.
 func (d *Dir) renameWithout(name string, to *Dir, as string, take bool) error {
 	if take {
 		return d.renameChecked(name, to, as)
@@ -60,13 +60,13 @@ func (d *Dir) renameChecked(name string, to *Dir, as string) error {
 	return os.NewSyscallError("renameat", unix.Renameat(int(d.self.Fd()), name, int(to.self.Fd()), as))
 }
 
-// Busy reports whether a file could not be opened because somebody else has it open just now: another program has a lease.
+// Busy reports whether a file could not be opened because another program has it open right now, under a lease.
 func Busy(err error) bool { return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EBUSY) }
 
-// openFile waits on Windows for a program that has the file open for itself, as while it gets its name.
+// openFile opens a file for reading. Only the Windows version waits for programs that have the file locked.
 func openFile(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|nonBlocking, 0) }
 
-// Flush makes the names in an open folder durable. Some file systems write names at once and refuse to be asked.
+// Flush makes the names in an open folder durable. Some file systems write names immediately and reject the call.
 func Flush(dir *os.File) error {
 	err := dir.Sync()
 	if Unsupported(err) || errors.Is(err, syscall.EBADF) {
@@ -75,7 +75,7 @@ func Flush(dir *os.File) error {
 	return err
 }
 
-// FlushFolder is Flush of the folder at path. In one that nobody may look into, nothing can be flushed.
+// FlushFolder is Flush for the folder at path. It cannot flush a folder that nobody may read.
 func FlushFolder(path string) error {
 	dir, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) {
@@ -88,20 +88,20 @@ func FlushFolder(path string) error {
 	return Flush(dir)
 }
 
-// writable reports whether this user can make something in a folder.
+// writable reports whether this user may create something in a folder.
 func writable(path string) bool { return unix.Access(path, unix.W_OK|unix.X_OK) == nil }
 
-// Unsupported reports whether the file system cannot do at all what was asked.
+// Unsupported reports whether the file system does not support the operation at all.
 func Unsupported(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
 }
 
-// Full reports whether err says that there is no room, or none for this user. bbolt gives some of its errors as text alone.
+// Full reports whether err says that the disk is full, or this user's quota. bbolt returns some errors as text only.
 func Full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || err != nil && strings.Contains(err.Error(), syscall.ENOSPC.Error())
 }
 
-// Free is what is left for this user on the disk of an open folder, in bytes. Some network file systems do not know.
+// Free is how many bytes this user may still write to the disk of an open folder. Some network file systems do not know.
 func Free(dir *os.File) (uint64, bool) {
 	var s unix.Statfs_t
 	if err := unix.Fstatfs(int(dir.Fd()), &s); err != nil || s.Blocks == 0 {

@@ -13,13 +13,13 @@ import (
 // lookedAt is how long a rename waits for a virus scanner that has the new file open.
 const lookedAt = 2 * time.Second
 
-// nonBlocking is of no use here: folders hold no pipes.
+// nonBlocking is not needed: on Windows, folders contain no pipes.
 const nonBlocking = 0
 
-// notInNames cannot be in the name of an entry, or begins that of a part of a file.
+// notInNames are the characters that no entry's name can contain, or that begin the name of a stream of a file.
 const notInNames = "/\\:\x00"
 
-// rename is os.Rename that returns when the name is on the disk.
+// rename is os.Rename, but returns only when the name is on the disk.
 func rename(from, to string) error {
 	old, err := windows.UTF16PtrFromString(from)
 	if err != nil {
@@ -34,8 +34,8 @@ func rename(from, to string) error {
 	})
 }
 
-// patiently waits for whoever else has a file open. A program that has it open to delete it may also cause that access is denied, as
-// does a target that is a folder or not ours: those do not pass.
+// patiently retries while another program has a file open. One that has opened it for deletion can also cause access denied;
+// so can a target that is a folder or not ours, which waiting does not cure.
 func patiently(call string, do func() error) error {
 	pause := 5 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
@@ -48,7 +48,7 @@ func patiently(call string, do func() error) error {
 	}
 }
 
-// openFile waits for a program that has the file open for itself, as while it gets its name.
+// openFile waits for a program that has the file locked, as happens while it gets its name.
 func openFile(path string) (file *os.File, err error) {
 	err = patiently("open", func() error {
 		file, err = os.Open(path)
@@ -57,13 +57,13 @@ func openFile(path string) (file *os.File, err error) {
 	return file, err
 }
 
-// Busy reports whether a file could not be opened because somebody else has it open just now.
+// Busy reports whether a file could not be opened because another program has it open right now.
 func Busy(err error) bool {
 	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
 }
 
-// rename renames without replacing, from one open folder to another: a path might lead elsewhere by then. The name is on the
-// disk when it returns.
+// rename renames without replacing, from one open folder to another, not by path, because a path might lead elsewhere by
+// then. The name is on the disk when it returns.
 func (d *Dir) rename(name string, to *Dir, as string, _ bool) error {
 	return patiently("NtSetInformationFile", func() error { return renameAt(d.self, name, to.self, as) })
 }
@@ -104,7 +104,7 @@ func renameAt(dir *os.File, from string, there *os.File, to string) error {
 	return ofStatus(windows.NtSetInformationFile(file, &status, (*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), windows.FileRenameInformation))
 }
 
-// ofStatus is the error that the rest of Windows knows for a status of the kernel.
+// ofStatus converts a kernel status into the error that the rest of Windows uses.
 func ofStatus(err error) error {
 	var status windows.NTStatus
 	if errors.As(err, &status) {
@@ -113,7 +113,7 @@ func ofStatus(err error) error {
 	return err
 }
 
-// Path is where an open folder is now, in the form that knows no limit of length.
+// Path is where an open folder is now, in the form without a length limit.
 func Path(dir *os.File) (string, error) {
 	buf := make([]uint16, 512)
 	for {
@@ -128,21 +128,21 @@ func Path(dir *os.File) (string, error) {
 	}
 }
 
-// Flush has nothing to do: names are on the disk in their order, and at the latest when a rename returns.
+// Flush does nothing: names reach the disk in order, at the latest when a rename returns.
 func Flush(*os.File) error { return nil }
 
-// FlushFolder is Flush of the folder at path.
+// FlushFolder is Flush for the folder at path.
 func FlushFolder(string) error { return nil }
 
-func writable(string) bool { return false } // nothing is to be flushed there
+func writable(string) bool { return false } // nothing has to be flushed there
 
-// Full reports whether err says that there is no room, or none for this user. bbolt gives some of its errors as text alone.
+// Full reports whether err says that the disk is full, or this user's quota. bbolt returns some errors as text only.
 func Full(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
 		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED) || err != nil && strings.Contains(err.Error(), windows.ERROR_DISK_FULL.Error())
 }
 
-// Free is what is left for this user on the disk of an open folder, in bytes.
+// Free is how many bytes this user may still write to the disk of an open folder.
 func Free(dir *os.File) (free uint64, known bool) {
 	path, err := Path(dir)
 	if err != nil {

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// renameExclusive cannot be done in one step here.
+// renameExclusive is not available atomically on these systems.
 func renameExclusive(_ *os.File, _ string, _ *os.File, _ string) error { return syscall.ENOSYS }
