@@ -17,13 +17,13 @@ import (
 
 // TokenSource hands out access tokens; a Session is one.
 type TokenSource interface {
-	// Access returns a token to send, or an error of this package.
+	// Access returns a token to send. Its errors are those of this package.
 	Access(ctx context.Context) (string, error)
-	// Invalidate says that the service did not accept the token.
+	// Invalidate reports that the service rejected the token.
 	Invalidate(access string)
 }
 
-// Client makes the API calls (interface.md, "API"). It is safe for concurrent use and keeps nothing but which form of
+// Client makes the API calls (interface.md, "API"). It is safe for concurrent use. The only state it keeps is which form of
 // each path the service serves.
 type Client struct {
 	cfg    Config
@@ -32,36 +32,36 @@ type Client struct {
 	paths  paths
 }
 
-// NewClient returns a Client that calls as whoever the tokens belong to.
+// NewClient returns a Client that acts as the owner of the tokens.
 func NewClient(cfg Config, tokens TokenSource) *Client {
 	return &Client{cfg: cfg, tokens: tokens, root: cfg.apiRoot()}
 }
 
-// Issuer is whose tokens the calls are made with, see Config.Issuer.
+// Issuer identifies who issued the tokens that the calls use, see Config.Issuer.
 func (c *Client) Issuer() string { return c.cfg.Issuer() }
 
-// Home is the service that is called, see Config.Home.
+// Home identifies the service, see Config.Home.
 func (c *Client) Home() string { return c.cfg.Home() }
 
-// call is one API call. It can be made more than once: after a 401, and under both forms of its path.
+// call is one API call. It may be sent again: after a 401, and under the other form of its path.
 type call struct {
-	op     string // what is being done, to which object
-	route  string // the path without its ids: what a form is remembered for
+	op     string // what is being done, and to which object
+	route  string // the path without its ids, for which the form is remembered
 	method string
-	path   string // escaped, from the slash after the prefix on
+	path   string // escaped; the part after the prefix, beginning with a slash
 	query  url.Values
 	accept string
 
-	// open returns the body from its beginning; nil for none.
+	// open returns the body from its beginning; nil if there is none.
 	open        func() (io.ReadCloser, error)
 	length      int64
 	contentType string
 
-	// single is a call whose work must not be done twice. It follows no redirect, tries no other form of its path, and
-	// net/http is not given the means to send its body again.
+	// single marks a call whose work must not be done twice. It follows no redirect, tries no other form of its path, and
+	// gives net/http no means to send its body again.
 	single bool
 
-	// redirect says where the call may be sent on to; nil is redirectSameHost.
+	// redirect says where the call may be redirected to; nil means redirectSameHost.
 	redirect redirectRule
 }
 
@@ -75,7 +75,7 @@ func (k *call) redirects() redirectRule {
 	return redirectSameHost
 }
 
-// unreadable is a 2xx that nobody can make sense of.
+// unreadable is the error for a 2xx answer that makes no sense.
 func (k *call) unreadable() *Error {
 	return &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK, MayBeDone: true}
 }
@@ -93,7 +93,7 @@ func (k *call) jsonBody(v any) error {
 	return nil
 }
 
-// json makes the call and decodes its answer into out (nil: any answer will do).
+// json makes the call and decodes its answer into out; with a nil out, any answer will do.
 func (c *Client) json(ctx context.Context, k *call, out any) error {
 	body, err := c.whole(ctx, k)
 	if err != nil || out == nil {
@@ -105,7 +105,7 @@ func (c *Client) json(ctx context.Context, k *call, out any) error {
 	return nil
 }
 
-// whole makes the call and returns its answer without space around it. Whoever reads it sees whether it is JSON.
+// whole makes the call and returns its answer without surrounding space. The caller checks whether it is JSON.
 func (c *Client) whole(ctx context.Context, k *call) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callBound)
 	defer cancel()
@@ -113,7 +113,7 @@ func (c *Client) whole(ctx context.Context, k *call) ([]byte, error) {
 	return bytes.Trim(body, " \t\r\n"), err
 }
 
-// answer makes the call and returns the whole body of a 2xx, without a byte order mark. A web page is none.
+// answer makes the call and returns the whole body of a 2xx answer, without a byte order mark. A web page is an error.
 func (c *Client) answer(ctx context.Context, k *call) ([]byte, error) {
 	k.accept = "application/json"
 	res, err := c.do(ctx, k)
@@ -132,8 +132,8 @@ func (c *Client) answer(ctx context.Context, k *call) ([]byte, error) {
 	return trimBOM(body), nil
 }
 
-// do makes the call, with a new token after a 401 and under the other form of the path where the service does not
-// serve the first. The answer is a 2xx; everything else is an *Error.
+// do makes the call, again with a new token after a 401, and again under the other form of the path if the service does not
+// serve the first. It returns a 2xx answer; everything else is an *Error.
 func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 	if err := c.cfg.Validate(); err != nil {
 		return nil, err
@@ -143,14 +143,14 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 		first, sure = c.paths.formOfOthers(), true
 	}
 	res, err := c.authorized(ctx, k, first)
-	page := err == nil && isPage(res) // the service's web application says 200 to any path that is not the API's
+	page := err == nil && isPage(res) // the service's web application answers 200 to any path outside the API
 	if sure || !NotOffered(err) && !page {
 		c.paths.learn(k.route, first, res, err)
 		return res, err
 	}
 	other, second := c.authorized(ctx, k, first.other())
 	said := err != nil && !NotServed(err)
-	if NotServed(second) || NotOffered(second) && said || second == nil && isPage(other) { // the first answer says as much as the second
+	if NotServed(second) || NotOffered(second) && said || second == nil && isPage(other) { // keep the first answer: the second says no more
 		if second == nil {
 			other.Body.Close()
 		}
@@ -163,7 +163,7 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 	return other, second
 }
 
-// authorized sends the call under one form of its path, and once more with a new token when the first is not accepted.
+// authorized sends the call under one form of its path, and again with a new token if the first was rejected.
 func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.Response, error) {
 	access, err := c.tokens.Access(ctx)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.
 	return c.once(ctx, k, form, renewed)
 }
 
-// during makes the error of a TokenSource one of this package.
+// during turns an error of a TokenSource into one of this package.
 func during(op string, err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
@@ -240,14 +240,14 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 	}
 	defer res.Body.Close()
 	if !sameOrigin(res.Request.URL, req.URL) {
-		// Another host than the service's knows nothing of packages, and of sign-ins neither: what it says, the service may say
-		// differently the next time.
+		// A host other than the service's knows nothing of packages or sign-ins: the service itself may answer differently
+		// next time.
 		return nil, &Error{Op: k.op, Kind: Server, Status: res.StatusCode, RetryAfter: retryAfter(res.Header, c.cfg.now())}
 	}
 	return nil, c.refusal(k, res, access)
 }
 
-// refusal is what a status that is not 2xx means. The body is the service's {"error", "message"} or nothing we know
+// refusal interprets an answer that is not 2xx. Its body is the service's {"error", "message"} or something unknown
 // (service-facts.md, 10).
 func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError))
@@ -268,18 +268,18 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 	switch {
 	case unserved && !ok:
 		e.err = errNotServed
-	case e.Kind == Forbidden && looksLikePage(body): // the service has other errors; a network that blocks it has this one
+	case e.Kind == Forbidden && looksLikePage(body): // the service's own errors look different; this is a network that blocks it
 		e.Kind = BadAnswer
 	}
 	return e
 }
 
-// serviceError reads {"error": "<code>", "message": "<text>"}. ok is false when it is not that.
+// serviceError reads {"error": "<code>", "message": "<text>"}. ok is false if the body is anything else.
 func serviceError(body []byte) (code, message string, ok bool) {
 	var said struct {
 		Error       text `json:"error"`
 		Message     text `json:"message"`
-		Description text `json:"error_description"` // RFC 6750 servers put the same thing there
+		Description text `json:"error_description"` // RFC 6750 servers put the message here
 	}
 	if json.Unmarshal(trimBOM(body), &said) != nil || said.Error == "" {
 		return "", "", false
@@ -287,13 +287,13 @@ func serviceError(body []byte) (code, message string, ok bool) {
 	return string(said.Error), string(cmp.Or(said.Message, said.Description)), true
 }
 
-// UsableID reports whether an identifier can be part of a path. The service can be asked about nothing under another one.
+// UsableID reports whether an identifier can be part of a path. About any other the service cannot be asked.
 func UsableID(s string) bool {
 	return s != "" && len(s) <= maxID && !strings.Contains(s, "..") && s != "." &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`/\%?#`, r) })
 }
 
-// id checks an identifier before it becomes part of a path, and escapes it.
+// id checks an identifier that is to become part of a path, and escapes it.
 func id(op string, unusable message.Message, s string) (string, error) {
 	if !UsableID(s) {
 		return "", invalid(op, unusable)

@@ -15,18 +15,17 @@ import (
 	"countersign/internal/office"
 )
 
-// Download is a file on its way. Whoever gets it closes Body.
+// Download is a file being downloaded. The caller closes Body.
 type Download struct {
-	Body   io.ReadCloser // its errors are *Error; a file that ends early is one
-	Length int64         // bytes of Body, -1 when the service did not say. It does not prove that the file is whole
+	Body   io.ReadCloser // its errors are *Error; a truncated file is one
+	Length int64         // bytes of Body, -1 if the service did not say. It does not prove that the file is complete
 }
 
 var errPart = errors.New("the answer is a part of the file")
 
-// Download begins to download a file; documentID is not used for a master file. NotReady means to ask again later.
-// NotFound is worth a few more tries, since it is not known what the service says of a file it has not made yet. An
-// answer that is a web page or JSON is an error even when its status is 200; that the rest is a PDF is for the caller
-// to check.
+// Download starts to download a file; documentID is ignored for a master file. NotReady means to ask again later. NotFound
+// is worth a few more attempts, since it is not known how the service answers for a file it has not made yet. A web page or
+// JSON is an error even with status 200; the caller checks that anything else is a PDF.
 func (c *Client) Download(ctx context.Context, kind office.FileKind, packageID, documentID string) (*Download, error) {
 	k := &call{
 		op:     fmt.Sprintf("downloading the %s file of document %s in package %s", kind, cleanMessage(documentID), cleanMessage(packageID)),
@@ -64,12 +63,12 @@ func (c *Client) Download(ctx context.Context, kind office.FileKind, packageID, 
 	return d, err
 }
 
-// readDownload is the file that an answer carries, if it does.
+// readDownload returns the file that an answer carries, or an error.
 func readDownload(op string, res *http.Response) (*Download, error) {
 	if err := checkAnswer(op, res); err != nil {
 		return nil, err
 	}
-	buffered := bufio.NewReaderSize(res.Body, 4<<10) // only the first bytes: large reads go past it
+	buffered := bufio.NewReaderSize(res.Body, 4<<10) // only for the first bytes: large reads bypass it
 	if err := checkBeginning(op, res, buffered); err != nil {
 		return nil, err
 	}
@@ -77,15 +76,15 @@ func readDownload(op string, res *http.Response) (*Download, error) {
 	return &Download{Body: body, Length: res.ContentLength}, nil
 }
 
-// checkAnswer looks at what a 2xx answer says of itself: is it a whole file?
+// checkAnswer checks the status and headers of a 2xx answer: does it carry a complete file?
 func checkAnswer(op string, res *http.Response) error {
-	if res.StatusCode == http.StatusPartialContent || res.Header.Get("Content-Range") != "" { // no range was asked for
+	if res.StatusCode == http.StatusPartialContent || res.Header.Get("Content-Range") != "" { // no range was requested
 		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errPart}
 	}
 	return nil
 }
 
-// checkBeginning looks at the first bytes: is it a file at all?
+// checkBeginning checks the first bytes: is it a file at all?
 func checkBeginning(op string, res *http.Response, body *bufio.Reader) error {
 	head, err := body.Peek(512)
 	if err != nil && err != io.EOF {
@@ -95,8 +94,8 @@ func checkBeginning(op string, res *http.Response, body *bufio.Reader) error {
 	declared := mediaType(res.Header)
 	switch {
 	case bytes.HasPrefix(start, []byte("%PDF-")):
-		return nil // whatever it is called
-	case len(start) == 0, res.StatusCode != http.StatusOK: // 202, 204: accepted, but there is nothing yet
+		return nil // whatever its Content-Type
+	case len(start) == 0, res.StatusCode != http.StatusOK: // 202, 204: accepted, but nothing there yet
 		return &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
 	case start[0] == '{' || start[0] == '[' || declared == "application/json":
 		return jsonInsteadOfFile(op, res, body)
@@ -106,7 +105,7 @@ func checkBeginning(op string, res *http.Response, body *bufio.Reader) error {
 	return nil
 }
 
-// jsonInsteadOfFile is a 200 that carries an error, or a word that the file is not made yet.
+// jsonInsteadOfFile interprets a 200 that carries an error, or says that the file does not exist yet.
 func jsonInsteadOfFile(op string, res *http.Response, body io.Reader) error {
 	answer, err := io.ReadAll(io.LimitReader(body, maxError))
 	if err != nil {
@@ -130,9 +129,9 @@ func jsonInsteadOfFile(op string, res *http.Response, body io.Reader) error {
 	return e
 }
 
-// downloadError reads a refusal as NotReady where that is the likelier meaning: the document was in a status answer, so that 400 and
-// 404 without a telling code mostly say that its file is not made yet, and so does any 404 of a file beside it, which may not be made
-// of every document.
+// downloadError turns a refusal into NotReady where that is the more likely meaning. The document was in a status answer, so
+// a 400 or 404 without a specific code mostly means that its file does not exist yet. So does any 404 for an additional file
+// such as a certificate, which may not exist for every document.
 func downloadError(kind office.FileKind, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -157,8 +156,7 @@ func saysNotReady(code string) bool {
 	return slices.ContainsFunc(notReadyWords, func(word string) bool { return strings.Contains(code, word) })
 }
 
-// downloadBody makes what goes wrong while reading an error of this package. net/http already reports a body that is
-// shorter than declared.
+// downloadBody turns read errors into those of this package. net/http itself reports a body that is shorter than declared.
 type downloadBody struct {
 	buffered *bufio.Reader
 	closer   io.Closer

@@ -19,7 +19,7 @@ import (
 	"countersign/internal/message"
 )
 
-// Kind is what an Error means for whoever has to react to it.
+// Kind classifies an Error by what the caller should do about it.
 type Kind string
 
 const (
@@ -30,43 +30,43 @@ const (
 	NotFound    Kind = "not found"           // or not visible to this account
 	Refused     Kind = "refused"             // the service says the request is wrong
 	TooMany     Kind = "too many requests"   // wait, RetryAfter if it is set
-	Server      Kind = "server error"        // the service has a problem of its own
-	Network     Kind = "network error"       // no answer, or half of one
+	Server      Kind = "server error"        // the service itself failed
+	Network     Kind = "network error"       // no answer, or an incomplete one
 	NotReady    Kind = "not ready"           // ask again later
-	BadAnswer   Kind = "unreadable answer"   // an answer nobody can make sense of
+	BadAnswer   Kind = "unreadable answer"   // an answer that makes no sense
 	Unknown     Kind = "outcome unknown"     // it may have happened; only for AddPackage and Rescind
-	Invalid     Kind = "invalid"             // found here, nothing was sent; see told
-	NotKept     Kind = "could not be stored" // the Vault failed; it holds the reason
+	Invalid     Kind = "invalid"             // detected here, nothing was sent; see told
+	NotKept     Kind = "could not be stored" // the Vault failed; it has the reason
 	Interrupted Kind = "interrupted"         // the caller's context was cancelled, or the Session closed
 )
 
 var (
-	// ErrSignedOut matches every error that only a new sign-in can end.
+	// ErrSignedOut matches every error that only a new sign-in can resolve.
 	ErrSignedOut = errors.New("signed out")
-	// ErrOutcomeUnknown matches an error of AddPackage after which the package may exist, and one of Rescind after which it
-	// may be withdrawn. Every other error of theirs means that it does not, or is not.
+	// ErrOutcomeUnknown matches errors of AddPackage after which the package may exist, and of Rescind after which it may be
+	// withdrawn. After any other error it does not exist, or is not withdrawn.
 	ErrOutcomeUnknown = errors.New("the outcome is unknown")
 )
 
-// Error is what went wrong with one call. Its text never holds a token, code, secret or body; Said is what the
-// service said, for people, and is not part of the text.
+// Error describes what went wrong with one call. Its text never holds a token, code, secret or body. Said, the service's own
+// words for people, is not part of the text.
 type Error struct {
-	Op         string        // what was being done, to which object: "asking for the status of package 5b1e"
+	Op         string        // what was being done, and to which object: "asking for the status of package 5b1e"
 	Kind       Kind          // what to do about it
 	Status     int           // HTTP status, 0 when there was no answer
-	Code       string        // the service's error code, "" when it gave none
+	Code       string        // the service's error code, "" if it gave none
 	Said       string        // the service's words, one line, at most 300 characters
-	RetryAfter time.Duration // 0 when the service did not say
+	RetryAfter time.Duration // 0 if the service gave none
 
-	// MayBeDone says that the request went out and was not clearly refused, so that the service may have done what it
-	// was asked. It says nothing about a call that changes nothing.
+	// MayBeDone means that the request went out and was not clearly refused, so the service may have carried it out. It is
+	// meaningless for a call that changes nothing.
 	MayBeDone bool
 
-	named bool // Code is about something in the path of the call
+	named bool // Code refers to something in the path of the call
 
-	told message.Message // of an Invalid one, what people are told
+	told message.Message // the message for people, if Kind is Invalid
 
-	err error // the cause; never a *url.Error or an oauth2 error, whose texts hold what must stay secret
+	err error // the cause; never a *url.Error or an oauth2 error, whose texts contain secrets
 }
 
 func (e *Error) Error() string {
@@ -79,20 +79,20 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " %s", e.Code)
 	}
 	if e.err != nil && e.Kind == NotKept {
-		fmt.Fprintf(&b, ": %v", e.err) // a Vault's words are our own
+		fmt.Fprintf(&b, ": %v", e.err) // the Vault is ours, its text is harmless
 	} else if cause := causeText(e.err); cause != "" {
 		fmt.Fprintf(&b, ": %s", cause)
 	}
 	return b.String()
 }
 
-// GoString leaves out what the service said.
+// GoString leaves out the service's words.
 func (e *Error) GoString() string { return e.Error() }
 
-// Unwrap gives the cause: a context's, the network's, the Vault's.
+// Unwrap returns the cause: the context's, the network's or the Vault's error.
 func (e *Error) Unwrap() error { return e.err }
 
-// Is makes errors.Is work with ErrSignedOut and ErrOutcomeUnknown.
+// Is supports errors.Is with ErrSignedOut and ErrOutcomeUnknown.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrSignedOut:
@@ -103,8 +103,8 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// Temporary is true when the same call may succeed later with nothing changed. It is false for Unknown, which must
-// not be repeated blindly.
+// Temporary reports whether the same call may succeed later with nothing changed. It is false for Unknown, which must not be
+// repeated blindly.
 func (e *Error) Temporary() bool {
 	switch e.Kind {
 	case TooMany, Server, Network, NotReady, BadAnswer, NotKept:
@@ -113,12 +113,12 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// invalid is a refusal before anything was sent; told is for people.
+// invalid is the error for a call rejected before anything was sent; told is for people.
 func invalid(op string, told message.Message) *Error {
 	return &Error{Op: op, Kind: Invalid, told: told}
 }
 
-// noAnswer turns a failed round trip into an Error. It drops *url.Error, whose text holds the address with its query.
+// noAnswer converts a failed round trip into an Error. It drops *url.Error, whose text contains the address with its query.
 func noAnswer(op string, err error) *Error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own
@@ -138,17 +138,17 @@ func noAnswer(op string, err error) *Error {
 	return &Error{Op: op, Kind: Network, err: err}
 }
 
-// maybe is e with MayBeDone set so.
+// maybe sets MayBeDone and returns e.
 func (e *Error) maybe(done bool) *Error {
 	marked := *e
 	marked.MayBeDone = done
 	return &marked
 }
 
-// errMalformed stands for causes whose text may hold anything: that of a malformed answer, for one, quotes it.
+// errMalformed replaces causes whose text may contain anything: the error of a malformed answer, for example, quotes it.
 var errMalformed = errors.New("no usable answer")
 
-// causeText is the text of causes whose text is known to be harmless, "" for all others.
+// causeText is the text of a cause if it is known to be harmless, otherwise "".
 func causeText(err error) string {
 	var (
 		dns   *net.DNSError
@@ -183,7 +183,7 @@ func causeText(err error) string {
 	return ""
 }
 
-// statusKind is what an HTTP status means when nothing more is known (service-facts.md, 10; RFC 9110).
+// statusKind is the Kind of an HTTP status if nothing more is known (service-facts.md, 10; RFC 9110).
 func statusKind(status int) Kind {
 	switch {
 	case status == http.StatusUnauthorized:
@@ -202,7 +202,7 @@ func statusKind(status int) Kind {
 	return BadAnswer
 }
 
-// cleanCode is an error code fit for a log line, or "". Codes are words like package_invalid_type.
+// cleanCode is an error code made fit for a log line, or "". Codes are words like package_invalid_type.
 func cleanCode(s string, secrets ...string) string {
 	ok := len(s) <= 80 && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.: ", r))
@@ -213,7 +213,7 @@ func cleanCode(s string, secrets ...string) string {
 	return s
 }
 
-// cleanMessage is one harmless line of at most 300 characters, without any of the secrets the request carried.
+// cleanMessage reduces a message to one harmless line of at most 300 characters, without any of the request's secrets.
 func cleanMessage(s string, secrets ...string) string {
 	return message.OneLine(scrub(strings.ToValidUTF8(s, ""), secrets), 300)
 }
@@ -229,8 +229,8 @@ func scrub(s string, secrets []string) string {
 	return s
 }
 
-// retryAfter reads the header in both its forms, seconds and date (RFC 9110, 10.2.3). A date is the service's, and so is
-// what it is counted from when the answer says (RFC 9110, 6.6.1): the clock of this computer may be wrong.
+// retryAfter reads the header in both its forms, seconds and date (RFC 9110, 10.2.3). A date is by the service's clock, so
+// it is compared with the answer's Date if there is one (RFC 9110, 6.6.1): this computer's clock may be wrong.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	var d time.Duration
@@ -245,8 +245,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return max(0, min(d, maxRetryAfter))
 }
 
-// Message is what people are told of an error of this package: what happened and, where there is one, the thing to do
-// about it. It is nothing for nil. When and whether something is tried again is for the caller to add.
+// Message is the text for people of an error of this package: what happened and, if there is something, what to do about it.
+// It is empty for nil. The caller adds whether and when it tries again.
 func Message(err error) message.Message {
 	if err == nil {
 		return message.Message{}
@@ -314,13 +314,13 @@ func (e *Error) Message() message.Message {
 	return message.Unexpected()
 }
 
-// refusals are the error codes that say what to do about them (service-facts.md, 10).
+// refusals are the messages for error codes that say what to do (service-facts.md, 10).
 var refusals = map[string]message.Message{
 	"package_duplicate_recipients":        message.CopiesTwice(),
 	"package_duplicate_recipients_signer": message.CopiesSign(),
 }
 
-// because uses the service's own words when there are any.
+// because uses the service's own words if there are any.
 func (e *Error) because(without func() message.Message, with func(why string) message.Message) message.Message {
 	if why := cmp.Or(e.Said, e.Code); why != "" {
 		return with(why)
@@ -352,7 +352,7 @@ func networkMessage(err error) message.Message {
 	return message.ServiceSilent()
 }
 
-// distrusted is a connection to a server whose certificates nobody vouches for: the network may have opened it.
+// distrusted is the message for a server whose certificates cannot be verified: the network may intercept TLS.
 func distrusted(shown []*x509.Certificate) message.Message {
 	by := shown[len(shown)-1].Issuer
 	signer := cmp.Or(by.CommonName, strings.Join(by.Organization, " "))

@@ -18,7 +18,7 @@ import (
 	"countersign/internal/message"
 )
 
-// The kinds of events interface.md names; service-facts.md, 11.3 adds the rest. Others exist and must be accepted.
+// The kinds of events: interface.md names some, service-facts.md, 11.3 adds the rest. Others exist and must be accepted.
 const (
 	PackageExecuted  = "package_executed"
 	DocumentExecuted = "document_executed"
@@ -28,7 +28,7 @@ const (
 	PackageRescinded = "package_rescinded" // assumed, see assumed.go
 )
 
-// Event is one notification (interface.md, "Payload fields"). What was null or absent is zero.
+// Event is one notification (interface.md, "Payload fields"). Null and absent fields are zero.
 type Event struct {
 	Action         string
 	PackageID      string
@@ -39,15 +39,15 @@ type Event struct {
 	OrganizationID string          // eventOwnerOrganizationId
 	MemberID       string          // eventOwnerMemberId
 	ExternalData   json.RawMessage // as sent, nil when null; a copy
-	ExternalID     string          // a string as it is; any other JSON as its text
+	ExternalID     string          // a string as it is, any other JSON as its text
 	Time           time.Time       // eventTime in UTC, zero when absent or unreadable
 }
 
-// ParseEvent reads the body of a notification whose signature was verified before. It is lenient about what the fields hold.
-// Its errors describe the form and never quote the body.
+// ParseEvent reads the body of a notification whose signature was already verified. It is lenient about the fields'
+// contents. Its errors describe the format and never quote the body.
 func ParseEvent(raw []byte) (Event, error) {
-	raw = trimBOM(raw)                    // RFC 8259, 8.1 lets a parser ignore it
-	var fields map[string]json.RawMessage // exact names: encoding/json would take PackageID for packageId in a struct
+	raw = trimBOM(raw)                    // RFC 8259, 8.1 allows a parser to ignore it
+	var fields map[string]json.RawMessage // exact names: in a struct, encoding/json would accept PackageID for packageId
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil || !utf8.Valid(raw) {
 		return Event{}, errors.New("the event cannot be read: it is no JSON object")
 	}
@@ -85,7 +85,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	return e, nil
 }
 
-// externalID is a string's value or any other value's JSON text.
+// externalID is the value of a string, or the JSON text of any other value.
 func externalID(raw json.RawMessage) string {
 	raw = rawOrNil(raw)
 	var s string
@@ -100,9 +100,9 @@ func externalID(raw json.RawMessage) string {
 // SignatureLength is the length of every well-formed signature: the base64 of 32 bytes.
 const SignatureLength = 44
 
-// Verify reports whether header is the signature of a notification sent to url (interface.md, "Webhook
-// authentication"): the base64 of the HMAC-SHA256 over url and the raw body, keyed with secret as UTF-8 bytes. url is
-// taken as registered, to the letter. Anything empty is not authentic. The comparison takes constant time.
+// Verify reports whether header is the signature of a notification sent to url (interface.md, "Webhook authentication"): the
+// base64 of the HMAC-SHA256 over url and the raw body, keyed with secret as UTF-8 bytes. url is used exactly as registered.
+// With an empty argument nothing is authentic. The comparison takes constant time.
 func Verify(url, secret, header string, body []byte) bool {
 	if url == "" || secret == "" || len(body) == 0 {
 		return false
@@ -118,13 +118,13 @@ func Verify(url, secret, header string, body []byte) bool {
 	return hmac.Equal(mac.Sum(sum[:0]), claimed[:])
 }
 
-// DecodeSignature reads the header's value: standard base64 with padding (RFC 4648, 4), nothing around it. It tells
-// cheaply, before a body is read, what cannot be a signature.
+// DecodeSignature decodes the header's value: standard base64 with padding (RFC 4648, 4) and nothing around it. It cheaply
+// rejects, before a body is read, what cannot be a signature.
 func DecodeSignature(header string) (sum [sha256.Size]byte, ok bool) {
-	if len(header) != SignatureLength { // the decoder would skip line breaks
+	if len(header) != SignatureLength { // the decoder would ignore line breaks
 		return sum, false
 	}
-	var buf [33]byte // what 44 characters can hold at most
+	var buf [33]byte // the most that 44 characters can hold
 	n, err := base64.StdEncoding.Strict().Decode(buf[:], []byte(header))
 	if err != nil || n != len(sum) {
 		return sum, false
@@ -133,15 +133,15 @@ func DecodeSignature(header string) (sum [sha256.Size]byte, ok bool) {
 	return sum, true
 }
 
-// Endpoint is a registered webhook endpoint (interface.md, "Webhook endpoint record"). URL and Secret are exactly
-// what the service answered, because they are what signatures are made of.
+// Endpoint is a registered webhook endpoint (interface.md, "Webhook endpoint record"). URL and Secret are exactly what the
+// service answered, because signatures are computed from them.
 type Endpoint struct {
 	ID     string // eventEndpointId
 	URL    string
 	Secret string
 }
 
-// Format leaves the secret out with every verb.
+// Format leaves out the secret with every verb.
 func (e Endpoint) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "esign.Endpoint{%s %s}", e.ID, e.URL) }
 
 type endpointRequest struct {
@@ -149,8 +149,8 @@ type endpointRequest struct {
 	Delete bool   `json:"delete,omitempty"`
 }
 
-// SetEndpoint registers url as the endpoint of this OAuth client, replacing the one before (interface.md, "POST
-// /events/endpoints/set"). An answer without a secret is an error: nothing could be verified with it.
+// SetEndpoint registers url as the endpoint of this OAuth client, replacing any earlier one (interface.md, "POST
+// /events/endpoints/set"). An answer without a secret is an error: without it no event could be verified.
 func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) {
 	k := &call{op: "registering the address for events"}
 	body, err := c.endpoint(ctx, k, endpointRequest{URL: url}, message.NothingToRegister())
@@ -165,7 +165,7 @@ func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) 
 	return e, nil
 }
 
-// endpoint makes the one call that there is for endpoints; nothing is told of a request without an address.
+// endpoint makes a call to set or delete the endpoint; nothing is the message for a request without an address.
 func (c *Client) endpoint(ctx context.Context, k *call, r endpointRequest, nothing message.Message) ([]byte, error) {
 	k.route, k.method, k.path = "endpoints/set", http.MethodPost, "/events/endpoints/set"
 	if r.URL == "" {
@@ -189,8 +189,8 @@ func readEndpoint(answer []byte) Endpoint {
 	return Endpoint{ID: string(said.ID), URL: string(said.URL), Secret: string(said.Secret)}
 }
 
-// DeleteEndpoint removes the endpoint of this OAuth client, whosever registration it is, and returns what the service
-// says it removed, as far as it does. One that is not there any more is no error.
+// DeleteEndpoint removes the endpoint of this OAuth client, whoever registered it, and returns what the service says it
+// removed, if anything. An endpoint that no longer exists is no error.
 func (c *Client) DeleteEndpoint(ctx context.Context, url string) (Endpoint, error) {
 	k := &call{op: "removing the address for events"}
 	body, err := c.endpoint(ctx, k, endpointRequest{URL: url, Delete: true}, message.NothingToRemove())

@@ -20,23 +20,24 @@ import (
 )
 
 const (
-	connectTimeout = 30 * time.Second // TLS handshake, wait for response headers: each
+	connectTimeout = 30 * time.Second // for the TLS handshake and for the response headers, each
 	idleTimeout    = 60 * time.Second // without a byte in either direction
 	maxRedirects   = 5
 )
 
 var errOtherHost = errors.New("the service redirected to another address, which was not followed")
 
-// redirectRule is a http.Client.CheckRedirect. There are three, from the narrowest to the widest.
+// redirectRule is an http.Client.CheckRedirect. There are three, from the strictest to the most permissive.
 type redirectRule func(req *http.Request, via []*http.Request) error
 
-// NewHTTPClient returns a client for this package over a network: 30 s each to agree on TLS and to begin an answer, and 60 s without
-// a byte in either direction. There is no limit on the whole, so that a long download may take its time. The network's dial knows of
-// proxies; what people are told of one that does not let us through is its error's message.
+// NewHTTPClient returns an HTTP client for this package. It allows 30 s for the TLS handshake, 30 s for the response
+// headers, and 60 s without a byte in either direction. There is no overall limit, so that a long download may take its
+// time. dial knows the network's proxies, and the message of its error is what people are told if a proxy does not let us
+// through.
 //
-// It speaks HTTP/1.1 alone. Over HTTP/2, net/http sends a request again on a new connection for as long as a server or a
-// proxy resets its stream with PROTOCOL_ERROR or REFUSED_STREAM: hundreds of times a second, a redeemed refresh token and
-// a whole upload among them. Over HTTP/1.1 only a request without a body is repeated, once for each idle connection.
+// It speaks only HTTP/1.1. Over HTTP/2, net/http sends a request again on a new connection for as long as a server or a
+// proxy resets its stream with PROTOCOL_ERROR or REFUSED_STREAM: hundreds of times a second, even when it redeems a refresh
+// token or uploads a file. Over HTTP/1.1 it repeats only requests without a body, once for each idle connection.
 func NewHTTPClient(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Client {
 	var alone http.Protocols
 	alone.SetHTTP1(true)
@@ -45,7 +46,7 @@ func NewHTTPClient(dial func(ctx context.Context, network, addr string) (net.Con
 			conn, err := dial(ctx, network, addr)
 			if err != nil {
 				var known *net.OpError
-				if !errors.As(err, &known) || known.Op != "dial" { // a proxy said no: nothing has reached the service
+				if !errors.As(err, &known) || known.Op != "dial" { // a proxy refused: nothing has reached the service
 					err = &net.OpError{Op: "dial", Net: network, Err: err}
 				}
 				return nil, err
@@ -62,8 +63,8 @@ func NewHTTPClient(dial func(ctx context.Context, network, addr string) (net.Con
 	}}
 }
 
-// watchedConn fails once nothing was read or written for idle. A write postpones the deadline of a pending read too:
-// during a long upload nothing is read, and that is in order.
+// watchedConn fails once nothing was read or written for idle. A write also extends the deadline of a pending read: during a
+// long upload it is normal that nothing is read.
 type watchedConn struct {
 	net.Conn
 	idle time.Duration
@@ -81,39 +82,39 @@ func (c *watchedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// httpClient is the configured client, following redirects by one rule.
+// httpClient is the configured client with the given rule for redirects.
 func (c Config) httpClient(rule redirectRule) *http.Client {
 	restricted := *cmp.Or(c.HTTP, http.DefaultClient)
 	restricted.CheckRedirect = rule
 	return &restricted
 }
 
-// oauthClient is httpClient for golang.org/x/oauth2 and go-oidc, which read whole answers and trust Content-Type.
+// oauthClient is httpClient for golang.org/x/oauth2 and go-oidc, which read answers without a limit and trust Content-Type.
 func (c Config) oauthClient() *http.Client {
 	client := c.httpClient(redirectSameHost)
 	client.Transport = boundedTransport{client.Transport}
 	return client
 }
 
-// redirectNowhere takes a redirect for the answer: what was asked may be done already.
+// redirectNowhere returns the redirect itself as the answer: the work may already be done.
 func redirectNowhere(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// redirectSameHost keeps a request, and what it carries, with its host.
+// redirectSameHost keeps a request and its contents on the same host.
 func redirectSameHost(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > maxRedirects || !sameOrigin(req.URL, first.URL) {
 		return errOtherHost
 	}
 	if req.Method != first.Method {
-		// 301, 302 and 303 would turn a POST into a GET. The answer itself says more than what that would find.
+		// 301, 302 and 303 would turn a POST into a GET. The redirect itself is more informative than the answer to that.
 		return http.ErrUseLastResponse
 	}
 	return nil
 }
 
-// redirectToStorage is redirectSameHost for a request without a body that may also be sent on to another host by
-// https: a place that the service keeps files at. Nothing that belongs to the service goes there, nor comes back with
-// it: net/http would keep the token for another port and for hosts below the first.
+// redirectToStorage is redirectSameHost for a request without a body, and also allows another host by https: where the
+// service stores files. Nothing that belongs to the service is sent there or comes back; net/http alone would keep the token
+// for another port and for subdomains.
 func redirectToStorage(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	away := !sameOrigin(req.URL, first)
@@ -140,7 +141,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// boundedTransport caps the answers of the authorization server, and calls JSON what is JSON, which go-oidc asks for.
+// boundedTransport limits the size of the authorization server's answers, and labels JSON as such, which go-oidc requires.
 type boundedTransport struct{ next http.RoundTripper }
 
 func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -164,7 +165,7 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// readJSON reads an answer to its end. One that would take more memory than an office's largest is errTooLong.
+// readJSON reads an answer to its end. One that needs more memory than the largest office's answers is errTooLong.
 func readJSON(body io.Reader) ([]byte, error) {
 	read, err := io.ReadAll(io.LimitReader(body, maxJSON+1))
 	if err == nil && (len(read) > maxJSON || bytes.Count(read, []byte("{")) > maxObjects || bytes.Count(read, []byte(",")) > maxValues) {
@@ -187,10 +188,10 @@ func mediaType(h http.Header) string {
 	return t
 }
 
-// apiPrefix is what the authorization guide of interface.md writes before a path, and the webhook guides do not.
+// apiPrefix precedes a path in the authorization guide of interface.md, but not in the webhook guides.
 const apiPrefix = "/api/v1"
 
-// pathForm is with or without the prefix. The zero value is with: service-facts.md, 1 says every path has it.
+// pathForm says whether a path has the prefix. The zero value has it: service-facts.md, 1 says every path does.
 type pathForm bool
 
 const (
@@ -207,23 +208,24 @@ func (f pathForm) prefix() string {
 	return apiPrefix
 }
 
-// errNotServed marks a 404 or 405 that did not come from the API itself. Nothing was done, so that even a POST may go
-// to the other form of its path.
+// errNotServed marks a 404 or 405 that did not come from the API itself. Nothing was done, so even a POST may be sent to the
+// other form of its path.
 var errNotServed = errors.New("the service does not serve this path")
 
-// NotServed reports whether an error says that the service has no such call: a 404 or 405 without the service's own error.
-// Nothing was done then, unless somebody in between said so.
+// NotServed reports whether the service has no such call: a 404 or 405 without the service's own error. Then nothing was
+// done, unless an intermediary answered.
 func NotServed(err error) bool { return errors.Is(err, errNotServed) }
 
-// NotOffered is NotServed that also takes a 404 or 405 with an error code which names nothing of what was asked for: that is
-// how a service with errors of one form for everything says that it has no such path.
+// NotOffered is NotServed that also accepts a 404 or 405 whose error code names nothing in the request: a service with one
+// error format for everything reports a missing path that way.
 func NotOffered(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && !e.named
 }
 
-// named reports whether an error code is about something in the call's path: package_not_found in /packages/.../status and
-// signer_not_found in /packages/.../link/sign/..., but neither not_found nor resource_not_found (service-facts.md, 10).
+// named reports whether an error code refers to something in the call's path: package_not_found does for
+// /packages/.../status and signer_not_found for /packages/.../link/sign/..., but not_found and resource_not_found do not
+// (service-facts.md, 10).
 func (k *call) named(code string) bool {
 	thing, _, ok := strings.Cut(strings.ToLower(code), "_")
 	return ok && slices.ContainsFunc(strings.Split(k.path, "/"), func(part string) bool {
@@ -231,13 +233,13 @@ func (k *call) named(code string) bool {
 	})
 }
 
-// paths remembers, per route, the form that was seen to be served. The zero value knows nothing.
+// paths remembers, per route, the form that is known to be served. The zero value is ready to use.
 type paths struct {
 	mu    sync.Mutex
 	known map[string]pathForm
 }
 
-// form is the one to try first, and whether it is known to be served.
+// form returns the form to try first, and whether it is known to be served.
 func (p *paths) form(route string) (form pathForm, sure bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -245,7 +247,7 @@ func (p *paths) form(route string) (form pathForm, sure bool) {
 	return form, sure
 }
 
-// formOfOthers is the form for a call that cannot try both: that of the calls that go before it.
+// formOfOthers is the form for a call that cannot try both: the one that earlier calls found.
 func (p *paths) formOfOthers() pathForm {
 	for _, route := range []string{uploadRoute, listRoute} {
 		if form, sure := p.form(route); sure {
@@ -255,8 +257,8 @@ func (p *paths) formOfOthers() pathForm {
 	return prefixed
 }
 
-// learn takes a success, or a refusal that names something in the path, as proof that the form is served. A web page is no
-// such answer, and neither is what a gateway, or the service itself, says of every path: who one is, and how often one asks.
+// learn takes a success, or a refusal that names something in the path, as proof that the form is served. A web page proves
+// nothing; neither does an answer that a gateway or the service gives for any path, such as 401 or 429.
 func (p *paths) learn(route string, form pathForm, res *http.Response, err error) {
 	var e *Error
 	switch {
@@ -273,8 +275,8 @@ func (p *paths) learn(route string, form pathForm, res *http.Response, err error
 	p.known[route] = form
 }
 
-// isPage looks whether an answer is a web page. The label does not count: some servers put it on everything, and what stands
-// in for a service may put none.
+// isPage reports whether an answer is a web page. It ignores Content-Type: some servers put it on everything, and an
+// intermediary may send none.
 func isPage(res *http.Response) bool {
 	const beginning = 256
 	r := bufio.NewReaderSize(res.Body, beginning)
@@ -292,7 +294,7 @@ func looksLikePage(head []byte) bool {
 	return len(head) > 0 && head[0] == '<'
 }
 
-// sending watches one request go out. net/http reports from goroutines of its own.
+// sending observes one request as it is sent. net/http reports from its own goroutines.
 type sending struct{ connected, wrote atomic.Bool }
 
 func (s *sending) watch(ctx context.Context) context.Context {
@@ -302,14 +304,14 @@ func (s *sending) watch(ctx context.Context) context.Context {
 	})
 }
 
-// mayHaveArrived reports whether the service may have got a request that ended without an answer. A request whose
-// context ended may still be on its way to the connection at that moment (HTTP/2), so that being connected is enough.
+// mayHaveArrived reports whether a request that ended without an answer may have reached the service. If its context ended,
+// it may still be on its way to the connection (HTTP/2), so being connected is enough.
 func (s *sending) mayHaveArrived(ctx context.Context) bool {
 	return s.wrote.Load() || s.connected.Load() && ctx.Err() != nil
 }
 
-// clearRefusal reports whether an answer that is no success says beyond doubt that nothing was done; see assumed.go.
-// code is the service's error code, "" for an answer that is not its JSON; page says that it is a web page.
+// clearRefusal reports whether an unsuccessful answer proves that nothing was done; see assumed.go. code is the service's
+// error code, "" if the answer is not its JSON; page says that it is a web page.
 func clearRefusal(res *http.Response, code string, page bool) bool {
 	switch res.StatusCode {
 	case http.StatusUnauthorized:
@@ -322,8 +324,8 @@ func clearRefusal(res *http.Response, code string, page bool) bool {
 	return res.StatusCode/100 == 4 && isServiceCode(code)
 }
 
-// isServiceCode reports whether code is one of the service's own for a request it did not carry out (service-facts.md,
-// 10: words joined by "_"). What a gateway says is no such code, and an exception may have come up in the middle.
+// isServiceCode reports whether code is one of the service's own for a request that it did not carry out (service-facts.md,
+// 10: words joined by "_"). A gateway's text is none, and an exception may have occurred halfway.
 func isServiceCode(code string) bool {
 	return strings.Contains(code, "_") && !strings.Contains(code, " ") && !strings.Contains(code, "_exception_")
 }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// The types of this file decode what the service might write for a thing: nothing they meet is an error, because one
-// odd field must not hide the rest of an answer.
+// The types in this file decode whatever the service might write for a value. They never fail, because one odd field must
+// not hide the rest of an answer.
 
 // text is a string, the digits of a number, or "" for anything else.
 type text string
@@ -30,7 +30,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// isPlain reports whether b is a JSON string that is written as it reads: nearly all are, and a list has thousands.
+// isPlain reports whether b is a JSON string without escapes: nearly all are, and a list has thousands.
 func isPlain(b []byte) bool {
 	end := len(b) - 1
 	if end < 1 || b[0] != '"' || b[end] != '"' {
@@ -44,7 +44,7 @@ func isPlain(b []byte) bool {
 	return true
 }
 
-// state is text that tells one of a few states, in one form: in lower case and without space around it.
+// state is the name of a state, normalized to lower case without surrounding space.
 type state string
 
 func (s *state) UnmarshalJSON(b []byte) error {
@@ -67,7 +67,7 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// number is an integer, also as a string or with a fraction, else 0.
+// number is an integer, also written as a string or with a fraction; anything else is 0.
 type number int
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -79,7 +79,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// list is an array, or one object in place of an array of one. Elements that are no objects are left out.
+// list is an array, or a single object instead of an array of one. Elements that are not objects are dropped.
 type list[T any] []T
 
 func (l *list[T]) UnmarshalJSON(b []byte) error {
@@ -93,7 +93,7 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// elements are those of an array, or b alone.
+// elements returns the elements of an array, or b itself.
 func elements(b []byte) (raw []json.RawMessage) {
 	if json.Unmarshal(b, &raw) != nil {
 		return []json.RawMessage{b}
@@ -101,7 +101,7 @@ func elements(b []byte) (raw []json.RawMessage) {
 	return raw
 }
 
-// stamp is a point in time, zero when there is none or it cannot be read.
+// stamp is a point in time, zero if missing or unreadable.
 type stamp struct{ time.Time }
 
 func (t *stamp) UnmarshalJSON(b []byte) error {
@@ -121,7 +121,7 @@ var timeLayouts = []string{
 	"2006-01-02",
 }
 
-// parseTime reads ISO 8601 as services write it: any number of fraction digits after a dot or a comma, a space for
+// parseTime reads ISO 8601 as services write it: any number of fraction digits after a dot or a comma, a space instead of
 // the T, with or without an offset. Without one it is UTC (interface.md, "Events").
 func parseTime(s string) (time.Time, bool) {
 	s = strings.ToUpper(strings.TrimSpace(s))
@@ -134,7 +134,7 @@ func parseTime(s string) (time.Time, bool) {
 	}
 	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, s); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
-			return t.UTC(), true // a year that JSON can hold
+			return t.UTC(), true // a year that JSON can represent
 		}
 	}
 	return time.Time{}, false
@@ -148,7 +148,7 @@ func rawOrNil(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// unwrap returns what answer holds under the first of names that is an object or array there, else answer itself.
+// unwrap returns the object or array that answer holds under the first matching name, otherwise answer itself.
 func unwrap(answer []byte, names ...string) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(answer, &fields) != nil {

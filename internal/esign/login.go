@@ -18,7 +18,7 @@ import (
 	"countersign/internal/message"
 )
 
-// Account is who signed in (interface.md, "Claims"); empty where the service did not say.
+// Account is who signed in (interface.md, "Claims"); fields are empty if the service did not send them.
 type Account struct {
 	Subject        string // sub
 	Email          string
@@ -26,15 +26,15 @@ type Account struct {
 	MemberID       string // s:member
 }
 
-// Grant is what a finished sign-in gave.
+// Grant is the result of a finished sign-in.
 type Grant struct {
 	Tokens  Tokens
 	Account Account
-	Scopes  []string // granted, which may be fewer than asked for
+	Scopes  []string // granted, perhaps fewer than requested
 }
 
-// Login is one attempt to sign in, from the address a browser is sent to until the redirect comes back. It is safe
-// for concurrent use.
+// Login is one sign-in attempt, from the address the browser is sent to until the redirect returns. It is safe for
+// concurrent use.
 type Login struct {
 	cfg      Config
 	server   authority
@@ -49,15 +49,15 @@ type Login struct {
 	unused Tokens
 }
 
-// Unused are the tokens that a Finish got and refused, because nobody knows whose they are. They are there to be revoked.
+// Unused are tokens that Finish received but rejected because it could not verify whose they are. They must be revoked.
 func (l *Login) Unused() Tokens {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.unused
 }
 
-// StartLogin prepares a sign-in (RFC 6749, 4.1 with RFC 7636) that comes back to redirectURI. prompt is "", "login"
-// or "consent" (interface.md, "GET /connect/authorize").
+// StartLogin prepares a sign-in (RFC 6749, 4.1 with RFC 7636) that returns to redirectURI. prompt is "", "login" or
+// "consent" (interface.md, "GET /connect/authorize").
 func StartLogin(ctx context.Context, cfg Config, redirectURI, prompt string) (*Login, error) {
 	if redirectURI == "" {
 		return nil, invalid("starting the sign-in", message.NoWayBack())
@@ -71,7 +71,7 @@ func StartLogin(ctx context.Context, cfg Config, redirectURI, prompt string) (*L
 		server:   server,
 		redirect: redirectURI,
 		prompt:   prompt,
-		state:    oauth2.GenerateVerifier(), // 256 random bits, fit for a query
+		state:    oauth2.GenerateVerifier(), // 256 random bits, allowed in a query
 		nonce:    oauth2.GenerateVerifier(),
 		verifier: oauth2.GenerateVerifier(),
 	}, nil
@@ -86,11 +86,11 @@ func (l *Login) AuthorizeURL() string {
 	return l.server.oauth(l.cfg, l.redirect).AuthCodeURL(l.state, options...)
 }
 
-// State is what the redirect brings back; it tells whose redirect one is.
+// State is what the redirect brings back; it tells which attempt a redirect belongs to.
 func (l *Login) State() string { return l.state }
 
-// Finish redeems the query of the redirect. It does its work once: a second call with the right state is Invalid. A
-// call with a wrong state changes nothing, so that no stray request can end somebody's sign-in.
+// Finish redeems the query of the redirect. It works once: a second call with the right state is Invalid. A call with a
+// wrong state changes nothing, so that a stray request cannot end somebody's sign-in.
 func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) {
 	const op = "finishing the sign-in"
 	if err := l.claim(callback); err != nil {
@@ -111,9 +111,9 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 	}, code, l.verifier)
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch {
-		case e.Kind == SignedOut: // here it is the code that is not accepted
+		case e.Kind == SignedOut: // here this means that the code was rejected
 			e.Kind, e.told = Invalid, message.TooLate()
-		case e.Kind == BadAnswer && e.err == nil: // the code is used up all the same
+		case e.Kind == BadAnswer && e.err == nil: // the code is used up anyway
 			e.err = errNoTokens
 		}
 	}
@@ -140,7 +140,7 @@ func (l *Login) claim(callback url.Values) error {
 		return &Error{Op: op, Kind: Invalid, err: errMismatch,
 			told: message.OtherAttempt()}
 	}
-	// RFC 9207: the server may say who it is.
+	// RFC 9207: the server may identify itself.
 	if iss := callback.Get("iss"); iss != "" && !l.server.issued(iss) {
 		return &Error{Op: op, Kind: Invalid, err: errMismatch,
 			told: message.OtherService()}
@@ -154,7 +154,7 @@ func (l *Login) claim(callback url.Values) error {
 	return nil
 }
 
-// refusal is what an error in the redirect means (RFC 6749, 4.1.2.1; OpenID Connect Core 3.1.2.6).
+// refusal interprets an error in the redirect (RFC 6749, 4.1.2.1; OpenID Connect Core 3.1.2.6).
 func (l *Login) refusal(code, description string) *Error {
 	e := &Error{Op: "finishing the sign-in", Kind: Refused, Code: cleanCode(code), Said: cleanMessage(description)}
 	switch code {
@@ -168,7 +168,7 @@ func (l *Login) refusal(code, description string) *Error {
 	return e
 }
 
-// ParseCallback reads the address a browser ended on, as a person pastes it: with spaces or line breaks, quotes or
+// ParseCallback reads the address that the browser ended on, as a person pastes it: with spaces, line breaks, quotes or
 // angle brackets around it, without the scheme, or only from the question mark on. The error never quotes it.
 func ParseCallback(pasted string) (url.Values, error) {
 	const op = "reading the pasted address"
@@ -179,7 +179,7 @@ func ParseCallback(pasted string) (url.Values, error) {
 		return r
 	}, pasted)
 	s = strings.Trim(s, "\"'`<>()[]“”„‘’‚«»‹›")
-	s = strings.ReplaceAll(s, "&amp;", "&") // copied out of a page's source
+	s = strings.ReplaceAll(s, "&amp;", "&") // copied from a page's source
 	s, _, _ = strings.Cut(s, "#")
 	if _, query, ok := strings.Cut(s, "?"); ok {
 		s = query
@@ -201,8 +201,8 @@ var (
 	errNoKeys        = errors.New("the keys for the id_token could not be fetched")
 )
 
-// asymmetric are the algorithms a published key can verify. HS256 and none are not among them: the first would let
-// anyone who knows the client secret, the second anyone at all, say who signed in.
+// asymmetric are the algorithms that a published key can verify. It excludes HS256 and none: with HS256 anyone who knows the
+// client secret could claim that somebody signed in, with none anyone at all.
 var asymmetric = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.PS256, oidc.EdDSA}
 
 // claims are those of an id_token and of userinfo (interface.md, "Claims").
@@ -218,8 +218,8 @@ func (c claims) account() Account {
 	return Account{string(c.Subject), string(c.Email), string(c.Organization), string(c.Member)}
 }
 
-// identify says who signed in: from the id_token, which must verify when there is one, and from userinfo for what
-// the id_token does not say. Userinfo failing is no reason to fail a sign-in.
+// identify determines who signed in: from the id_token, which must verify if there is one, and from userinfo for what the
+// id_token lacks. A failing userinfo call does not fail the sign-in.
 func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer, scopes []string) (Account, error) {
 	var a Account
 	if idToken := string(answer.ID); idToken != "" {
@@ -237,7 +237,7 @@ func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer,
 		l.cfg.log().Warn("The account's profile could not be read; the sign-in goes on without it")
 		return a, nil
 	}
-	// OpenID Connect Core 5.3.2: claims about somebody else must not be used.
+	// OpenID Connect Core 5.3.2: claims with a different subject must not be used.
 	if a.Subject != "" && more.Subject != a.Subject {
 		l.cfg.log().Warn("The account's profile is about somebody else and was not used")
 		return a, nil
@@ -247,10 +247,10 @@ func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer,
 	return more, nil
 }
 
-// verifyIDToken checks signature, issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7). The tokens that came
-// with one that fails must not be used; the error says what was wrong with it. The expiry is one by the service's clock, which
-// said sent as it gave the token out: that of this computer may be wrong. So it is of no moment from when on the token is valid,
-// and the nonce says that it is new.
+// verifyIDToken checks signature, issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7). If it fails, the tokens
+// that came with the id_token must not be used; the error says what was wrong. The token counts as expired
+// only if it is so both by this computer's clock, which may be wrong, and by sent, the service's time when it issued the
+// token. For the same reason nbf is ignored; the nonce shows that the token is new.
 func (l *Login) verifyIDToken(ctx context.Context, raw string, sent time.Time) (claims, error) {
 	rejected := &Error{Op: "verifying who signed in", Kind: BadAnswer, err: errRejectedToken}
 	keys := &patientKeys{fetch: func(ctx context.Context) ([]crypto.PublicKey, error) {
@@ -259,8 +259,8 @@ func (l *Login) verifyIDToken(ctx context.Context, raw string, sent time.Time) (
 	verifier := oidc.NewVerifier("", keys, &oidc.Config{
 		ClientID:             l.cfg.ClientID,
 		SupportedSigningAlgs: asymmetric,
-		SkipIssuerCheck:      true, // done below: there may be two spellings
-		SkipExpiryCheck:      true, // and there are two clocks
+		SkipIssuerCheck:      true, // checked below: the issuer may be spelled in two ways
+		SkipExpiryCheck:      true, // checked below, by two clocks
 	})
 	token, err := verifier.Verify(ctx, raw)
 	if err != nil {
@@ -288,10 +288,10 @@ func (l *Login) verifyIDToken(ctx context.Context, raw string, sent time.Time) (
 	return c, nil
 }
 
-// patientKeys ask again for keys that cannot be fetched: the code is used up by then, and the whole sign-in with it.
+// patientKeys retries keys that cannot be fetched: the code is already used up, and failing would waste the whole sign-in.
 type patientKeys struct {
 	fetch   func(ctx context.Context) ([]crypto.PublicKey, error)
-	missing bool // at the last try
+	missing bool // the last attempt could not fetch the keys
 }
 
 // VerifySignature is oidc.KeySet.VerifySignature.

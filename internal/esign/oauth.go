@@ -22,22 +22,22 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// authority is the authorization server: what discovery said, and interface.md's paths for what it left out.
+// authority describes the authorization server: what discovery said, with interface.md's paths for what it left out.
 type authority struct {
 	oidc.ProviderConfig
 	RevokeURL string
-	// Issuers are accepted in an id_token. Discovery names exactly one; without it auth_url counts, with and without
+	// Issuers are accepted in an id_token. Discovery names exactly one; without discovery it is auth_url, with and without
 	// the trailing slash.
 	Issuers []string
-	basic   bool // it takes the client's credentials in the header alone
+	basic   bool // the server accepts the client's credentials only in the header
 }
 
 const discoveryPath = "/.well-known/openid-configuration"
 
-// discover asks the authorization server for its endpoints (OpenID Connect Discovery 4). A server without discovery
-// gets the endpoints of interface.md; a server that cannot be reached is an error. A page in the place of the document is what
-// networks show that want a sign-in in the browser first, and what web servers show that are something else: that is a BadAnswer,
-// unless the server has its keys where interface.md has them.
+// discover asks the authorization server for its endpoints (OpenID Connect Discovery 4). A server without discovery gets the
+// endpoints of interface.md; an unreachable server is an error. A web page instead of the document comes from a network that
+// demands a sign-in in the browser, or from some other web server: that is a BadAnswer, unless the server publishes its keys
+// where interface.md says.
 func discover(ctx context.Context, cfg Config) (authority, error) {
 	const op = "asking the authorization server for its endpoints"
 	if err := cfg.Validate(); err != nil {
@@ -83,7 +83,7 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 	return a, nil
 }
 
-// get asks for JSON, as nobody in particular.
+// get asks for JSON without credentials.
 func get(ctx context.Context, client *http.Client, address string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -93,8 +93,8 @@ func get(ctx context.Context, client *http.Client, address string) (*http.Respon
 	return client.Do(req)
 }
 
-// publishedKeys are the keys that lie at an address. One that cannot be read is left out, and the others count (RFC 7517, 5): the
-// libraries would take none of the set.
+// publishedKeys fetches the keys at an address. It skips keys that cannot be read (RFC 7517, 5); the libraries would then
+// reject the whole set.
 func publishedKeys(ctx context.Context, client *http.Client, address string) (keys []crypto.PublicKey, err error) {
 	res, err := get(ctx, client, address)
 	if err != nil {
@@ -129,7 +129,7 @@ func isObject(body []byte) bool {
 	return json.Unmarshal(trimBOM(body), &object) == nil && object != nil
 }
 
-// adopt takes over what a discovery document says, where it is usable.
+// adopt takes over the usable parts of a discovery document.
 func (a *authority) adopt(document []byte) {
 	var said struct {
 		oidc.ProviderConfig
@@ -149,7 +149,7 @@ func (a *authority) adopt(document []byte) {
 		{&a.JWKSURL, said.JWKSURL},
 		{&a.RevokeURL, said.RevokeURL},
 	} {
-		// A server behind a proxy may believe that it is reached by plain http. Credentials are not sent that way.
+		// A server behind a proxy may believe that it is reached by plain http. Credentials are never sent that way.
 		if u, err := url.Parse(e.from); err == nil && u.Host != "" && secureURL(u) {
 			*e.to = e.from
 		}
@@ -160,7 +160,7 @@ func (a *authority) adopt(document []byte) {
 	}
 }
 
-// oauth is the client's registration in the terms of x/oauth2, which knows how to ask for authorization.
+// oauth is the client's registration as an x/oauth2 config, which builds the authorization request.
 func (a authority) oauth(cfg Config, redirectURI string) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID:    cfg.ClientID,
@@ -170,21 +170,21 @@ func (a authority) oauth(cfg Config, redirectURI string) *oauth2.Config {
 	}
 }
 
-// issued is true when iss names this server.
+// issued reports whether iss names this server.
 func (a authority) issued(iss string) bool {
 	return slices.Contains(a.Issuers, iss)
 }
 
-// hasScope is true when scopes has this one, in whatever letter case.
+// hasScope reports whether scopes contains this one, in any case.
 func hasScope(scopes []string, scope string) bool {
 	return slices.ContainsFunc(scopes, func(s string) bool { return strings.EqualFold(s, scope) })
 }
 
 var errNoTokens = errors.New("the answer holds no tokens")
 
-// tokenAnswer is what the token endpoint said (interface.md, "Token response"; RFC 6749, 5.1 and 5.2), as far as it
-// can be made out. A refresh token is used up by the answer that brings the next one, so nothing else in that answer
-// may keep the next one from being read: an odd member is one that was not sent.
+// tokenAnswer is what the token endpoint said (interface.md, "Token response"; RFC 6749, 5.1 and 5.2), as far as it can be
+// read. The answer that brings a new refresh token uses up the old one, so nothing else in it may prevent reading the new
+// one: an odd member counts as absent.
 type tokenAnswer struct {
 	Access      text   `json:"access_token"`
 	Refresh     text   `json:"refresh_token"`
@@ -194,11 +194,11 @@ type tokenAnswer struct {
 	Error       code   `json:"error"`
 	Description text   `json:"error_description"`
 
-	sent time.Time // by the service's own clock; zero where it did not say
+	sent time.Time // by the service's own clock; zero if unknown
 }
 
-// code is a string (RFC 6749, 5.2), or an object that has it, as errors of many services are: that a sign-in has lapsed is told in
-// either shape.
+// code is a string (RFC 6749, 5.2), or an object that contains it, as in many services' errors: a service may report a
+// lapsed sign-in in either shape.
 type code string
 
 func (c *code) UnmarshalJSON(b []byte) error {
@@ -211,7 +211,7 @@ func (c *code) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// tokens are those of the answer. An access token that fits no header (RFC 6750, 2.1) is none.
+// tokens are the answer's tokens. An access token that cannot be put into a header (RFC 6750, 2.1) counts as none.
 func (a tokenAnswer) tokens(now time.Time) Tokens {
 	t := Tokens{Access: strings.TrimSpace(string(a.Access)), Refresh: string(a.Refresh), Issued: now}
 	if strings.ContainsFunc(t.Access, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -225,7 +225,7 @@ func (a tokenAnswer) tokens(now time.Time) Tokens {
 	return t
 }
 
-// scopesOr is what was granted; RFC 6749, 5.1 lets the service leave it out when that is what was asked for.
+// scopesOr is what was granted; RFC 6749, 5.1 lets the service omit it if it equals what was requested.
 func (a tokenAnswer) scopesOr(asked []string) []string {
 	if granted := strings.Fields(string(a.Scopes)); len(granted) > 0 {
 		return granted
@@ -258,8 +258,8 @@ func (a authority) post(ctx context.Context, cfg Config, op, address string, for
 	return res, nil
 }
 
-// askForTokens posts form to the token endpoint. Its error never holds one of the secrets, which are what the form
-// carried, in case the answer repeats it. An answer with either token is a success, whatever else it holds.
+// askForTokens posts form to the token endpoint. Its error never contains one of the secrets that the form carried, even if
+// the answer repeats it. An answer with either token is a success, whatever else it holds.
 func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form url.Values, secrets ...string) (tokenAnswer, error) {
 	res, err := a.post(ctx, cfg, op, a.TokenURL, form)
 	if err != nil {
@@ -285,8 +285,8 @@ func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form
 	}
 }
 
-// refusalKind is what a token answer without tokens means. readable says whether it is the authorization server's at
-// all: a page of something in between is no word about the sign-in.
+// refusalKind classifies a token answer without tokens. readable says whether it comes from the authorization server at all:
+// an intermediary's page says nothing about the sign-in.
 func refusalKind(status int, code string, readable, page bool) Kind {
 	switch {
 	case status >= 500:
@@ -317,47 +317,47 @@ func refusalKind(status int, code string, readable, page bool) Kind {
 	}
 }
 
-// readTokenAnswer reads the JSON object of a token answer, and does not mind what comes after it. It reports whether it is one.
+// readTokenAnswer reads the JSON object of a token answer, ignoring what follows it. ok is false if there is none.
 func readTokenAnswer(body []byte) (a tokenAnswer, ok bool) {
 	body = bytes.TrimSpace(trimBOM(body))
 	ok = bytes.HasPrefix(body, []byte("{")) && json.NewDecoder(bytes.NewReader(body)).Decode(&a) == nil
 	return a, ok
 }
 
-// Tokens are what the token endpoint hands out (interface.md, "Token response"). They print as nothing.
+// Tokens are what the token endpoint issues (interface.md, "Token response"). They are never printed.
 type Tokens struct {
-	Access  string    // "" when the service sent none that can be used; Refresh is worth keeping all the same
+	Access  string    // "" if the service sent no usable one; Refresh is worth keeping anyway
 	Refresh string    // "" without the offline_access scope
 	Issued  time.Time // when the answer came
 	Expiry  time.Time // of Access
 }
 
-// Format tells with every verb until when, and no token.
+// Format prints the expiry with every verb, and no token.
 func (t Tokens) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "esign.Tokens{until %s}", t.Expiry.Format(time.RFC3339))
 }
 
-// Vault keeps the refresh token. A Session calls it from one goroutine at a time. Its errors must not quote the token.
+// Vault stores the refresh token. A Session calls it from one goroutine at a time. Its errors must not quote the token.
 type Vault interface {
-	// Refresh returns the kept token, "" when there is none. An error means that it is not known whether there is.
+	// Refresh returns the stored token, "" if there is none. An error means that it is not known whether there is one.
 	Refresh(ctx context.Context) (string, error)
-	// SetRefresh keeps token in place of the one before; "" forgets. When it returns nil, the token is on disk.
+	// SetRefresh replaces the stored token; "" removes it. When it returns nil, the change is on disk.
 	SetRefresh(ctx context.Context, token string) error
 }
 
-// usable is true while the access token may be handed out: until shortly before its end when it can be renewed. One that
-// came in the future came by a clock that was wrong, and nobody knows how long it still lives.
+// usable reports whether the access token may be handed out: until shortly before it expires if it can be renewed. A token
+// issued in the future was recorded by a wrong clock, so nobody knows how long it remains valid.
 func (t Tokens) usable(now time.Time) bool {
 	skew := min(refreshSkew, t.Expiry.Sub(t.Issued)/10)
 	return t.Access != "" && now.Before(t.Expiry.Add(-skew)) && !now.Before(t.Issued.Add(-refreshSkew))
 }
 
-// probeRoute is a call that only reads. Without a token nobody learns anything from it but that it is there.
+// probeRoute is a call that only reads. Without a token it reveals nothing but its existence.
 const probeRoute = "/organizations/info"
 
-// Answers reports whether the API answers at the service address: it asks without a token, under both forms of the path,
-// and takes being turned away for a yes. A page, a redirect or a "not found" is what any other web server gives; that is a
-// BadAnswer. What else is wrong is an *Error too.
+// Answers reports whether the API answers at the service address. It asks without a token, under both forms of the path, and
+// takes a rejection as a yes. A page, a redirect or a "not found" is what any other web server would send; that is a
+// BadAnswer. Other failures are an *Error, too.
 func (c Config) Answers(ctx context.Context) error {
 	const op = "looking for the API"
 	var last error

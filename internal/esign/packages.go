@@ -18,16 +18,16 @@ import (
 type NewPackage struct {
 	Name         string          `json:"name"`
 	Message      string          `json:"message,omitempty"` // to the signers, may be empty
-	Sequential   bool            `json:"-"`                 // signers sign in the order given; otherwise all at once
+	Sequential   bool            `json:"-"`                 // signers sign in the order given; otherwise all at the same time
 	Due          time.Time       `json:"-"`
 	Signers      []NewSigner     `json:"signers"`
-	Recipients   []NewRecipient  `json:"recipients,omitempty"` // who get a copy
+	Recipients   []NewRecipient  `json:"recipients,omitempty"` // who gets a copy
 	Documents    []NewDocument   `json:"documents"`
-	ExternalData json.RawMessage `json:"externalData,omitempty"` // any JSON; comes back in status and events
-	TemplateID   string          `json:"templateId,omitempty"`   // whose documents come along; empty for none
+	ExternalData json.RawMessage `json:"externalData,omitempty"` // any JSON; returned in status and events
+	TemplateID   string          `json:"templateId,omitempty"`   // whose documents are included; empty for none
 }
 
-// NewSigner is a person who is to sign, in a role of the template where one is named.
+// NewSigner is a person who is to sign, in a role of the template if one is named.
 type NewSigner struct {
 	FirstName        string `json:"firstName"`
 	LastName         string `json:"lastName"`
@@ -36,42 +36,42 @@ type NewSigner struct {
 	TemplateSignerID string `json:"templateSignerId,omitempty"`
 }
 
-// NewRecipient is a person who is to get a copy, in a role of the template where one is named.
+// NewRecipient is a person who is to get a copy, in a role of the template if one is named.
 type NewRecipient struct {
 	FirstName string        `json:"firstName"`
 	LastName  string        `json:"lastName"`
 	Email     string        `json:"email"`
 	Type      RecipientType `json:"type"`
 
-	TemplateRole        string `json:"templateRole,omitempty"` // one of the two, or none
+	TemplateRole        string `json:"templateRole,omitempty"` // this, the id, or neither
 	TemplateRecipientID string `json:"templateRecipientId,omitempty"`
 }
 
-// RecipientType is how somebody gets a copy.
+// RecipientType is the way somebody gets a copy.
 type RecipientType string
 
-// NewDocument is an uploaded file as a document of a package, a document of its template with values for its fields, or
-// both: a file that takes the document's place.
+// NewDocument is an uploaded file as a document of a package, a document of the template with values for its fields, or
+// both: a file that replaces the template's document.
 type NewDocument struct {
 	FileID             string            `json:"fileId,omitempty"` // from Upload; empty for the template's own file
 	FileName           string            `json:"fileName,omitempty"`
-	Name               string            `json:"name,omitempty"`       // for people
-	ExternalID         string            `json:"externalId,omitempty"` // comes back in status and events, may be empty
+	Name               string            `json:"name,omitempty"`       // shown to people
+	ExternalID         string            `json:"externalId,omitempty"` // returned in status and events, may be empty
 	TemplateDocumentID string            `json:"templateDocumentId,omitempty"`
-	TemplateData       map[string]string `json:"templateData,omitempty"` // data id to value
+	TemplateData       map[string]string `json:"templateData,omitempty"` // value by data id
 }
 
-// Added is a package the service accepted.
+// Added is a package that the service accepted.
 type Added struct {
 	PackageID      string
-	OrganizationID string  // "" when the service did not say
+	OrganizationID string  // "" if the service did not say
 	MemberID       string  // likewise
 	Status         *Status // nil unless the service returned the package
 }
 
-// AddPackage creates a package and sends it for signature (interface.md, POST /api/v1/packages/add). It is never
-// repeated here but after a token that was refused before any work. An error that is ErrOutcomeUnknown means that the
-// package may exist; any other means that it does not, and Temporary says whether asking again may help.
+// AddPackage creates a package and sends it for signature (interface.md, POST /api/v1/packages/add). It repeats the call
+// only after a token was rejected before any work. If the error is ErrOutcomeUnknown, the package may exist; with any other
+// it does not, and Temporary says whether trying again may help.
 func (c *Client) AddPackage(ctx context.Context, p NewPackage) (Added, error) {
 	k := &call{op: fmt.Sprintf("sending the package %q", p.Name), route: "packages/add", method: http.MethodPost, path: "/packages/add", single: true}
 	if err := k.jsonBody(addBody(p)); err != nil {
@@ -88,7 +88,7 @@ func (c *Client) AddPackage(ctx context.Context, p NewPackage) (Added, error) {
 	return added, nil
 }
 
-// outcome makes an error Unknown where the service may have done what it was asked.
+// outcome makes an error Unknown if the service may have carried out the call.
 func outcome(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || !e.MayBeDone {
@@ -99,9 +99,9 @@ func outcome(err error) error {
 	return &unknown
 }
 
-// addBody is p as the service takes it.
+// addBody is p in the service's format.
 func addBody(p NewPackage) any {
-	p.Signers, p.Documents = append([]NewSigner{}, p.Signers...), append([]NewDocument{}, p.Documents...) // never null
+	p.Signers, p.Documents = append([]NewSigner{}, p.Signers...), append([]NewDocument{}, p.Documents...) // never null in JSON
 	r := struct {
 		NewPackage
 		Type          string `json:"type"`
@@ -118,7 +118,7 @@ func addBody(p NewPackage) any {
 	return r
 }
 
-// readAdded takes the ids from the top of the answer or from the package in it (service-facts.md, 4.4).
+// readAdded takes the ids from the top level of the answer or from the package in it (service-facts.md, 4.4).
 func readAdded(body []byte) (Added, bool) {
 	var top struct {
 		PackageID      text            `json:"packageId"`
@@ -139,13 +139,13 @@ func readAdded(body []byte) (Added, bool) {
 	return a, a.PackageID != ""
 }
 
-// Rescind withdraws a package that was sent (service-facts.md, 7, POST /packages/rescind); words are for its people, whom the
-// service notifies if notify is set. nil means that the service says so. After an error that is ErrOutcomeUnknown it may be
-// withdrawn, which its status tells; any other means that this call did not withdraw it. See NotServed, too.
+// Rescind withdraws a sent package (service-facts.md, 7, POST /packages/rescind). words go to its people, whom the service
+// notifies if notify is set. nil means that the service confirmed it. If the error is ErrOutcomeUnknown, the package may be
+// withdrawn, and its status will tell; with any other error this call did not withdraw it. See NotServed, too.
 func (c *Client) Rescind(ctx context.Context, packageID, words string, notify bool) error {
 	k := &call{
 		op: "withdrawing package " + cleanMessage(packageID), route: "packages/rescind", method: http.MethodPost, path: "/packages/rescind",
-		redirect: redirectNowhere, // it may be done already
+		redirect: redirectNowhere, // the work may already be done
 	}
 	if _, err := id(k.op, message.PackageIDUnusable(), packageID); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (c *Client) Rescind(ctx context.Context, packageID, words string, notify bo
 	return nil
 }
 
-// SignLink makes a link for a signer to sign with (service-facts.md, 7). Whoever has it can sign as that person: it is never stored
-// and never logged.
+// SignLink creates a link with which a signer can sign (service-facts.md, 7). Whoever has it can sign as that person: it is
+// never stored and never logged.
 func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (string, error) {
 	k := &call{op: "making a link to sign package " + cleanMessage(packageID), route: "packages/link/sign", method: http.MethodPost}
 	p, err := id(k.op, message.PackageIDUnusable(), packageID)
@@ -190,7 +190,7 @@ func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (stri
 	return c.link(ctx, k)
 }
 
-// EditLink makes a link to the service's own editor for a package, which lives only briefly (service-facts.md, 7).
+// EditLink creates a short-lived link to the service's own editor for a package (service-facts.md, 7).
 func (c *Client) EditLink(ctx context.Context, packageID string) (string, error) {
 	k := &call{op: "making a link to edit package " + cleanMessage(packageID), route: "packages/link/edit", method: http.MethodPost}
 	p, err := id(k.op, message.PackageIDUnusable(), packageID)
@@ -201,7 +201,7 @@ func (c *Client) EditLink(ctx context.Context, packageID string) (string, error)
 	return c.link(ctx, k)
 }
 
-// link makes the call k and reads the link it answers.
+// link makes the call k and returns the link in its answer.
 func (c *Client) link(ctx context.Context, k *call) (string, error) {
 	var said struct {
 		Link text `json:"link"`
@@ -215,7 +215,7 @@ func (c *Client) link(ctx context.Context, k *call) (string, error) {
 	return string(said.Link), nil
 }
 
-// isLink accepts what may be opened in a browser, which would also start other programs for other schemes.
+// isLink accepts only addresses for a browser, because other schemes could start other programs.
 func isLink(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && secureURL(u)

@@ -17,14 +17,14 @@ var (
 	errClosed   = errors.New("the session is closed")
 )
 
-// Session turns one kept refresh token into access tokens. The access token stays in memory, the refresh token in
-// the Vault. It is safe for concurrent use.
+// Session turns one stored refresh token into access tokens. The access token stays in memory, the refresh token in the
+// Vault. It is safe for concurrent use.
 //
-// It is the one owner of its sign-in. At most one flight is under way at a time: a renewal, an Adopt, a Leave or a
-// Revoke. A flight reaches from reading the kept token over the exchange and the commit to what Access hands out, and
-// only a flight calls the Vault: none can spend or overwrite what another one keeps. A renewal runs on its own goroutine
-// and context, because a caller that gives up must not take along an answer that holds the only valid refresh token;
-// everybody else waits for it.
+// It is the only owner of its sign-in. At most one flight runs at a time: a renewal, an Adopt, a Leave or a Revoke. A flight
+// covers everything from reading the stored token over the exchange and the commit to what Access returns, and only a flight
+// calls the Vault: so none can spend or overwrite the token of another. A renewal runs on its own goroutine and context,
+// because a caller that gives up must not discard an answer that holds the only valid refresh token; everybody else waits
+// for it.
 type Session struct {
 	cfg   Config
 	vault Vault
@@ -35,25 +35,25 @@ type Session struct {
 	closed bool
 	flight *flight
 
-	// Owned by the flight under way.
+	// Owned by the current flight.
 	server  *authority // nil until discovered
-	pending *Tokens    // answered by the service, not yet accepted by the Vault
+	pending *Tokens    // received from the service, but not yet stored in the Vault
 }
 
 type flight struct {
 	cancel context.CancelFunc
-	done   chan struct{} // closed when access and err are set; neither is after what was no renewal
+	done   chan struct{} // closed once access and err are set; both are empty after a flight that was no renewal
 	access string
 	err    error
 }
 
-// NewSession returns a Session that starts from what the Vault holds. It asks nobody anything yet.
+// NewSession returns a Session that starts from what the Vault holds. It makes no call yet.
 func NewSession(cfg Config, vault Vault) *Session {
 	return &Session{cfg: cfg, vault: vault}
 }
 
-// Access returns an access token that was good a moment ago: the cached one, or a renewed one. The refresh token
-// that came with it is on disk by then. ErrSignedOut means that only a new sign-in helps, and stays until Adopt.
+// Access returns an access token that should be valid: the cached one or a renewed one. A refresh token that came with it is
+// already on disk. ErrSignedOut means that only a new sign-in helps, and persists until Adopt.
 func (s *Session) Access(ctx context.Context) (string, error) {
 	const op = "renewing the sign-in"
 	for {
@@ -102,11 +102,11 @@ func (s *Session) current(op string) (string, *flight, error) {
 	return "", f, nil
 }
 
-// land ends a flight and lets everyone who waits for it go on.
+// land ends a flight and wakes everyone who waits for it.
 func (s *Session) land(f *flight, access string, err error) {
 	f.cancel()
 	s.mu.Lock()
-	if s.flight == f { // else the next one is there already
+	if s.flight == f { // otherwise the next flight has already replaced it
 		s.flight = nil
 	}
 	s.mu.Unlock()
@@ -114,8 +114,8 @@ func (s *Session) land(f *flight, access string, err error) {
 	close(f.done)
 }
 
-// exclusive runs do as the flight under way, after stopping the one before. It is the next one from the start: those who
-// waited for the one that it stops would begin another renewal before it, again and again.
+// exclusive stops the current flight and runs do as the next one. It registers the new flight at once: otherwise those who
+// waited for the stopped flight would start another renewal first, again and again.
 func (s *Session) exclusive(ctx context.Context, op string, do func(ctx context.Context) error) error {
 	f := &flight{done: make(chan struct{})}
 	ctx, f.cancel = context.WithCancel(ctx)
@@ -134,7 +134,7 @@ func (s *Session) exclusive(ctx context.Context, op string, do func(ctx context.
 		select {
 		case <-before.done:
 		case <-ctx.Done():
-			go func() { // what is under way is still to end before the next one begins
+			go func() { // the stopped flight must end before the next one begins
 				<-before.done
 				s.land(f, "", nil)
 			}()
@@ -148,13 +148,13 @@ func (s *Session) exclusive(ctx context.Context, op string, do func(ctx context.
 	if !late {
 		err = do(ctx)
 	}
-	s.land(f, "", nil) // whoever waited looks again
+	s.land(f, "", nil) // those who waited check again
 	return err
 }
 
-// Adopt makes the tokens of a finished sign-in the ones in use. keep commits the refresh token ("" for none) and
-// whatever belongs to the same sign-in, at once; nil is for the Vault alone. A renewal under way is over before keep is
-// called, and Access waits until it has returned. On an error nothing changed.
+// Adopt puts the tokens of a finished sign-in into use. keep commits the refresh token ("" for none) together with whatever
+// else belongs to the sign-in; a nil keep stores it in the Vault. A running renewal has ended before keep is called, and
+// Access waits until keep has returned. On an error nothing has changed.
 func (s *Session) Adopt(ctx context.Context, t Tokens, keep func(refresh string) error) error {
 	const op = "keeping the sign-in"
 	return s.exclusive(ctx, op, func(context.Context) error {
@@ -170,8 +170,8 @@ func (s *Session) Adopt(ctx context.Context, t Tokens, keep func(refresh string)
 	})
 }
 
-// Leave ends the sign-in here, without a word to the service. forget commits that it has ended; it is given the tokens
-// as they are, so that it can keep them for whoever revokes them. On an error nothing changed.
+// Leave ends the sign-in on this computer without telling the service. forget commits that it has ended; it gets the current
+// tokens, so that it can keep them for a later revocation. On an error nothing has changed.
 func (s *Session) Leave(ctx context.Context, forget func(Tokens) error) error {
 	const op = "signing out"
 	return s.exclusive(ctx, op, func(ctx context.Context) error {
@@ -188,7 +188,7 @@ func (s *Session) Leave(ctx context.Context, forget func(Tokens) error) error {
 	})
 }
 
-// all is every token there is: an access token as long as it lives. Only the flight under way calls it.
+// all returns both tokens, the access token only while it is valid. Only the current flight calls it.
 func (s *Session) all(ctx context.Context, op string) (Tokens, error) {
 	refresh, err := s.vault.Refresh(ctx)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *Session) all(ctx context.Context, op string) (Tokens, error) {
 	return t, nil
 }
 
-// living are the tokens in use, without an access token that has come to its end.
+// living are the tokens in use, without an expired access token.
 func (s *Session) living() Tokens {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,15 +213,15 @@ func (s *Session) living() Tokens {
 	return t
 }
 
-// Ended reports whether the service has ended the sign-in, or Leave or Revoke has: only Adopt helps.
+// Ended reports whether the sign-in was ended, by the service, Leave or Revoke: only Adopt helps.
 func (s *Session) Ended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.out
 }
 
-// Invalidate says that the service did not accept an access token, so that the next Access renews it. A token that
-// is no longer the current one changes nothing.
+// Invalidate reports that the service rejected an access token, so that the next Access renews it. It ignores a token that
+// is no longer the current one.
 func (s *Session) Invalidate(access string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,7 +230,7 @@ func (s *Session) Invalidate(access string) {
 	}
 }
 
-// Close lets a renewal under way finish, because its answer may hold the only valid refresh token, but no longer than
+// Close lets a running renewal finish, because its answer may hold the only valid refresh token, but waits no longer than
 // ctx. Afterwards the Session has no goroutine and Access fails.
 func (s *Session) Close(ctx context.Context) {
 	s.mu.Lock()
@@ -248,7 +248,7 @@ func (s *Session) Close(ctx context.Context) {
 	}
 }
 
-// keep puts a refresh token into the Vault.
+// keep stores a refresh token in the Vault.
 func (s *Session) keep(op, refresh string) error {
 	if err := s.inVault(refresh); err != nil {
 		return &Error{Op: op, Kind: NotKept, err: err}
@@ -256,15 +256,15 @@ func (s *Session) keep(op, refresh string) error {
 	return nil
 }
 
-// inVault is keep without a word about what it was for. It is not the caller's to cancel: the service has already
-// replaced the old token.
+// inVault is keep without the description of the operation. The caller cannot cancel it: the service has already replaced
+// the old token.
 func (s *Session) inVault(refresh string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), refreshBound/2)
 	defer cancel()
 	return s.vault.SetRefresh(ctx, refresh)
 }
 
-// use makes t the tokens that Access hands out.
+// use makes t the tokens that Access returns.
 func (s *Session) use(t Tokens) {
 	t.Refresh = ""
 	t.Issued, t.Expiry = t.Issued.Round(0), t.Expiry.Round(0)
@@ -279,12 +279,12 @@ func (s *Session) end() {
 	s.mu.Unlock()
 }
 
-// renew redeems the kept refresh token and returns the new access token. Only the flight under way calls it.
+// renew redeems the stored refresh token and returns the new access token. Only the current flight calls it.
 func (s *Session) renew(ctx context.Context) (string, error) {
 	const op = "renewing the sign-in"
 	if s.pending != nil {
-		// The service answered last time, but the Vault failed. Redeeming the old token again would work for a
-		// minute only; the new one is still good.
+		// The service answered last time, but the Vault failed. The old token could be redeemed again for only a minute; the
+		// new one is still good.
 		late := *s.pending
 		access, err := s.commit(op, late)
 		if err != nil || late.usable(s.cfg.now()) {
@@ -305,13 +305,13 @@ func (s *Session) renew(ctx context.Context) (string, error) {
 
 	t, err := s.redeem(ctx, op, kept)
 	if errors.Is(err, ErrSignedOut) {
-		// Perhaps another process renewed with the same token in the meantime (rclone's lesson).
+		// Another process may have renewed with the same token meanwhile (rclone's lesson).
 		if other, verr := s.vault.Refresh(ctx); verr == nil && other != "" && other != kept {
 			kept = other
 			t, err = s.redeem(ctx, op, kept)
 		}
 	}
-	if err == nil && t.Access == "" { // the refresh token alone, which has replaced the old one all the same
+	if err == nil && t.Access == "" { // only a refresh token, which has replaced the old one nonetheless
 		if _, err = s.commit(op, t); err == nil {
 			err = &Error{Op: op, Kind: BadAnswer}
 		}
@@ -328,7 +328,7 @@ func (s *Session) renew(ctx context.Context) (string, error) {
 	return s.commit(op, t)
 }
 
-// commit puts the new refresh token into the Vault, and only then hands out the access token, if there is one.
+// commit stores the new refresh token in the Vault, and only then returns the access token, if there is one.
 func (s *Session) commit(op string, t Tokens) (string, error) {
 	s.pending = &t
 	if t.Refresh != "" {
@@ -341,7 +341,7 @@ func (s *Session) commit(op string, t Tokens) (string, error) {
 	return t.Access, nil
 }
 
-// replacedOr is errReplaced when Adopt, Leave or Revoke ended this flight, so that whoever waits looks again.
+// replacedOr returns errReplaced if Adopt, Leave or Revoke stopped this flight, so that those who wait check again.
 func (s *Session) replacedOr(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return &Error{Op: "renewing the sign-in", Kind: Interrupted, err: errReplaced}
@@ -349,8 +349,8 @@ func (s *Session) replacedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// redeem exchanges a refresh token. When the answer is lost, the service may have replaced the token already; the
-// same one stays good for 60 s (interface.md, "Token rules" 3), so it is tried again.
+// redeem exchanges a refresh token. If the answer is lost, the service may already have replaced the token; the old one
+// stays valid for 60 s (interface.md, "Token rules" 3), so redeem tries again.
 func (s *Session) redeem(ctx context.Context, op, refresh string) (t Tokens, err error) {
 	attempts(ctx, func(attempt int) (again bool) {
 		if attempt > 1 {
@@ -362,7 +362,7 @@ func (s *Session) redeem(ctx context.Context, op, refresh string) (t Tokens, err
 	return t, err
 }
 
-// attempts calls try until it asks for no further attempt, refreshAttempts times at most, with pauses that double from
+// attempts calls try until it wants no further attempt, at most refreshAttempts times, with pauses that double from
 // refreshPause. It ends early with ctx.
 func attempts(ctx context.Context, try func(attempt int) (again bool)) {
 	pause := refreshPause
@@ -381,7 +381,7 @@ func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, e
 	if err != nil {
 		return Tokens{}, err
 	}
-	// A third of the whole, so that one answer that hangs leaves time for another attempt.
+	// A third of the total, so that one hanging answer leaves time for another attempt.
 	one, cancel := context.WithTimeout(ctx, refreshBound/3)
 	defer cancel()
 	answer, err := server.askForTokens(one, s.cfg, op,
@@ -397,8 +397,8 @@ func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, e
 	return t, nil
 }
 
-// Known asks whether the service accepts the client and its secret, by a refresh token that nobody was given: a server looks
-// at the client first (RFC 6749, 5.2), and says BadClient or SignedOut.
+// Known asks whether the service accepts the client and its secret. It sends a refresh token that was never issued: a server
+// checks the client first (RFC 6749, 5.2), and answers BadClient or SignedOut.
 func (c Config) Known(ctx context.Context) error {
 	server, err := discover(ctx, c)
 	if err != nil {
@@ -408,7 +408,7 @@ func (c Config) Known(ctx context.Context) error {
 	return err
 }
 
-// authority is the authorization server, discovered when it is first needed.
+// authority is the authorization server, discovered on first use.
 func (s *Session) authority(ctx context.Context) (*authority, error) {
 	if s.server == nil {
 		server, err := discover(ctx, s.cfg)
@@ -420,15 +420,15 @@ func (s *Session) authority(ctx context.Context) (*authority, error) {
 	return s.server, nil
 }
 
-// forgetServer has the endpoints discovered anew when what answers is not the token endpoint, or no more.
+// forgetServer triggers a new discovery if the answer did not come from a token endpoint.
 func (s *Session) forgetServer(err error) {
 	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == BadAnswer || e.Kind == NotFound) {
 		s.server = nil
 	}
 }
 
-// answerLost is true when the service may have redeemed the token without us knowing the new one. A connection that
-// was never made is not such a case, and neither is a service that names a time to come back.
+// answerLost reports whether the service may have redeemed the token although the new one did not arrive. That is not so if
+// no connection was made, or if the service says when to come back.
 func answerLost(err error) bool {
 	var e *Error
 	var dial *net.OpError
@@ -444,8 +444,8 @@ func answerLost(err error) bool {
 	return false
 }
 
-// Revoke tells the service that the sign-in is over (RFC 7009, refresh token first, then the access token), and forgets
-// the tokens once it knows. On an error they are still there to try again with.
+// Revoke tells the service that the sign-in is over (RFC 7009; first the refresh token, then the access token), and then
+// forgets the tokens. On an error it keeps them, so that it can be tried again.
 func (s *Session) Revoke(ctx context.Context) error {
 	const op = "signing out"
 	return s.exclusive(ctx, op, func(ctx context.Context) error {
@@ -486,7 +486,7 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 	}
 	defer res.Body.Close()
 	switch {
-	case res.StatusCode/100 == 2 && isPage(res): // somebody in between: the service has not heard of it
+	case res.StatusCode/100 == 2 && isPage(res): // an intermediary answered: the service has not heard of it
 		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
 	case res.StatusCode/100 == 2:
 		return nil
@@ -494,14 +494,14 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 		s.cfg.log().Info("The service offers no revocation; the tokens were forgotten here", "status", res.StatusCode)
 		return nil
 	case hint == "access_token" && unsupportedToken(res):
-		return nil // it ends by itself, within minutes
+		return nil // it expires by itself within minutes
 	default:
 		return &Error{Op: op, Kind: statusKind(res.StatusCode), Status: res.StatusCode}
 	}
 }
 
-// unsupportedToken reports whether the service says that it revokes no tokens of this kind (RFC 7009, 2.2.1), which it may say of all
-// but refresh tokens.
+// unsupportedToken reports whether the service says that it does not revoke tokens of this kind (RFC 7009, 2.2.1), which it
+// may do for all but refresh tokens.
 func unsupportedToken(res *http.Response) bool {
 	body, err := io.ReadAll(res.Body) // bounded, see oauthClient
 	answer, readable := readTokenAnswer(body)

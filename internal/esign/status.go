@@ -14,28 +14,28 @@ import (
 	"countersign/internal/office"
 )
 
-// Status is where a package stands. What the service did not say is zero: interface.md promises PackageID, State and
-// the documents' ids, service-facts.md, 6 and 7.1 the rest.
+// Status is the state of a package. What the service did not say is zero: interface.md promises PackageID, State and the
+// documents' ids, service-facts.md, 6 and 7.1 the rest.
 type Status struct {
 	PackageID      string
 	OrganizationID string
 	MemberID       string
 	Name           string
-	State          office.PackageState // executed also where only a flag beside the word says so
+	State          office.PackageState // executed also if only a separate flag says so
 	Type           string
 	ExternalData   json.RawMessage
 	TimeSignBy     time.Time
 	TimeCreated    time.Time  // from lists
 	TimeExecuted   time.Time  // from lists
-	TimeRescinded  time.Time  // of one that was withdrawn, from full records
-	RescindMessage string     // of one that was withdrawn, from full records
-	Documents      []Document // in the package's order; those that are listed without an id too, see Lists
+	TimeRescinded  time.Time  // if it was withdrawn, from full records
+	RescindMessage string     // likewise
+	Documents      []Document // in the package's order, including those without an id, see Lists
 	Signers        []Signer   // in the package's order
 	Recipients     []office.Recipient
 }
 
-// Lists reports which documents the answer names: some at least, and all that it mentions. What is mentioned without an id
-// is a document all the same, whose file cannot be asked for yet.
+// Lists reports whether the answer names any documents, and whether it names all it mentions. One that is mentioned without
+// an id is still a document, but its file cannot be requested yet.
 func (s Status) Lists() (some, all bool) {
 	all = len(s.Documents) > 0
 	for _, d := range s.Documents {
@@ -46,7 +46,7 @@ func (s Status) Lists() (some, all bool) {
 
 // Document is a document of a package.
 type Document struct {
-	ID           string // documentId, "" when the answer leaves it out
+	ID           string // documentId, "" if the answer omits it
 	ExternalID   string
 	Name         string
 	FileName     string
@@ -68,20 +68,21 @@ type Signer struct {
 	FirstName    string
 	LastName     string
 	Email        string
-	Locale       string    // "de", "fr-CA"; "" when the service did not say
-	IsNext       bool      // it is this person's turn; false also where the answer does not say
+	Locale       string    // "de", "fr-CA"; "" if the service did not say
+	IsNext       bool      // it is this person's turn; false also if the answer does not say
 	TimeExecuted time.Time // when this person had signed everything, from lists
 
-	// Declined is set once the person refused to sign; when and why only as far as the service said. StateTold says
-	// whether the answer told anything of the kind: a status may name the signers without it, a full record does not.
+	// Declined is set once the person has refused to sign; time and reason only if the service gave them. StateTold says
+	// whether the answer contained such information at all: a status may name the signers without it, a full record does
+	// not.
 	Declined   bool
 	DeclinedAt time.Time
 	Reason     string
 	StateTold  bool
-	Deleted    bool // who was to sign, and is not any more
+	Deleted    bool // was to sign, and no longer is
 }
 
-// packageRecord is every published shape of a package at once.
+// packageRecord covers all published shapes of a package.
 type packageRecord struct {
 	PackageID      text                  `json:"packageId"`
 	OrganizationID text                  `json:"organizationId"`
@@ -101,7 +102,7 @@ type packageRecord struct {
 	Recipients     list[recipientRecord] `json:"recipients"`
 }
 
-// documentList is a list that has a place for every document, also for one that cannot be read: none may be forgotten.
+// documentList has an entry for every document, even an unreadable one: none may be forgotten.
 type documentList []documentRecord
 
 func (l *documentList) UnmarshalJSON(b []byte) error {
@@ -159,14 +160,14 @@ type signerRecord struct {
 	DeclineMessage text  `json:"declineMessage"`
 }
 
-// signer is the record as the rest of the program knows it (service-facts.md, 7.1).
+// signer converts the record into the rest of the program's form (service-facts.md, 7.1).
 func (r signerRecord) signer() Signer {
 	s := Signer{
 		ID: string(r.SignerID), FirstName: string(r.FirstName), LastName: string(r.LastName), Email: string(r.Email),
 		Locale: string(r.Locale), IsNext: bool(r.IsNext || r.Next), TimeExecuted: r.TimeExecuted.Time,
 		StateTold: r.State != "" || !r.TimeDeclined.IsZero(), Deleted: r.State == "deleted",
 	}
-	// Who is asked again may keep the time of the earlier decline: the state counts where it says so.
+	// A person who is asked again may keep the time of the earlier decline, so an explicit state wins.
 	if s.Declined = r.State == "declined" || r.State != "active" && !r.TimeDeclined.IsZero(); s.Declined {
 		s.DeclinedAt = r.TimeDeclined.Time
 		s.Reason = cmp.Or(string(r.DeclineMessage), string(r.DeclineReason))
@@ -174,18 +175,18 @@ func (r signerRecord) signer() Signer {
 	return s
 }
 
-// Package asks for the full record of a package (service-facts.md, 7), which tells of its signers what a status leaves
-// out: who declined, and why.
+// Package asks for the full record of a package (service-facts.md, 7). It tells what a status omits about the signers: who
+// declined, and why.
 func (c *Client) Package(ctx context.Context, packageID string) (Status, error) {
 	return c.record(ctx, "asking for the record of package ", "packages/get", packageID, "")
 }
 
-// Status asks where a package stands (interface.md, GET /packages/{packageId}/status).
+// Status asks for the state of a package (interface.md, GET /packages/{packageId}/status).
 func (c *Client) Status(ctx context.Context, packageID string) (Status, error) {
 	return c.record(ctx, "asking for the status of package ", "packages/status", packageID, "/status")
 }
 
-// record asks for what is kept of a package under its path and end.
+// record requests the resource at a package's path plus end.
 func (c *Client) record(ctx context.Context, op, route, packageID, end string) (Status, error) {
 	k := &call{op: op + cleanMessage(packageID), route: route, method: http.MethodGet}
 	escaped, err := id(k.op, message.PackageIDUnusable(), packageID)
@@ -205,7 +206,7 @@ func (c *Client) record(ctx context.Context, op, route, packageID, end string) (
 	return s, nil
 }
 
-// readStatus decodes a package, bare or under "package". ok is false when it is none: neither an id nor a state.
+// readStatus decodes a package, bare or under "package". ok is false if it has neither an id nor a state.
 func readStatus(raw []byte) (Status, bool) {
 	for _, record := range [][]byte{raw, unwrap(raw, "package", "status")} {
 		var r packageRecord
@@ -231,7 +232,7 @@ func (r packageRecord) status() Status {
 		TimeRescinded:  r.TimeRescinded.Time,
 		RescindMessage: string(r.RescindMessage),
 	}
-	if r.IsExecuted { // service-facts.md, 5: before 4.0 an executed package was open, with this flag
+	if r.IsExecuted { // service-facts.md, 5: before 4.0 an executed package was open with this flag
 		s.State = office.PackageExecuted
 	}
 	slices.SortStableFunc(r.Documents, func(a, b documentRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
@@ -264,18 +265,18 @@ func (d documentRecord) document(packageExecuted bool) Document {
 	return doc
 }
 
-// ListQuery selects packages; zero fields do not restrict (service-facts.md, 7).
+// ListQuery selects packages; zero fields do not restrict it (service-facts.md, 7).
 type ListQuery struct {
-	NewestFirst bool // asks for that order, by creation; whether it is kept shows in the answer alone
-	Own         bool // only the caller's own, not those of the whole organization
-	Take        int  // at most that many; 0 leaves it to the service, which may give fewer in any case
+	NewestFirst bool // requests that order, by creation; only the answer shows whether the service obeyed
+	Own         bool // only the caller's own, not the whole organization's
+	Take        int  // at most that many; 0 leaves it to the service, which may always give fewer
 	Skip        int
 }
 
-// Page is a part of a list.
+// Page is part of a list.
 type Page struct {
 	Items []Status
-	Total int // in the whole list, as the service says; 0 when it does not
+	Total int // in the whole list, according to the service; 0 if it did not say
 }
 
 const listRoute = "packages/list"
@@ -316,9 +317,10 @@ func readPage(raw []byte) (page Page, ok bool) {
 	return page, ok
 }
 
-// readList reads {"items", "total"} or a bare array: the elements that are what is listed, how many there are with all others, and
-// how many the service says there are in all. What is neither, or holds elements of which none is known, is no list, least of all an
-// empty one: whoever reads a list to its end takes what is not in it for not there.
+// readList reads {"items", "total"} or a bare array. It returns the elements that known accepts, how many elements there
+// were altogether, and how many the service says there are in total. ok is false for anything else and for a non-empty array
+// of which no element is known. In particular that must not count as an empty list: whoever reads a list to its end
+// concludes that what is not in it does not exist.
 func readList[T any](raw []byte, known func(T) bool) (items []T, given, total int, ok bool) {
 	var said struct {
 		Items json.RawMessage `json:"items"`

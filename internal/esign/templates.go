@@ -11,20 +11,20 @@ import (
 	"countersign/internal/office"
 )
 
-// TemplateQuery selects templates; zero fields do not restrict (service-facts.md, 7).
+// TemplateQuery selects templates; zero fields do not restrict it (service-facts.md, 7).
 type TemplateQuery struct {
 	Search      string // full text; a * at the end of a word matches any ending
-	Everyone    bool   // also those of other members, which takes a right that not everybody has
-	RecentFirst bool   // asks for that order, by their last use; whether it is kept shows in the answer alone
-	Take        int    // at most that many; 0 leaves it to the service, which may give fewer in any case
+	Everyone    bool   // also other members' templates, which needs a permission
+	RecentFirst bool   // requests that order, by last use; only the answer shows whether the service obeyed
+	Take        int    // at most that many; 0 leaves it to the service, which may always give fewer
 	Skip        int
 }
 
-// TemplatePage is a part of the list of templates.
+// TemplatePage is part of the list of templates.
 type TemplatePage struct {
-	Items []office.Template // those that packages can be made from
-	Given int               // how many the service gave, also those that are not in Items
-	Total int               // in the whole list, as the service says; 0 when it does not
+	Items []office.Template // those from which packages can be made
+	Given int               // how many the service returned, including those not in Items
+	Total int               // in the whole list, according to the service; 0 if it did not say
 }
 
 // Templates lists templates (service-facts.md, 7). A service without them answers with an error that is NotOffered.
@@ -80,7 +80,7 @@ type templateRecord struct {
 	Recipients   list[templatePerson] `json:"recipients"`
 }
 
-// template is the record in texts that can be shown anywhere.
+// template converts the record; its texts are safe to show anywhere.
 func (r templateRecord) template() office.Template {
 	id := string(cmp.Or(r.TemplateID, r.ID))
 	t := office.Template{
@@ -97,8 +97,8 @@ func (r templateRecord) template() office.Template {
 
 func oneLine(s text) string { return message.OneLine(string(s), office.MaxName) }
 
-// sequentialType reports whether a type of a package has its signers sign in order, in whatever case it is written. A
-// template says it as packageType beside the type of the template, or as its type alone (assumed.go).
+// sequentialType reports whether a package type makes its signers sign in order, in any case. A template has it as
+// packageType beside its own type, or as its only type (assumed.go).
 func sequentialType(name string) bool { return strings.EqualFold(name, typeSequential) }
 
 type templateFile struct {
@@ -112,7 +112,7 @@ type templateFile struct {
 	Data               list[templateField] `json:"data"`
 }
 
-// document has the text fields alone that have a data id: others, such as signatures, cannot be filled (service-facts.md, 4.3).
+// document keeps only text fields with a data id: others, such as signatures, cannot be filled in (service-facts.md, 4.3).
 func (f templateFile) document() office.TemplateDocument {
 	d := office.TemplateDocument{ID: string(cmp.Or(f.TemplateDocumentID, f.DocumentID, f.ID)), Name: string(f.Name), FileName: string(f.FileName)}
 	seen := map[text]bool{"": true}
@@ -150,7 +150,7 @@ type templatePerson struct {
 	Order               number `json:"order"`
 }
 
-// roles are those of a template in its order.
+// roles are a template's roles, in its order.
 func roles(records []templatePerson) []office.TemplateRole {
 	all := []office.TemplateRole{}
 	slices.SortStableFunc(records, func(a, b templatePerson) int { return cmp.Compare(a.Index+a.Order, b.Index+b.Order) })

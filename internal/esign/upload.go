@@ -22,32 +22,32 @@ import (
 // Upload is a file to send (service-facts.md, 3).
 type Upload struct {
 	FileName   string // without a folder
-	Size       int64  // bytes; the file must have exactly as many
-	SHA256     string // hex, what the file must be; empty for anything of that size
+	Size       int64  // bytes; the file must have exactly this size
+	SHA256     string // hex; the file must match it; empty accepts any file of that size
 	ExternalID string // may be empty
 
 	// Open returns the file from its beginning; it may be called more than once.
 	Open func() (io.ReadCloser, error)
-	// Progress is told how many bytes of the file went out so far, from the goroutine that sends, which may outlive
-	// Upload by a moment; after a retry it starts over. nil is fine.
+	// Progress is called with the number of bytes of the file sent so far, from the sending goroutine, which may outlive
+	// Upload by a moment; after a retry it starts over. May be nil.
 	Progress func(sent int64)
 }
 
-// FileProblem is why a file cannot be used.
+// FileProblem says why a file cannot be used.
 type FileProblem string
 
 const (
-	FileInvalid     FileProblem = "invalid"            // damaged, or not what its name says
-	FileUnsupported FileProblem = "not supported"      // a format the service does not take
-	FileProtected   FileProblem = "password protected" // cannot be opened without one
+	FileInvalid     FileProblem = "invalid"            // damaged, or not what its extension says
+	FileUnsupported FileProblem = "not supported"      // a format that the service does not accept
+	FileProtected   FileProblem = "password protected" // cannot be opened without a password
 	FileRejected    FileProblem = "rejected"           // for the reason in Said, if there is one
 	FileTooLarge    FileProblem = "too large"          // for the service
 	FileChanged     FileProblem = "changed"            // while it was being sent
 	FileUnreadable  FileProblem = "unreadable"         // on this computer
-	FileEmpty       FileProblem = "empty"              // has no bytes at all
+	FileEmpty       FileProblem = "empty"              // has no bytes
 )
 
-// FileError says that one file cannot be sent as it is; trying again does not help.
+// FileError means that a file cannot be sent as it is; trying again does not help.
 type FileError struct {
 	FileName string
 	Problem  FileProblem
@@ -63,7 +63,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("sending %q: the file is %s", e.FileName, e.Problem)
 }
 
-// Unwrap gives what Upload.Open or reading the file returned.
+// Unwrap returns the error of Upload.Open or of reading the file.
 func (e *FileError) Unwrap() error { return e.err }
 
 func (e *FileError) Message() message.Message {
@@ -91,8 +91,8 @@ const uploadRoute = "files/upload"
 
 var errChanged = errors.New("it is not what it was")
 
-// Upload sends a file in constant memory and returns its fileId. It is gone after 24 hours unless a package uses it. A file the
-// service cannot use is a *FileError.
+// Upload sends a file in constant memory and returns its fileId, which expires after 24 hours unless a package uses it. If
+// the service cannot use the file, the error is a *FileError.
 func (c *Client) Upload(ctx context.Context, u Upload) (fileID string, err error) {
 	k := &call{op: fmt.Sprintf("sending the file %q", u.FileName), route: uploadRoute, method: http.MethodPost, path: "/files/upload"}
 	if u.Size <= 0 {
@@ -122,8 +122,8 @@ type uploadRecord struct {
 	Message             text `json:"message"`
 }
 
-// readUpload takes all three shapes of the answer: {"files":[...]}, one object, an array (service-facts.md, 3). A 200
-// can carry a file that failed.
+// readUpload accepts all three shapes of the answer: {"files":[...]}, an object, an array (service-facts.md, 3). A 200 may
+// report a file that failed.
 func readUpload(k *call, name string, body []byte) (fileID string, err error) {
 	var files list[uploadRecord]
 	if json.Unmarshal(unwrap(body, "files", "file"), &files) != nil || len(files) != 1 {
@@ -148,7 +148,7 @@ func readUpload(k *call, name string, body []byte) (fileID string, err error) {
 	return "", failed
 }
 
-// form is a multipart body of one file whose length is known before it is read.
+// form is a multipart body with one file; its length is known in advance.
 type form struct {
 	upload   Upload
 	boundary string
@@ -185,8 +185,8 @@ func (f *form) open() (io.ReadCloser, error) {
 	}{io.MultiReader(strings.NewReader(f.header), exact, strings.NewReader(f.footer)), file}, nil
 }
 
-// exactReader reads a file that must be exactly what it was, and reports progress. The end of the body follows only on a
-// file that is: the service gets a request that was cut off otherwise.
+// exactReader reads a file that must be exactly as expected, and reports progress. If it is not, it withholds the end of the
+// body, so that the service gets a truncated request.
 type exactReader struct {
 	file   io.Reader
 	upload Upload
@@ -215,8 +215,8 @@ func (r *exactReader) whole() bool {
 	return r.sent == r.upload.Size && (sum == "" || strings.EqualFold(sum, hex.EncodeToString(r.sum.Sum(nil))))
 }
 
-// fileNameParam is filename="..." for plain names and RFC 5987's filename* for all others, as service-facts.md, 3
-// asks: no quotes, percent-encoded UTF-8, nothing after it.
+// fileNameParam is filename="..." for plain names and RFC 5987's filename* for all others, as service-facts.md, 3 demands:
+// no quotes, percent-encoded UTF-8, nothing after it.
 func fileNameParam(name string) string {
 	plain := func(r rune) bool { return r >= ' ' && r <= '~' && r != '"' && r != '\\' && r != '%' }
 	if strings.ToValidUTF8(name, "") == name && !strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
