@@ -1,8 +1,8 @@
-// Package fasttest tells the fast loop from the whole. `go test ./...` is the fast loop: it leaves out what takes longest, and
-// needs no display, no service of the system and no FUSE. Whatever is named with -run or -bench runs; so `make test` runs everything
-// with -run ., which Go's cache of results tells from the fast loop.
+// Package fasttest separates the fast test loop from the full run. `go test ./...` is the fast loop: it skips what takes
+// longest, and needs no display, no system service and no FUSE. Anything named with -run or -bench does run, so `make test`
+// runs everything with -run ., which Go's test cache keeps apart from the fast loop.
 //
-// What the fast loop leaves out it says: a package in its line, "[no tests to run]", a test where -v asks for it.
+// Skipped tests are visible: a skipped package in its line as "[no tests to run]", a skipped test with -v.
 package fasttest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Whole reports whether everything is to run, or what was named, or pictures are to be written anew.
+// Whole reports whether this is not the fast loop: everything or named tests are to run, or pictures are to be updated.
 func Whole() bool {
 	flag.Parse()
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
@@ -19,7 +19,7 @@ func Whole() bool {
 	return flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.bench").Value.String() != ""
 }
 
-// LeaveOut leaves all tests of a package out of the fast loop, and reports whether it did. Its TestMain calls it first.
+// LeaveOut skips all tests of a package in the fast loop, and reports whether it did. TestMain calls it first.
 func LeaveOut() bool {
 	if Whole() {
 		return false
@@ -28,7 +28,7 @@ func LeaveOut() bool {
 	return true
 }
 
-// Slow leaves a test out of the fast loop.
+// Slow skips a test in the fast loop.
 func Slow(t testing.TB) {
 	t.Helper()
 	if !Whole() {
@@ -36,7 +36,7 @@ func Slow(t testing.TB) {
 	}
 }
 
-// Needs leaves a test out of the fast loop where something that it needs cannot be had; in the whole, that fails it.
+// Needs skips a test in the fast loop if something it needs is missing; in the full run it fails the test.
 func Needs(t testing.TB, what string, err error) {
 	t.Helper()
 	switch {

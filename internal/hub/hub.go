@@ -1,13 +1,13 @@
 // Package hub is the NATS server that the desk with the public address runs for the office's other desks: one stream of
 // verified events, in a folder of this computer.
 //
-// What it promises: nobody learns more than an encrypted line without a key that was admitted; each desk has an account of
-// its own, in which there is nothing but its own way to read and acknowledge, and to ask the hub (permissions within one
-// account do not hold it: the reply of a request is not checked against them); a key that was removed is cut off at once;
-// what was acknowledged to the publisher is on disk.
+// What it promises: without an admitted key nobody gets anything but a TLS connection; each desk has an account of its own,
+// which contains only what the desk needs to read, acknowledge and ask the hub (permissions within a shared account would
+// not suffice: they do not check a request's reply subject); a removed key is disconnected immediately; what was
+// acknowledged to the publisher is on disk.
 //
-// What it must not know: what an event is, who publishes and what for. Of the stream it knows the name alone; it may be lost,
-// and is filled again by whoever publishes.
+// What it must not know: what an event is, who publishes it and why. Of the stream it knows only the name. The stream may be
+// lost; then the publisher fills it again.
 package hub
 
 import (
@@ -28,14 +28,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Config is what a Hub needs. All of it is required but Desks.
+// Config configures a Hub. All fields but Desks are required.
 type Config struct {
-	Folder      string // held by this process alone
+	Folder      string // used only by this process
 	Listen      string // host:port
 	Certificate tls.Certificate
 	Stream      string   // its name
-	Own         string   // the public key of whoever publishes
-	Desks       []string // the public keys that are admitted from the beginning
+	Own         string   // the publisher's public key
+	Desks       []string // public keys admitted from the start
 	Log         *slog.Logger
 }
 
@@ -44,13 +44,13 @@ const (
 	maxPayload  = 2 << 20
 	maxDesks    = 512
 	startTime   = 10 * time.Second
-	signInTime  = 3 // seconds that a stranger has
+	signInTime  = 3 // seconds in which a stranger must authenticate
 	account     = "OFFICE"
-	readPrefix  = "HUBJS." // before what a desk asks, as its account has no JetStream itself
+	readPrefix  = "HUBJS." // prefix of a desk's JetStream requests, because its account has no JetStream itself
 	ownRequests = "office.desk."
 )
 
-// Hub is a server that runs. All methods are safe for concurrent use.
+// Hub is a running server. All methods are safe for concurrent use.
 type Hub struct {
 	c      Config
 	server *server.Server
@@ -65,7 +65,7 @@ type member struct {
 	clients []uint64
 }
 
-// Start starts a server. Its error says why the port or the folder cannot be used.
+// Start starts the server. Its error says why it cannot use the port or the folder.
 func Start(c Config) (*Hub, error) {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -77,7 +77,7 @@ func Start(c Config) (*Hub, error) {
 	}
 	if number == 0 {
 		number = server.RANDOM_PORT
-	} else if probe, err := net.Listen("tcp", c.Listen); err != nil { // the server would only log it, and wait
+	} else if probe, err := net.Listen("tcp", c.Listen); err != nil { // check first: the server would only log it, and wait
 		return nil, err
 	} else if err := probe.Close(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func Start(c Config) (*Hub, error) {
 	if h.office, err = h.server.LookupAccount(account); err != nil {
 		return nil, err
 	}
-	for _, key := range c.Desks { // before it listens: nobody is to be told that it is unknown
+	for _, key := range c.Desks { // before the server listens, so that no desk is told that it is unknown
 		if err := h.Admit(key); err != nil {
 			return nil, err
 		}
@@ -119,19 +119,19 @@ func Start(c Config) (*Hub, error) {
 	return h, nil
 }
 
-// Close ends it, with every connection.
+// Close stops the server and closes all connections.
 func (h *Hub) Close() {
 	h.server.Shutdown()
 	h.server.WaitForShutdown()
 }
 
-// Address is where it listens.
+// Address is the address on which the server listens.
 func (h *Hub) Address() net.Addr { return h.server.Addr() }
 
-// InProcessConn is the way of this program's own connection.
+// InProcessConn connects this program itself.
 func (h *Hub) InProcessConn() (net.Conn, error) { return h.server.InProcessConn() }
 
-// Trouble is what keeps the stream from being written, such as a disk that was full: only a new start mends it.
+// Trouble is what prevents writing to the stream, such as a disk that was full. Only a restart fixes it.
 func (h *Hub) Trouble() error {
 	if s := h.server.Healthz(nil); s != nil && s.StatusCode != http.StatusOK {
 		return errors.New(s.Error)
@@ -139,18 +139,18 @@ func (h *Hub) Trouble() error {
 	return nil
 }
 
-// reads are what a desk may ask of the stream, and no more.
+// reads are the stream requests that a desk may make.
 func (h *Hub) reads(key string) []string {
 	return []string{"$JS.API.CONSUMER.MSG.NEXT." + h.c.Stream + "." + key, "$JS.API.CONSUMER.INFO." + h.c.Stream + "." + key}
 }
 
-// acks are how it acknowledges.
+// acks is the subject on which a desk acknowledges.
 func (h *Hub) acks(key string) string { return "$JS.ACK." + h.c.Stream + "." + key + ".>" }
 
-// imported is what a desk calls a subject of the stream's account.
+// imported is a desk's name for a subject of the stream's account.
 func imported(subject string) string { return readPrefix + subject[len("$JS.API."):] }
 
-// Admit lets the desk with that public key in from now on.
+// Admit accepts the desk with that public key from now on.
 func (h *Hub) Admit(key string) error {
 	if !nkeys.IsValidPublicUserKey(key) {
 		return errors.New("this is no public key of a desk")
@@ -160,7 +160,7 @@ func (h *Hub) Admit(key string) error {
 	if h.desks[key] != nil {
 		return nil
 	}
-	a, err := h.server.LookupAccount("DESK_" + key) // one that was removed comes back
+	a, err := h.server.LookupAccount("DESK_" + key) // a removed desk may return
 	if err == nil {
 		h.desks[key] = &member{account: a}
 		return nil
@@ -180,7 +180,7 @@ func (h *Hub) Admit(key string) error {
 	return err
 }
 
-// Remove cuts the desk with that key off, and lets it in no more.
+// Remove disconnects the desk with that key and no longer accepts it.
 func (h *Hub) Remove(key string) {
 	h.mu.Lock()
 	gone := h.desks[key]
@@ -188,7 +188,7 @@ func (h *Hub) Remove(key string) {
 	h.mu.Unlock()
 	if gone != nil {
 		for _, id := range gone.clients {
-			_ = h.server.DisconnectClientByID(id) // it may be gone already
+			_ = h.server.DisconnectClientByID(id) // may already be gone
 		}
 	}
 }
@@ -203,7 +203,7 @@ func (h *Hub) Connected(key string) bool {
 
 func (h *Hub) lives(id uint64) bool { return h.server.GetClient(id) != nil }
 
-// Check is server.Authentication: whoever connects proves that it has the key that it names.
+// Check is server.Authentication: a client must prove that it has the key it names.
 func (h *Hub) Check(c server.ClientAuthentication) bool {
 	key := c.GetOpts().Nkey
 	public, err := nkeys.FromPublicKey(key)
@@ -214,7 +214,7 @@ func (h *Hub) Check(c server.ClientAuthentication) bool {
 	if err != nil || public.Verify(c.GetNonce(), signature) != nil {
 		return false
 	}
-	if key == h.c.Own && c.GetTLSConnectionState() == nil { // it comes from within this process
+	if key == h.c.Own && c.GetTLSConnectionState() == nil { // a connection from within this process
 		c.RegisterUser(&server.User{Username: key, Account: h.office})
 		return true
 	}
@@ -224,8 +224,8 @@ func (h *Hub) Check(c server.ClientAuthentication) bool {
 	if m == nil {
 		return false
 	}
-	for _, id := range m.clients { // a desk has one connection: two would share its events, and each would lack what the other one has
-		_ = h.server.DisconnectClientByID(id) // it may be gone already
+	for _, id := range m.clients { // one connection for each desk: two would share its events, and each would miss the other's
+		_ = h.server.DisconnectClientByID(id) // may already be gone
 	}
 	m.clients = []uint64{c.GetID()}
 	asks := []string{h.acks(key), ownRequests + key}
@@ -239,8 +239,8 @@ func (h *Hub) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// logger hands what the server says to the log, and remembers what it gives up for. Much of it is about strangers, who are not to fill
-// the log: what comes too often is left out.
+// logger passes the server's messages to the log, at a limited rate because strangers could fill the log, and remembers its
+// fatal error.
 type logger struct {
 	log  *slog.Logger
 	says *rate.Limiter

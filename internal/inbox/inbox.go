@@ -1,9 +1,8 @@
-// Package inbox receives the service's notifications: an http.Handler for the one path that is registered as the
-// endpoint.
+// Package inbox receives the service's notifications: an http.Handler for the path that is registered as the endpoint.
 //
-// What it promises: a request counts only if its signature verifies over the registered address and the raw body,
-// checked before anything is parsed; a 200 means that the event is stored, or was already; whoever is not authentic
-// learns nothing, costs no disk and bounded memory; an authentic body is never refused for what it says.
+// What it promises: a request counts only if its signature over the registered address and the raw body verifies, before
+// anything is parsed; a 200 means that the event is stored, or already was; an unauthentic sender learns nothing, and costs
+// no disk and a bounded amount of memory; an authentic body is never rejected because of its content.
 //
 // What it must not know: what an event means, where it is stored, how the request got here, and any other package of
 // this program except the plain types and functions of esign.
@@ -30,55 +29,55 @@ import (
 )
 
 const (
-	maxBody    = 1 << 20 // bytes; a larger body is refused with 413
+	maxBody    = 1 << 20 // bytes; a larger body is answered 413
 	retryAfter = "30"    // seconds, with every 503
-	maxEventID = 200     // bytes; a longer eventId is no id
-	maxHanded  = 8 << 10 // bytes of all that is handed on beside a body
+	maxEventID = 200     // bytes; a longer eventId is ignored
+	maxHanded  = 8 << 10 // bytes of everything that another desk hands on besides the body
 )
 
-// Key is one address and secret a signature may be made with. It prints without the secret.
+// Key is an address and a secret with which a signature may have been made. It prints without the secret.
 type Key struct {
 	URL     string // exactly as the service answered it
 	Secret  string
-	Service string // whose key it is, for Received
+	Service string // the service whose key it is, for Received
 }
 
-// Format leaves the secret out with every verb.
+// Format leaves out the secret with every verb.
 func (k Key) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "inbox.Key{%s}", k.URL) }
 
 // Received is one authentic notification.
 type Received struct {
-	ID        string      // eventId, or "sha256:" and the hex of the body's hash when there is none to use
+	ID        string      // eventId, or "sha256:" and the hex SHA-256 of the body if there is no usable one
 	Event     esign.Event // zero unless Parsed
 	Parsed    bool
 	Body      []byte // raw; the receiver may keep it
 	URL       string // the registered address it was verified against
-	Signature string // as it came
-	Service   string // that of the Key it was verified with
+	Signature string // as received
+	Service   string // the Service of the Key that verified it
 	At        time.Time
 }
 
-// Options are what an Inbox needs. Keys, Header and Store are required; all functions must be safe for concurrent use.
+// Options configure an Inbox. Keys, Header and Store are required; all functions must be safe for concurrent use.
 type Options struct {
-	// Keys returns what signatures may be made with right now: the current pair and, for ten minutes after a change,
-	// the one before. It is asked for every request and must not block. With none, nothing is authentic.
+	// Keys returns the currently valid keys: the current pair and, for ten minutes after a change, the one before. It is
+	// called for every request and must not block. Without keys nothing is authentic.
 	Keys func() []Key
 	// Header names the header that carries the signature.
 	Header func() string
-	// Store keeps the notification and reports whether it was new, by Received.ID. When it returns nil, the
-	// notification is on disk. ctx is not cancelled when the sender goes away.
+	// Store stores the notification and reports whether it was new, by Received.ID. When it returns nil, the notification is
+	// on disk. ctx is not cancelled when the sender disconnects.
 	Store func(ctx context.Context, r Received) (added bool, err error)
 	// Wake is called after something new was stored; it must not block. May be nil.
 	Wake func()
-	// Refused is told about refused requests, a few per minute at most. May be nil.
+	// Refused is called for a sample of the refused requests, a few per minute at most. May be nil.
 	Refused func(Refusal)
 
 	Now func() time.Time // nil means time.Now
-	Log *slog.Logger     // nil means none
+	Log *slog.Logger     // nil logs nothing
 }
 
-// Inbox is the handler. Mount it at the path of the registered address; it does not look at the path itself, because
-// a proxy in front may have changed it and the signature covers the whole address anyway.
+// Inbox is the handler. Mount it at the path of the registered address; it does not check the path itself, because a proxy
+// in front may have changed it and the signature covers the whole address anyway.
 type Inbox struct {
 	opt    Options
 	bodies *bodies
@@ -99,7 +98,7 @@ func New(opt Options) *Inbox {
 	return &Inbox{opt: opt, bodies: newBodies(), counts: newCounter(opt.Refused, opt.Log)}
 }
 
-// ServeHTTP takes one notification. The order matters: what can be refused without reading the body is.
+// ServeHTTP takes one notification. The order matters: it refuses whatever it can before reading the body.
 func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	received, reason := in.receive(r)
 	if reason != "" {
@@ -118,8 +117,8 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Take takes a notification that another desk of the office has verified with key, as that one was given it. It is on disk
-// when Take returns without an error, unless no inbox can have taken it.
+// Take stores a notification that another desk of the office received and verified with key; signature is the one it
+// received. When Take returns nil, the notification is on disk, unless it is one that no inbox could have accepted.
 func (in *Inbox) Take(ctx context.Context, key Key, signature string, body []byte) error {
 	if len(body) == 0 || len(body) > maxBody || len(key.URL)+len(key.Service)+len(signature) > maxHanded {
 		in.opt.Log.Warn("Another desk handed on what is no event", "bytes", len(body))
@@ -134,8 +133,8 @@ func (in *Inbox) Take(ctx context.Context, key Key, signature string, body []byt
 	return err
 }
 
-// receive reads and verifies. The room the body took is free again when it returns: what it returns is a copy, made
-// only for those who belong here.
+// receive reads and verifies a request. When it returns, the body's buffer is free again: it returns a copy, made only for
+// authentic bodies.
 func (in *Inbox) receive(r *http.Request) (Received, Reason) {
 	signature, reason := in.admit(r)
 	if reason != "" {
@@ -155,14 +154,14 @@ func (in *Inbox) receive(r *http.Request) (Received, Reason) {
 	return got, ""
 }
 
-// Rejected is how many requests were not answered 200 since the start, by why.
+// Rejected counts the requests since the start that were not answered 200, by reason.
 func (in *Inbox) Rejected() map[Reason]int64 {
 	in.counts.mu.Lock()
 	defer in.counts.mu.Unlock()
 	return maps.Clone(in.counts.rejected)
 }
 
-// admit judges everything but the body.
+// admit checks everything but the body.
 func (in *Inbox) admit(r *http.Request) (signature string, reason Reason) {
 	if r.Method != http.MethodPost {
 		return "", WrongMethod
@@ -172,7 +171,7 @@ func (in *Inbox) admit(r *http.Request) (signature string, reason Reason) {
 	}
 	for _, e := range r.Header["Content-Encoding"] {
 		if !strings.EqualFold(e, "identity") {
-			return "", Encoded // the signature is over the bytes before, and unpacking is work for strangers
+			return "", Encoded // the signature covers the bytes before compression, and strangers must not cause the work of unpacking
 		}
 	}
 	values := r.Header.Values(in.opt.Header())
@@ -188,7 +187,7 @@ func (in *Inbox) admit(r *http.Request) (signature string, reason Reason) {
 	return values[0], ""
 }
 
-// authentic tries every key, also after one has matched, so that the time does not tell which.
+// authentic tries every key, even after a match, so that the time does not reveal which one matched.
 func authentic(keys []Key, signature string, body []byte) (key Key, ok bool) {
 	for _, k := range keys {
 		if esign.Verify(k.URL, k.Secret, signature, body) {
@@ -198,8 +197,7 @@ func authentic(keys []Key, signature string, body []byte) (key Key, ok bool) {
 	return key, ok
 }
 
-// open reads an authentic body. One that cannot be read is kept all the same: refusing it would only make the service
-// send it again.
+// open parses an authentic body. An unreadable one is kept anyway: refusing it would only make the service send it again.
 func (in *Inbox) open(key Key, body []byte) Received {
 	r := Received{Body: append([]byte(nil), body...), URL: key.URL, Service: key.Service, At: in.opt.Now()}
 	event, err := esign.ParseEvent(r.Body)
@@ -212,7 +210,7 @@ func (in *Inbox) open(key Key, body []byte) Received {
 	return r
 }
 
-// refuse answers without a word why, and counts.
+// refuse answers without giving the reason, and counts it.
 func (in *Inbox) refuse(w http.ResponseWriter, r *http.Request, reason Reason) {
 	in.counts.refuse(reason, r.RemoteAddr, in.opt.Now())
 	status := reason.status()
@@ -222,18 +220,18 @@ func (in *Inbox) refuse(w http.ResponseWriter, r *http.Request, reason Reason) {
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", retryAfter)
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
-		w.Header().Set("Connection", "close") // the rest of the body is not worth reading
+		w.Header().Set("Connection", "close") // reading the rest of the body would be a waste
 	}
 	w.WriteHeader(status)
 }
 
 const (
 	smallBody   = 32 << 10 // bytes; every real event is far smaller
-	largeBodies = 4        // that may grow beyond smallBody at the same time
+	largeBodies = 4        // at most so many bodies may exceed smallBody at the same time
 )
 
-// bodies bounds what a request that nobody has vouched for yet may cost: 32 KiB, but for four that may grow to 1 MiB.
-// Package tunnel bounds how many there are, and has those who send slowly lose their place.
+// bodies bounds the memory for requests that are not authenticated yet: 32 KiB each, and up to 1 MiB for four of them.
+// Package tunnel limits their number and disconnects slow senders.
 type bodies struct {
 	large chan struct{}
 	small *sync.Pool // *[]byte of smallBody+1
@@ -246,7 +244,7 @@ func newBodies() *bodies {
 	}
 }
 
-// read returns the whole body, or why not. The body is good until release, which must be called in any case.
+// read returns the whole body, or a reason why not. The body is valid until release, which must always be called.
 func (b *bodies) read(r *http.Request) (body []byte, release func(), reason Reason) {
 	buffer := b.small.Get().(*[]byte)
 	hasLarge := false
@@ -276,7 +274,7 @@ func (b *bodies) read(r *http.Request) (body []byte, release func(), reason Reas
 	return b.rest(r, *buffer, release)
 }
 
-// rest reads on where the small buffer ended.
+// rest reads what follows the small buffer.
 func (b *bodies) rest(r *http.Request, start []byte, release func()) ([]byte, func(), Reason) {
 	body := make([]byte, maxBody+1)
 	copy(body, start)
@@ -291,7 +289,7 @@ func (b *bodies) rest(r *http.Request, start []byte, release func()) ([]byte, fu
 	return nil, release, broken(err)
 }
 
-// broken is what a body that did not arrive was.
+// broken is the Reason for a body that did not arrive completely.
 func broken(err error) Reason {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return Slow
@@ -299,7 +297,7 @@ func broken(err error) Reason {
 	return Cut
 }
 
-// Reason is why a request was refused; for the log and for people, never for the sender.
+// Reason says why a request was refused; for the log and for people, never for the sender.
 type Reason string
 
 const (
@@ -332,15 +330,15 @@ func (r Reason) status() int {
 	return http.StatusUnauthorized
 }
 
-// Refusal is one refused request, as a sample.
+// Refusal is a sample of the refused requests.
 type Refusal struct {
 	Reason     Reason
 	Remote     string // as net/http saw it; behind a tunnel that is the tunnel
 	At         time.Time
-	Suppressed int64 // refusals since the last sample that were not reported
+	Suppressed int64 // unreported refusals since the last sample
 }
 
-// counter counts, and lets through a sample of refusals: three, then one every twenty seconds, so that a flood does
+// counter counts refusals and samples them: the first three, then one every twenty seconds, so that a flood of requests does
 // not become a flood of log lines and disk writes.
 type counter struct {
 	sampled func(Refusal)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Default is the data folder of this user.
+// Default is this user's data folder.
 func Default() (folder string, err error) {
 	base, err := os.UserConfigDir()
 	return filepath.Join(base, "countersign"), err

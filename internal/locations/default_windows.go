@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Default is the data folder of this user. It lies in the part of the profile that stays on the computer: the rest of it is copied from
-// and to a server whenever somebody signs in and out, and a database that a copy has overtaken is a lost one.
+// Default is this user's data folder. It lies in the local part of the profile: the roaming part is copied from and to a
+// server whenever somebody signs in or out, and a database that is overwritten by an older copy is lost.
 func Default() (folder string, err error) {
 	local, err := os.UserCacheDir() // %LocalAppData%
 	return filepath.Join(local, "countersign"), err

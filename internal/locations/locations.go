@@ -1,5 +1,5 @@
-// Package locations is the map of where Countersign keeps things: which folder is an office's data folder, what lies in it under which
-// name, and what the key of it is called in the keyring. It does not know what is in the files.
+// Package locations knows where Countersign keeps things: which folder is an office's data folder, the names of the files in
+// it, and the name of its key in the keyring. It does not know what the files contain.
 package locations
 
 import (
@@ -19,45 +19,45 @@ import (
 
 // The names in a data folder.
 const (
-	state   = "state.db"      // everything that must not be forgotten
-	backup  = "office.json"   // what is needed to begin anew without state
+	state   = "state.db"      // everything that must not be lost
+	backup  = "office.json"   // what a fresh start needs if state is lost
 	logs    = "logs"          // a folder
-	trace   = "fault.txt"     // among the logs: what the fault leaves that ends the program
-	outbox  = "outbox"        // a folder: what waits to be sent
-	sent    = "sent"          // a folder: what was sent
-	dropped = "dropped"       // a folder: files that other programs handed over without a place of their own
-	update  = "update"        // a folder: a newer version, while it is fetched and installed
-	backups = "backups"       // a folder: the state as it was, sealed
-	desks   = "desks"         // a folder: the stream of events for other desks, where this computer is the hub
-	lock    = "instance.lock" // held by the instance that runs
-	socket  = "control.sock"  // the way to that instance, on Unix
-	icon    = "icon.png"      // that notifications show, where the desktop wants it in a file
+	trace   = "fault.txt"     // in logs: the trace of a crash
+	outbox  = "outbox"        // a folder: documents waiting to be sent
+	sent    = "sent"          // a folder: documents that were sent
+	dropped = "dropped"       // a folder: dropped files that have no path of their own
+	update  = "update"        // a folder: a newer version while it is downloaded and installed
+	backups = "backups"       // a folder: sealed backups of state
+	desks   = "desks"         // a folder: the stream of events for other desks, if this computer is the hub
+	lock    = "instance.lock" // locked by the running instance
+	socket  = "control.sock"  // of the running instance, on Unix
+	icon    = "icon.png"      // for desktops that show a notification's icon from a file
 )
 
-// State is the file with the state of a data folder.
+// State is the database of a data folder.
 func State(folder string) string { return filepath.Join(folder, state) }
 
-// Backup is the file with the small part of the state that nobody else has.
+// Backup is the file with the small part of the state that exists nowhere else.
 func Backup(folder string) string { return filepath.Join(folder, backup) }
 
 func Logs(folder string) string { return filepath.Join(folder, logs) }
 
-// Log is the log. A full one is set aside as its name with ".1".
+// Log is the log file. A full one is renamed with ".1" appended.
 func Log(folder string) string { return filepath.Join(folder, logs, "countersign.log") }
 
-// Trace is the file in which a fault that ends the program leaves its trace, until the next start.
+// Trace is the file to which a crash writes its trace, until the next start.
 func Trace(folder string) string { return filepath.Join(folder, logs, trace) }
 
-// Outbox is the folder with the copies of the files that are to be sent.
+// Outbox is the folder with copies of the documents that are to be sent.
 func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 
-// Sent is the folder with the files that were sent, until what came back was compared with them.
+// Sent is the folder with the documents that were sent, until they have been compared with what came back.
 func Sent(folder string) string { return filepath.Join(folder, sent) }
 
-// Dropped is the folder with the files that were dropped on the window by a program that keeps them nowhere.
+// Dropped is the folder for files dropped on the window that the other program has not saved anywhere.
 func Dropped(folder string) string { return filepath.Join(folder, dropped) }
 
-// Update is the folder with a newer version of the program, while that is fetched and installed.
+// Update is the folder for a newer version of the program while it is downloaded and installed.
 func Update(folder string) string { return filepath.Join(folder, update) }
 
 // Backups is the folder with the sealed backups of the state.
@@ -66,10 +66,10 @@ func Backups(folder string) string { return filepath.Join(folder, backups) }
 // Desks is the folder with the stream of events for other desks.
 func Desks(folder string) string { return filepath.Join(folder, desks) }
 
-// Icon is the file with the program's icon, for desktops that show notifications with one from a file.
+// Icon is the file with the program's icon, for desktops that show a notification's icon from a file.
 func Icon(folder string) string { return filepath.Join(folder, icon) }
 
-// All are the files and folders that may lie in a data folder, but for damaged files that were set aside.
+// All lists the files and folders that may lie in a data folder, except damaged files that were set aside.
 func All(folder string) []string {
 	return []string{
 		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket),
@@ -78,7 +78,7 @@ func All(folder string) []string {
 	}
 }
 
-// Holds reports whether there is an office's data in a folder.
+// Holds reports whether a folder contains an office's data.
 func Holds(folder string) bool {
 	for _, path := range []string{State(folder), Backup(folder)} {
 		if _, err := os.Lstat(path); err == nil {
@@ -88,8 +88,8 @@ func Holds(folder string) bool {
 	return false
 }
 
-// Clear removes what is in a data folder that the caller holds, but what it is held by and the name of the keyring's entry: so
-// long as that is there, somebody can look for the key.
+// Clear empties a data folder that the caller has locked. It leaves the lock, the socket and the name of the keyring entry:
+// as long as that name exists, somebody can look for the key.
 func Clear(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
@@ -100,12 +100,12 @@ func Clear(folder string) error {
 	return err
 }
 
-// entry is the file with the name of the keyring's entry.
+// entry is the file with the name of the keyring entry.
 const entry = "keyring-entry"
 
-// Entry is the name under which the keyring keeps the key of a data folder. It is noted in the folder, on disk when Entry
-// returns, so that the key is found wherever somebody moves the folder to. It is empty when it could be neither read nor noted:
-// then nobody knows whether there is a key.
+// Entry is the name under which the keyring stores the key of a data folder. It is recorded in the folder, and is on disk
+// when Entry returns, so that the key is found even if the folder is moved. If the name can be neither read nor recorded,
+// Entry returns an error: then nobody knows whether there is a key.
 func Entry(folder string) (string, error) {
 	path := filepath.Join(folder, entry)
 	name, err := Noted(folder)
@@ -113,7 +113,7 @@ func Entry(folder string) (string, error) {
 		return "", err
 	}
 	if name != "" {
-		return name, disk.Anchor(path) // a key must not outlive its name
+		return name, disk.Anchor(path) // a key must not outlive the record of its name
 	}
 	name = "key of office " + uuid.NewString()
 	if err := private.WriteFile(path, disk.Replace, private.From(strings.NewReader(name+"\n"))); err != nil {
@@ -122,7 +122,7 @@ func Entry(folder string) (string, error) {
 	return name, nil
 }
 
-// Noted is the name that is noted in a data folder already; empty for none.
+// Noted is the name already recorded in a data folder; empty if there is none.
 func Noted(folder string) (string, error) {
 	noted, err := os.ReadFile(filepath.Join(folder, entry))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +131,7 @@ func Noted(folder string) (string, error) {
 	return strings.TrimSpace(string(noted)), nil
 }
 
-// Fleeting reports whether path is in a folder for files that do not last.
+// Fleeting reports whether path is in a folder for temporary files.
 func Fleeting(path string) bool {
 	cache, _ := os.UserCacheDir() // "" for none
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", os.Getenv("XDG_RUNTIME_DIR"), cache} {
@@ -144,7 +144,7 @@ func Fleeting(path string) bool {
 	return false
 }
 
-// resolved is dir without links, "" when there is no such folder.
+// resolved is dir with its links resolved, "" if there is no such folder.
 func resolved(dir string) string {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

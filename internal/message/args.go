@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// Arg is an argument of a message, by the name that stands for it in the words.
+// Arg is an argument of a message; its name is the placeholder in the text.
 type Arg struct {
 	name  string
 	value value
 }
 
-// value is an argument's value; exactly one of the fields is set, which is also its kind. A Text may be empty.
+// value is an argument's value. Exactly one field is set, which determines the kind. A Text may be empty.
 type value struct {
 	Text    string   `json:"text,omitzero"`
 	Name    *string  `json:"name,omitzero"`
@@ -21,16 +21,16 @@ type value struct {
 	Number  *int64   `json:"number,omitzero"`
 	Bytes   *int64   `json:"bytes,omitzero"`
 	Day     string   `json:"day,omitzero"`     // as time.DateOnly
-	Message *Message `json:"message,omitzero"` // of several that follow each other, see Then
+	Message *Message `json:"message,omitzero"` // one of several consecutive messages, see Then
 }
 
-// maxText is how long an argument may be, in characters: whoever names a package decides how long its name is.
+// maxText limits an argument, in characters: whoever names a package decides how long its name is.
 const maxText = 200
 
 // Text is shown as it is: a person's name, an address, a code.
 func Text(name, text string) Arg { return Arg{name, value{Text: OneLine(text, 2*maxText)}} }
 
-// Said is what somebody else says in words of their own, as a sentence: a reason that the service gives.
+// Said quotes somebody else's sentence, such as a reason that the service gives.
 func Said(name, words string) Arg {
 	a := Text(name, words)
 	if last, _ := utf8.DecodeLastRuneInString(a.value.Text); !strings.ContainsRune(".!?…", last) {
@@ -39,13 +39,13 @@ func Said(name, words string) Arg {
 	return a
 }
 
-// Name is what a file, a folder or a package is called; it is shown in the language's quotation marks.
+// Name is the name of a file, a folder or a package; it is shown in the language's quotation marks.
 func Name(name, called string) Arg {
 	called = OneLine(called, maxText)
 	return Arg{name, value{Name: &called}}
 }
 
-// Package is Name for a package, which may have none.
+// Package is Name for a package, which may be untitled.
 func Package(name, called string) Arg {
 	called = OneLine(called, maxText)
 	return Arg{name, value{Package: &called}}
@@ -60,10 +60,10 @@ func Names(name string, called []string) Arg {
 	return Arg{name, value{Names: list}}
 }
 
-// Count is a number that decides the plural form. A message has at most one.
+// Count is a number that selects the plural form. A message has at most one.
 func Count(name string, n int) Arg { n64 := int64(n); return Arg{name, value{Count: &n64}} }
 
-// Number is a number that decides nothing.
+// Number is a number that does not affect the plural form.
 func Number(name string, n int) Arg { n64 := int64(n); return Arg{name, value{Number: &n64}} }
 
 // Bytes is a size, shown as "3 MB".

@@ -2,8 +2,8 @@ package message
 
 import "errors"
 
-// Error is an error that reaches a person as m, because of cause, which may be nil. Its own text is English with the
-// cause behind it: for the log, never for people.
+// Error is an error that people see as m. Its cause may be nil. Its own text is m in English followed by the cause: for the
+// log, never for people.
 func Error(m Message, cause error) error { return &told{m, cause} }
 
 type told struct {
@@ -24,8 +24,8 @@ func (e *told) Error() string {
 func (e *told) Unwrap() error    { return e.cause }
 func (e *told) Message() Message { return e.message }
 
-// Of is what people are told of err: the message of the outermost error in its chain that has one, which is one with a
-// method Message() Message. Whoever knows better what people were doing wraps the error in one with its own.
+// Of returns the message for people of err: that of the outermost error in its chain with a method Message() Message. Code
+// that knows better what the person was doing wraps the error in one with its own message.
 func Of(err error) (m Message, ok bool) {
 	var e interface{ Message() Message }
 	if !errors.As(err, &e) {
@@ -34,7 +34,7 @@ func Of(err error) (m Message, ok bool) {
 	return e.Message(), true
 }
 
-// For is Of, and Unexpected where nobody said what to tell people. For nil it is nothing.
+// For is Of, with Unexpected if err has no message. It is empty for nil.
 func For(err error) Message {
 	if err == nil {
 		return Message{}

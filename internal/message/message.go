@@ -1,22 +1,22 @@
-// Package message is what Countersign tells people: health, activity, problems of drafts and files, notifications, and
+// Package message defines what Countersign tells people: health, activity, problems of drafts and files, notifications, and
 // errors that reach a person. A Message is an id with typed arguments. It is stored and passed on as such, and a Printer
-// puts it into words at the edge: the window in its language, the commands and the log in English. Rewording a sentence
-// therefore changes no stored data, and nothing but this package and assets/messages knows a sentence.
+// puts it into words at the edge: the window in its language, the commands and the log in English. So rewording a sentence
+// changes no stored data, and only this package and assets/messages know the sentences.
 //
 // To add a message:
 //
-//  1. Write its words in each assets/messages/LANGUAGE.json: "folder.disk-full": "The disk with {{.Folder}} is full." What
-//     is called Folder is a name and gets its quotation marks, N is a count; assets/gen/messages.go lists them all. Behind
-//     the first sentence, the headline, the line ends (\n).
-//  2. With a count, write plural forms: {"one": "{{.N}} file", "other": "{{.N}} files"}; "one" says its number too, for
-//     in French it is also the form of 0. A "description" is for translators and for the function's comment.
-//  3. Run go generate ./assets: it writes func DiskFull(folder string) Message. Names behind the dot differ in all topics.
+//  1. Write its text in each assets/messages/LANGUAGE.json: "folder.disk-full": "The disk with {{.Folder}} is full." An
+//     argument called Folder is a name and gets quotation marks, N is a count; assets/gen/messages.go lists them all. Break
+//     the line (\n) after the first sentence, the headline.
+//  2. With a count, write plural forms: {"one": "{{.N}} file", "other": "{{.N}} files"}; "one" contains the number, too,
+//     because in French it is also the form for 0. A "description" is for translators and for the function's comment.
+//  3. Run go generate ./assets: it writes func DiskFull(folder string) Message. The part after the dot is unique.
 //  4. Where something goes wrong: return message.Error(message.DiskFull(name), err). The caller keeps what it needs
 //     with errors.Is and errors.As; the edge asks For(err).
-//  5. Run go test ./internal/message: it finds words that are missing, lost arguments, and messages that nobody tells.
+//  5. Run go test ./internal/message: it finds missing texts, lost arguments and unused messages.
 //
-// Whole messages may follow each other (Then); parts of a sentence are never put together. Ids stay as they are once
-// there is released data; a word can change at any time. Everything here is safe for concurrent use and does no I/O.
+// Whole messages may follow each other (Then); parts of a sentence are never put together. Ids must not change once there is
+// released data; the text may at any time. Everything here is safe for concurrent use and does no I/O.
 package message
 
 import (
@@ -24,17 +24,17 @@ import (
 	"fmt"
 )
 
-// Message is something that people are told. The zero value is nothing. Messages can be compared with ==: they are equal
-// when they say the same with the same arguments. A message is made by a function of this package, or read from JSON.
+// Message is something to tell people. The zero value is empty. Messages can be compared with ==: they are equal if they
+// have the same id and arguments. A message is made by a function of this package, or read from JSON.
 type Message struct {
 	id   string
-	args string // JSON of map[string]value, with its keys in order; empty without arguments
+	args string // JSON of map[string]value with sorted keys; empty without arguments
 }
 
-// sentences is the id of several messages that follow each other; their arguments are called 0, 1, 2...
+// sentences is the id of several consecutive messages; they are its arguments 0, 1, 2...
 const sentences = "sentences"
 
-// of makes the message id. Only catalogue.go calls it.
+// of makes a message. Only catalogue.go calls it.
 func of(id string, args ...Arg) Message {
 	m := Message{id: id}
 	if len(args) == 0 {
@@ -46,13 +46,13 @@ func of(id string, args ...Arg) Message {
 	}
 	b, err := json.Marshal(values)
 	if err != nil {
-		panic(err) // texts and numbers only
+		panic(err) // cannot fail: only texts and numbers
 	}
 	m.args = string(b)
 	return m
 }
 
-// Then is messages that follow each other, without those that are nothing. Each is a whole sentence or more.
+// Then joins consecutive messages, skipping empty ones. Each is a whole sentence or more.
 func Then(all ...Message) Message {
 	var list []Message
 	for _, m := range all {
@@ -75,8 +75,8 @@ func Then(all ...Message) Message {
 	return of(sentences, args...)
 }
 
-// ID is the message's name in the catalogue, such as "file.too-large". Of several that follow each other it is that of
-// the first. It is for tests, and for deciding what goes with a message; people read Text.
+// ID is the message's id in the catalogue, such as "file.too-large"; for several consecutive messages, that of the first. It
+// is for tests, and for deciding what to show with a message; people read Text.
 func (m Message) ID() string {
 	if m.id == sentences {
 		return m.inOrder()[0].id
@@ -84,7 +84,7 @@ func (m Message) ID() string {
 	return m.id
 }
 
-// IsZero reports whether m is nothing. Fields of records have the JSON option omitzero.
+// IsZero reports whether m is empty. Fields of records have the JSON option omitzero.
 func (m Message) IsZero() bool { return m == Message{} }
 
 // String is m in English, for the log and the commands.
@@ -97,7 +97,7 @@ func (m Message) values() (values map[string]value) {
 	return values
 }
 
-// inOrder are the messages that follow each other in m.
+// inOrder are the consecutive messages in m.
 func (m Message) inOrder() (list []Message) {
 	values := m.values()
 	for i := range len(values) {
@@ -116,7 +116,7 @@ type written struct {
 	Args map[string]value `json:"args,omitempty"`
 }
 
-// MarshalJSON writes {"id": ..., "args": {name: {kind: value}}}, and null for nothing.
+// MarshalJSON writes {"id": ..., "args": {name: {kind: value}}}, and null for an empty message.
 func (m Message) MarshalJSON() ([]byte, error) {
 	if m.IsZero() {
 		return []byte("null"), nil

@@ -8,9 +8,9 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// OneLine makes a text from outside one line of at most most characters: line ends and odd spaces become spaces;
-// control, bidirectional and invisible characters go. What a way to the screen may take for more than text is that
-// way's matter (package notify).
+// OneLine turns text from outside into one line of at most most characters: line ends and odd spaces become spaces; control,
+// bidirectional and invisible characters are removed. Escaping whatever a particular output interprets is up to that output
+// (package notify).
 func OneLine(s string, most int) string {
 	if len(s) <= most && plainText(s) {
 		return s
@@ -18,7 +18,7 @@ func OneLine(s string, most int) string {
 	return Shorten(strings.Join(strings.Fields(Plain(s)), " "), most)
 }
 
-// Plain is OneLine for a text whose blanks and length are meant.
+// Plain is OneLine without collapsing blanks or cutting.
 func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -33,8 +33,8 @@ func Plain(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// Shorten cuts s to most runes, "…" being one of them, where a reader sees one character end and the next begin
-// (Unicode annex 29).
+// Shorten cuts s to at most most runes including a final "…", and only between characters as a reader sees them (Unicode
+// annex 29).
 func Shorten(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -48,7 +48,7 @@ func Shorten(s string, most int) string {
 	return strings.TrimRight(s[:end], " ") + "…"
 }
 
-// plainText reports whether s is printable ASCII without a space too many.
+// plainText reports whether s is printable ASCII without superfluous spaces.
 func plainText(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -58,10 +58,10 @@ func plainText(s string) bool {
 	return s == strings.TrimSpace(s) && !strings.Contains(s, "  ")
 }
 
-// joiner is a character without width that some scripts are written with.
+// joiner reports whether r is a zero-width joiner, which some scripts need.
 func joiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
-// invisible is a character that shows as nothing, or as a blank, without being a space.
+// invisible reports whether r shows as nothing, or as a blank without being a space.
 func invisible(r rune) bool {
 	switch r {
 	case '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u3164', '\uffa0', '\ufffc', '\ufffd':

@@ -17,17 +17,17 @@ import (
 	"countersign/assets"
 )
 
-// Printer puts messages into the words of one language. It is safe for concurrent use.
+// Printer prints messages in one language. It is safe for concurrent use.
 type Printer struct {
 	words   *i18n.Localizer
 	numbers *numbers.Printer
 }
 
-// Languages are the codes that there are words for.
+// Languages are the codes of the languages with translations.
 func Languages() (codes []string) {
 	entries, err := assets.Messages.ReadDir("messages")
 	if err != nil {
-		panic(err) // the words travel in the program
+		panic(err) // the texts are embedded in the program
 	}
 	for _, e := range entries {
 		codes = append(codes, strings.TrimSuffix(e.Name(), ".json"))
@@ -35,17 +35,17 @@ func Languages() (codes []string) {
 	return codes
 }
 
-// The ids of what is put around arguments.
+// The ids of the texts around arguments.
 const (
 	quoted    = "form.name"
 	megabytes = "form.megabytes"
 	untitled  = "form.untitled"
 	unknown   = "form.unknown"
 	day       = "form.day"
-	month     = "form.month-" // and its number
+	month     = "form.month-" // followed by the month's number
 )
 
-// NewPrinter is the printer of a language, such as "de". It fails for one without words in assets/messages.
+// NewPrinter returns the printer for a language, such as "de". It fails if assets/messages has no such language.
 func NewPrinter(code string) (*Printer, error) {
 	tag, err := language.Parse(code)
 	if err != nil {
@@ -63,26 +63,26 @@ func NewPrinter(code string) (*Printer, error) {
 	return &Printer{words: i18n.NewLocalizer(bundle, code), numbers: numbers.NewPrinter(tag)}, nil
 }
 
-// English is the printer of the commands and of the log.
+// English prints the commands' output and the log.
 var English = sync.OnceValue(func() *Printer {
 	p, err := NewPrinter("en")
 	if err != nil {
-		panic(err) // the words travel in the program, and a test reads them
+		panic(err) // the texts are embedded in the program, and a test reads them
 	}
 	return p
 })
 
-// Text is m in one line, empty for nothing. A message that is not in the catalogue, because another version wrote it, says
-// so.
+// Text is m in one line, empty for an empty message. If the catalogue lacks the message, because another version wrote it,
+// the text says so.
 func (p *Printer) Text(m Message) string { return strings.ReplaceAll(p.lines(m), "\n", " ") }
 
-// Lines is m in two: what happened, as a headline, and what else there is to say, such as what to do about it.
+// Lines splits m in two: the headline, which says what happened, and the rest, such as what to do about it.
 func (p *Printer) Lines(m Message) (what, next string) {
 	what, next, _ = strings.Cut(p.lines(m), "\n")
 	return what, strings.ReplaceAll(next, "\n", " ")
 }
 
-// lines is m with line ends behind the headline, and between messages that follow each other.
+// lines is m with a line end after the headline, and between consecutive messages.
 func (p *Printer) lines(m Message) string {
 	switch m.id {
 	case "":
@@ -100,14 +100,14 @@ func (p *Printer) lines(m Message) string {
 	return p.localize(i18n.LocalizeConfig{MessageID: unknown, TemplateData: map[string]any{"ID": m.id}})
 }
 
-// briefs are what lines of a package's history say of it, by the message that also names it.
+// briefs maps messages that name their package to the shorter ones for the package's own history.
 var briefs = map[string]string{"package.sent-to": "sent-to", "package.package-sent": "sent", "package.signed": "signed", "package.someone-signed": "someone",
 	"package.signed-document": "signed-document", "package.someone-signed-document": "someone-signed-document", "package.everyone-signed": "executed",
 	"package.everyone-signed-document": "document-called", "package.everyone-signed-a-document": "document", "package.declined": "declined",
 	"package.expired": "expired", "folder.saved": "saved", "withdrawal.withdrawn": "withdrawn"}
 
-// Brief is m for where the package's name stands already: "Ana Ruiz signed", not "Ana Ruiz signed “Lease”.". It is Text where
-// there is nothing briefer.
+// Brief is m for places that already show the package's name: "Ana Ruiz signed" instead of "Ana Ruiz signed “Lease”.". If
+// there is no shorter form, it is Text.
 func (p *Printer) Brief(m Message) string {
 	values := m.values()
 	if called := cmp.Or(values["Document"].Name, values["File"].Name); called != nil {
@@ -116,7 +116,7 @@ func (p *Printer) Brief(m Message) string {
 	return cmp.Or(p.say("history.history-"+briefs[m.id], values), p.Text(m))
 }
 
-// say is a text of the catalogue with its arguments filled in, empty where there is none.
+// say is a text of the catalogue with its arguments filled in, empty if there is none.
 func (p *Printer) say(id string, args map[string]value) string {
 	config := i18n.LocalizeConfig{MessageID: id}
 	values := map[string]any{}
@@ -130,8 +130,8 @@ func (p *Printer) say(id string, args map[string]value) string {
 	return p.localize(config)
 }
 
-// localize returns nothing where there are no words. Where a form is missing (French and Spanish have one for whole
-// millions), the library takes the form "other" and reports it all the same.
+// localize returns "" if there is no text. It ignores errors: if a plural form is missing (French and Spanish have one for
+// whole millions), the library uses "other" but still reports an error.
 func (p *Printer) localize(config i18n.LocalizeConfig) string {
 	text, _ := p.words.Localize(&config)
 	return text
@@ -161,7 +161,7 @@ func (p *Printer) value(v value) string {
 	return v.Text
 }
 
-// day is a date in the language's words; what is none stays as it is.
+// day writes a date in the language's words; anything else stays as it is.
 func (p *Printer) day(date string) string {
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {

@@ -1,10 +1,11 @@
-// Package nearby finds one computer of the local network by a name that nobody knows but who is to find it. It asks by multicast
-// DNS (RFC 6762) where the service of that name is (RFC 2782), once and from a port of its own, so that whoever asks need not listen.
+// Package nearby finds a computer on the local network by a secret name that only the two sides know. It asks by multicast
+// DNS (RFC 6762) for the service of that name (RFC 2782), as a one-shot query from a port of its own, so that the asking
+// side need not listen.
 //
-// What it promises: who does not ask for that very name gets no answer, and nothing is announced; whoever asks for it is answered
-// alone. Libraries for DNS-SD list a service to everybody, and look for lists.
+// What it promises: only a query for exactly that name is answered, the answer goes only to the asker, and nothing is
+// announced. Libraries for DNS-SD announce a service to everybody, and browse for services.
 //
-// What it must not know: what is found, and whether it is what was looked for: anybody may answer.
+// What it must not know: what is found, and whether it is genuine: anybody may answer.
 package nearby
 
 import (
@@ -24,7 +25,7 @@ const (
 	service   = "._countersign._tcp.local."
 	askEvery  = time.Second
 	maxPacket = 9000 // bytes (RFC 6762, 17)
-	maxFound  = 8    // addresses that are tried of those that one computer says
+	maxFound  = 8    // addresses tried from each computer that answers
 )
 
 var (
@@ -33,7 +34,7 @@ var (
 )
 
 func usable() (list []net.Interface) {
-	all, _ := Interfaces() // none where they cannot be read
+	all, _ := Interfaces() // empty if they cannot be read
 	for _, i := range all {
 		if i.Flags&net.FlagUp != 0 && i.Flags&(net.FlagMulticast|net.FlagLoopback) != 0 {
 			list = append(list, i)
@@ -42,8 +43,8 @@ func usable() (list []net.Interface) {
 	return list
 }
 
-// Answer tells whoever asks for name that it is at the address, until ctx ends. An address without an IP is this computer's, as
-// the one that asks sees it.
+// Answer answers queries for name with the address, until ctx ends. If the address has no IP, the asker uses the one from
+// which the answer comes.
 func Answer(ctx context.Context, name string, at netip.AddrPort) error {
 	conn, err := listen()
 	if err != nil {
@@ -58,24 +59,24 @@ func Answer(ctx context.Context, name string, at netip.AddrPort) error {
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
-		case err != nil: // of one packet
+		case err != nil: // an error for one packet
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
 		if reply := answer(b[:n], name, at); reply != nil {
-			_, _ = conn.WriteToUDPAddrPort(reply, from) // it asks again
+			_, _ = conn.WriteToUDPAddrPort(reply, from) // the asker repeats its query
 		}
 	}
 }
 
-// listen listens on all interfaces that let it, beside others that do.
+// listen listens on every interface that allows it.
 func listen() (conn *net.UDPConn, err error) {
 	err = errors.New("there is no network")
 	for _, i := range usable() {
 		if conn == nil {
 			conn, err = net.ListenMulticastUDP("udp4", &i, group)
 		} else {
-			_ = ipv4.NewPacketConn(conn).JoinGroup(&i, group) // one that cannot is left out
+			_ = ipv4.NewPacketConn(conn).JoinGroup(&i, group) // skips an interface that fails
 		}
 	}
 	if conn != nil {
@@ -84,7 +85,7 @@ func listen() (conn *net.UDPConn, err error) {
 	return nil, err
 }
 
-// answer is what is said to a packet; nil for nothing.
+// answer is the reply to a packet; nil for none.
 func answer(packet []byte, name string, at netip.AddrPort) []byte {
 	var p dnsmessage.Parser
 	head, err1 := p.Start(packet)
@@ -110,10 +111,10 @@ func answer(packet []byte, name string, at netip.AddrPort) []byte {
 	return b
 }
 
-// ErrNowhere means that nobody answered whom try took.
+// ErrNowhere means that nobody answered, or that try accepted none of the answers.
 var ErrNowhere = errors.New("it was not found on the local network")
 
-// Find asks for name until ctx ends, and has try look at each address that comes; with true it is found.
+// Find asks for name until ctx ends, and calls try with each address in an answer. Once try returns true, it stops.
 func Find(ctx context.Context, name string, try func(netip.AddrPort) bool) error {
 	full, err := dnsmessage.NewName(name + service)
 	if err != nil {
@@ -134,10 +135,10 @@ func Find(ctx context.Context, name string, try func(netip.AddrPort) bool) error
 	for b := make([]byte, maxPacket); ctx.Err() == nil; {
 		for _, i := range usable() {
 			if ipv4.NewPacketConn(conn).SetMulticastInterface(&i) == nil {
-				_, _ = conn.WriteTo(question, group) // another interface may take it
+				_, _ = conn.WriteTo(question, group) // other interfaces may still work
 			}
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(askEvery)) // it cannot fail on what is open
+		_ = conn.SetReadDeadline(time.Now().Add(askEvery)) // cannot fail on an open connection
 		for {
 			n, from, err := conn.ReadFromUDPAddrPort(b)
 			if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
@@ -156,7 +157,7 @@ func Find(ctx context.Context, name string, try func(netip.AddrPort) bool) error
 	return ErrNowhere
 }
 
-// place is where an answer from somebody says that the service is; not valid for no answer.
+// place is the address of the service according to an answer; not valid if the packet is no answer.
 func place(packet []byte, name dnsmessage.Name, from netip.Addr) (at netip.AddrPort) {
 	var m dnsmessage.Message
 	if m.Unpack(packet) != nil || !m.Response {

@@ -20,7 +20,7 @@ const (
 	object  = dbus.ObjectPath("/org/freedesktop/Notifications")
 )
 
-// desktop is the notification service of the session. raise is called by one goroutine at a time, close by any.
+// desktop is the session's notification service. raise is called by one goroutine at a time, close by any.
 type desktop struct {
 	app  string
 	hint map[string]dbus.Variant
@@ -30,10 +30,10 @@ type desktop struct {
 
 	mu     sync.Mutex
 	closed bool
-	conn   *dbus.Conn // kept: GNOME takes notifications down when the connection they came over ends
+	conn   *dbus.Conn // kept open: GNOME removes notifications when the connection that sent them closes
 }
 
-// entry is the name of the program's entry in the desktop's menu, by which desktops tell whose a notification is.
+// entry is the program's desktop entry, by which desktops attribute a notification.
 const entry = "ch.countersign.app"
 
 func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop {
@@ -53,7 +53,7 @@ func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop 
 	return d
 }
 
-// raise shows a notification, or says why not.
+// raise shows a notification, or returns why it cannot.
 func (d *desktop) raise(ctx context.Context, n office.Notice) error {
 	conn, err := d.connection(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *desktop) raise(ctx context.Context, n office.Notice) error {
 	err = d.call(ctx, conn, n)
 	var answer dbus.Error
 	if errors.As(err, &answer) && (answer.Name == "org.freedesktop.DBus.Error.ServiceUnknown" || answer.Name == "org.freedesktop.DBus.Error.NameHasNoOwner") {
-		err = d.call(ctx, conn, n) // it has gone between two calls, and has shown nothing; there may be a new one
+		err = d.call(ctx, conn, n) // the service went away between two calls without showing anything; there may be a new one
 	}
 	if err != nil && ctx.Err() == nil && !errors.As(err, &answer) {
 		d.drop(conn)
@@ -70,9 +70,9 @@ func (d *desktop) raise(ctx context.Context, n office.Notice) error {
 	return err
 }
 
-// call is one Notify, with the body escaped when, and only when, the service reads markup, and with buttons where it shows
-// them. The title is never markup. The one that answers what it can is the one that is asked to show it, and the only one
-// whose word counts that it was pressed.
+// call sends one Notify. It escapes the body exactly if the service reads markup, and adds buttons if the service shows
+// them. The title is never markup. The instance of the service that reported its capabilities is the one asked to show the
+// notification, and the only one from which a press counts.
 func (d *desktop) call(ctx context.Context, conn *dbus.Conn, n office.Notice) error {
 	var can []string
 	if err := conn.Object(service, object).CallWithContext(ctx, service+".GetCapabilities", 0).Store(&can); err != nil {
@@ -99,7 +99,7 @@ func (d *desktop) call(ctx context.Context, conn *dbus.Conn, n office.Notice) er
 	return nil
 }
 
-// connection is a connection of our own to the session's bus. None is started where there is none.
+// connection is our own connection to the session bus. If there is no bus, none is started.
 func (d *desktop) connection(ctx context.Context) (*dbus.Conn, error) {
 	d.mu.Lock()
 	if d.closed {
@@ -128,7 +128,7 @@ func (d *desktop) connection(ctx context.Context) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// drop ends a connection that broke; the next notification makes a new one.
+// drop discards a broken connection; the next notification makes a new one.
 func (d *desktop) drop(conn *dbus.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,5 +147,5 @@ func (d *desktop) close() {
 	}
 }
 
-// Forget is for Windows: here nothing is kept.
+// Forget is only needed on Windows: here nothing is stored.
 func Forget(...string) error { return nil }

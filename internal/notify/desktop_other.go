@@ -11,7 +11,7 @@ import (
 	"github.com/gen2brain/beeep"
 )
 
-// desktop is beeep, whose notifications cannot be pressed. It cannot be told to give up, which is why Notify waits on
+// desktop uses beeep, whose notifications cannot be pressed. Its calls cannot be cancelled, so Notify waits for them on
 // another goroutine.
 type desktop struct {
 	icon []byte
@@ -31,5 +31,5 @@ func (d *desktop) raise(_ context.Context, n office.Notice) error {
 
 func (d *desktop) close() {}
 
-// Forget is for Windows: elsewhere nothing is kept.
+// Forget is only needed on Windows: elsewhere nothing is stored.
 func Forget(...string) error { return nil }

@@ -16,21 +16,21 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// activator is the class by which Windows knows whom to tell of a press (CustomActivator of the AppUserModelID).
+// activator is the class that Windows calls when a toast is pressed (CustomActivator of the AppUserModelID).
 const activator = "{B85DE858-D538-4C47-98EC-F0A9DA700DAC}"
 
-// desktops are those of this process, by the name that Windows shows: it knows one listener for all of them.
+// desktops are those of this process, by the name that Windows shows: Windows calls one listener for all of them.
 var desktops sync.Map // of *desktop
 
-// listen tells Windows once where presses go. The library registers its class and never revokes it, so that COM lets go of it
-// while the process ends, also after a fault: a call into Go hangs there for ever, and with it the process, which keeps its data
-// folder. The class is never freed, so that any function of the system that changes nothing does in the place of its Release.
+// listen registers the callback for presses, once. The library never revokes its class, so COM releases it while the process
+// exits, even after a crash: a call into Go then hangs for ever, and the process with it, which keeps the data folder
+// locked. The class is never freed, so any harmless system function can stand in for its Release.
 var listen = sync.OnceFunc(func() {
 	wintoast.ClassFactory.VTable.Release = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetCurrentProcessId").Addr()
 	wintoast.SetActivationCallback(func(_, arguments string, _ []wintoast.UserData) { pressedToast(arguments) })
 })
 
-// desktop shows toasts (the Windows Runtime). It cannot be told to give up, which is why Notify waits on another goroutine.
+// desktop shows toasts (the Windows Runtime). Its calls cannot be cancelled, so Notify waits for them on another goroutine.
 type desktop struct {
 	app      string
 	iconFile string
@@ -49,8 +49,8 @@ func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop 
 	return d
 }
 
-// keepIcon writes the icon, unless it is there: Windows reads it whenever it shows a notification of ours, also one of
-// yesterday.
+// keepIcon writes the icon unless it is there: Windows reads the file whenever it shows one of our notifications, even an
+// old one.
 func keepIcon(path string, icon []byte) error {
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, icon) {
 		return nil
@@ -64,7 +64,7 @@ func (d *desktop) raise(_ context.Context, n office.Notice) error {
 	return d.toast(n)
 }
 
-// toast shows one, without the library's way through PowerShell. On a Windows without toasts the library panics.
+// toast shows a toast without the library's fallback to PowerShell. On a Windows without toasts the library panics.
 func (d *desktop) toast(n office.Notice) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -80,7 +80,7 @@ func (d *desktop) toast(n office.Notice) (err error) {
 	return wintoast.Push(toastXML(d.app, d.iconFile, n))
 }
 
-// pressedToast passes a press on. Its toast may be one of an earlier start: it says itself what it is about.
+// pressedToast passes a press on. The toast may be from an earlier run: its arguments say what it is about.
 func pressedToast(arguments string) {
 	app, press, ok := readPress(arguments)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"image/png"
 )
 
-// picture is an image as the "image-data" hint wants it: (iiibiiay).
+// picture is an image in the format of the "image-data" hint: (iiibiiay).
 type picture struct {
 	Width, Height, Stride int32
 	Alpha                 bool

@@ -15,14 +15,14 @@ import (
 // limit is how long Notify waits for the desktop.
 const limit = 5 * time.Second
 
-// The longest texts shown, in characters. Desktops cut at about the same; a cut of our own ends in an ellipsis.
+// The maximum lengths of texts, in characters. Desktops cut at about the same; our own cut ends in an ellipsis.
 const (
 	maxTitle = 100
 	maxBody  = 400
 	maxLabel = 40
 )
 
-// ErrBusy means that an earlier notification still hangs in the desktop; this one was dropped.
+// ErrBusy means that an earlier notification is still hanging in the desktop; this one was dropped.
 var ErrBusy = errors.New("the desktop has not taken the last notification yet")
 
 // ErrTimeout means that the desktop did not answer in time. The notification may still appear.
@@ -30,22 +30,22 @@ var ErrTimeout = errors.New("the desktop did not take the notification in time")
 
 var ErrClosed = errors.New("notifications are closed")
 
-// Options are what a Notifier needs.
+// Options configure a Notifier.
 type Options struct {
-	App  string       // the program's name as people know it
+	App  string       // the program's name for people
 	Icon []byte       // PNG, may be nil; desktops show it small
-	Log  *slog.Logger // nil logs nothing. Texts of notifications are never logged
+	Log  *slog.Logger // nil logs nothing; the texts of notifications are never logged
 
-	// IconFile is where a desktop that shows a picture from a file finds the icon; it is written there, and stays. Windows
-	// is such a desktop. Empty for none.
+	// IconFile is where the icon is written for desktops, such as Windows, that show it from a file; it stays there. Empty
+	// for none.
 	IconFile string
 
-	// Raise shows texts that are sanitized already, in place of the desktop. Nil means the desktop.
+	// Raise shows already sanitized texts instead of the desktop. Nil means the desktop.
 	Raise func(office.Notice) error
 }
 
-// Notifier raises notifications. Its methods may be called from several goroutines; one notification is raised at a time,
-// on a goroutine that the slot belongs to until the desktop has answered.
+// Notifier raises notifications. Its methods may be called from several goroutines. One notification is raised at a time, on
+// a goroutine that holds the slot until the desktop has answered.
 type Notifier struct {
 	raise   func(context.Context, office.Notice) error
 	release func()
@@ -73,14 +73,14 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// OnClick sets what is told of each press on a notification that was raised here, on a goroutine of its own.
+// OnClick sets the function that is called, on its own goroutine, for each press on a notification raised here.
 func (n *Notifier) OnClick(pressed func(office.Click)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.pressed = pressed
 }
 
-// press passes one on, unless it is too late. What somebody does about it may take its time.
+// press reports a press, unless the Notifier is closed. The receiver may take its time.
 func (n *Notifier) press(p office.Click) {
 	n.mu.Lock()
 	pressed := n.pressed
@@ -95,11 +95,11 @@ func (n *Notifier) press(p office.Click) {
 	}
 }
 
-// Notify shows a notification, sanitized and cut to size. It returns when the desktop has taken it, and after five
-// seconds at the latest. ErrBusy and ErrTimeout tell of a desktop that hangs; any other error, that it shows none.
+// Notify shows a notification, sanitized and cut to size. It returns when the desktop has accepted it, after five seconds at
+// the latest. ErrBusy and ErrTimeout mean that the desktop hangs; any other error means that it shows no notifications.
 func (n *Notifier) Notify(notice office.Notice) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel() // here: ended by what has shown it, it would look like one that ran out of time
+	defer cancel() // deferred here: if show cancelled it, a success could look like a timeout
 	if err := n.take(ctx); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (n *Notifier) Notify(notice office.Notice) error {
 	}
 }
 
-// show raises one notification; what panics in a desktop library is an error like any other.
+// show raises one notification. A panic in a desktop library becomes an error.
 func (n *Notifier) show(ctx context.Context, notice office.Notice) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -154,8 +154,8 @@ func (n *Notifier) take(ctx context.Context) error {
 	}
 }
 
-// Close ends the connection to the desktop, which also ends a call that waits for it. Notify fails from then on. It
-// may be called more than once.
+// Close closes the connection to the desktop, which also ends a pending call. Notify fails from then on. It may be called
+// more than once.
 func (n *Notifier) Close() error {
 	n.once.Do(func() {
 		close(n.closed)

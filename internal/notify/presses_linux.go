@@ -11,7 +11,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// What the service says of notifications: that one was pressed, where and with which token, and that one is closed.
+// The service's signals about notifications: pressed (where, and with which token), and closed.
 const (
 	pressedSignal = service + ".ActionInvoked"
 	tokenSignal   = service + ".ActivationToken"
@@ -19,35 +19,35 @@ const (
 )
 
 const (
-	mostShown  = 200              // that are remembered; a service that never says that one is closed costs no more
-	closedKept = 10 * time.Second // a service may say that one is closed before it says that it was pressed
+	mostShown  = 200              // remembered at most, in case a service never reports them as closed
+	closedKept = 10 * time.Second // a service may report that a notification was closed before it reports the press
 
-	closedExpired   = 1 // reasons of closedSignal; an expired one may still be in a list where it can be pressed
+	closedExpired   = 1 // reasons of closedSignal; an expired notification may still be in a list where it can be pressed
 	closedUndefined = 4
 
-	pressItself = "default" // the action of a press on the notification itself
+	pressItself = "default" // the action for a press on the notification itself
 )
 
-// presses know which notifications are ours, and pass on who presses them. A number counts only together with the
-// service that gave it: one that was started anew counts from 1 again. Safe for concurrent use.
+// presses tracks our notifications and reports presses on them. A notification's number counts only together with the
+// service that assigned it: a restarted service counts from 1 again. Safe for concurrent use.
 type presses struct {
 	press func(office.Click)
 
-	mu    sync.Mutex // also held while one is shown: it may be pressed before we have its number
+	mu    sync.Mutex // also held while one is being shown: it may be pressed before we have its number
 	shown []shownOnce
 }
 
 // shownOnce is a notification on the screen, or in the desktop's list.
 type shownOnce struct {
-	owner string // the service's own name on the bus
+	owner string // the service's unique name on the bus
 	id    uint32
 	about office.Subject
-	deeds map[string]office.Action // by the names of the actions
+	deeds map[string]office.Action // by action name
 	token string
-	ended time.Time // when it was closed; zero before
+	ended time.Time // when it was closed; zero while open
 }
 
-// show has a notification shown, with its buttons as the service wants them, and remembers it.
+// show calls notify with the buttons in the service's format, and remembers the notification.
 func (p *presses) show(owner string, n office.Notice, notify func(actions []string) (uint32, error)) error {
 	deeds := map[string]office.Action{}
 	actions := []string{}
@@ -75,7 +75,7 @@ func (p *presses) show(owner string, n office.Notice, notify func(actions []stri
 
 func (s shownOnce) over() bool { return !s.ended.IsZero() && time.Since(s.ended) > closedKept }
 
-// listen follows what the service says, until the connection ends.
+// listen handles the service's signals until the connection ends.
 func (p *presses) listen(ctx context.Context, conn *dbus.Conn) error {
 	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchSender(service), dbus.WithMatchObjectPath(object), dbus.WithMatchInterface(service)); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *presses) listen(ctx context.Context, conn *dbus.Conn) error {
 	return nil
 }
 
-// hear passes on a press. What is not about one of ours, or not from the service that showed it, means nothing.
+// hear reports a press. It ignores signals that are not about our notifications, or not from the service that showed them.
 func (p *presses) hear(s *dbus.Signal) {
 	if len(s.Body) < 2 {
 		return

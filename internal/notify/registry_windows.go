@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// Where Windows looks up whose a toast is, and what to start when somebody presses one while nothing runs. A build for tests has
-// other places.
+// Where Windows looks up which app a toast belongs to, and what to start if one is pressed while nothing runs. Tests use
+// other keys.
 var (
 	appsKey      = `Software\Classes\AppUserModelId`
 	activatorKey = `Software\Classes\CLSID\` + activator
 )
 
-// register notes an app for its toasts. The library that shows them leaves alone what is noted already: after a move it would
-// name an icon and a program that are no longer there.
+// register records an app for its toasts. The library that shows them does not update an existing record: after the program
+// is moved, it would name an icon and a program that no longer exist.
 func register(app, iconFile string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -31,7 +31,7 @@ func register(app, iconFile string) error {
 	return errors.Join(err, unnote(key, "IconUri"))
 }
 
-// note writes a text where another one is, or none.
+// note writes a value unless it is already there.
 func note(path, name, text string) error {
 	key, _, err := registry.CreateKey(registry.CURRENT_USER, path, registry.QUERY_VALUE|registry.SET_VALUE)
 	if err != nil {
@@ -53,7 +53,7 @@ func unnote(path, name string) error {
 	return absent(key.DeleteValue(name))
 }
 
-// Forget removes what was noted for the toasts of apps.
+// Forget removes what was recorded for the toasts of apps.
 func Forget(apps ...string) error {
 	paths := []string{activatorKey + `\LocalServer32`, activatorKey}
 	for _, app := range apps {
@@ -66,7 +66,7 @@ func Forget(apps ...string) error {
 	return err
 }
 
-// absent is err, unless that says that there is nothing.
+// absent returns err, or nil if err says that there is nothing.
 func absent(err error) error {
 	if errors.Is(err, registry.ErrNotExist) {
 		return nil

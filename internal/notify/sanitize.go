@@ -9,16 +9,17 @@ import (
 	"countersign/internal/message"
 )
 
-// Sanitize makes a text one line of at most max characters (more end in "…") that no way to a screen can take for
-// anything but text. What becomes of what:
+// Sanitize turns text into one line of at most max characters (longer ones end in "…") that no desktop can take for anything
+// but text:
 //
-//   - Controls, bidirectional marks, zero-width and other invisible characters go; line ends and odd spaces are spaces.
-//   - Straight quotes, backticks and odd ones become ” and ’; those that our languages write stay.
-//   - The dollar sign becomes its wide form ＄, which begins no expression.
+//   - Control, bidirectional, zero-width and other invisible characters are removed; line ends and odd spaces become
+//     spaces.
+//   - Straight quotes, backticks and odd ones become ” and ’; quotation marks of our languages stay.
+//   - The dollar sign becomes its wide form ＄, so that it starts no expression.
 //   - The backslash becomes ∖: AppleScript unescapes the plain one.
-//   - A hyphen at the beginning becomes ‐, so that no command takes the text for an option.
+//   - A leading hyphen becomes ‐, so that no command takes the text for an option.
 //
-// "<", ">" and "&" stay: whether they mean something is known only where the text is shown.
+// "<", ">" and "&" stay: only the code that shows the text knows whether they are markup.
 func Sanitize(s string, max int) string {
 	if max <= 0 {
 		return ""
@@ -56,5 +57,5 @@ func plain(r rune) rune {
 	return r
 }
 
-// escaped is for services that read markup in the body (the Desktop Notifications Specification, "Markup").
+// escaped is for services that read markup in the body (Desktop Notifications Specification, "Markup").
 var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

@@ -10,17 +10,17 @@ import (
 	"countersign/internal/office"
 )
 
-// mostArguments is how long the arguments of a toast may be, in bytes; the whole of it may have 5 KB. A subject that is longer
-// than that leads to the window alone.
+// mostArguments limits the arguments of a toast, in bytes; the whole toast may have 5 KB. A press on a toast with a longer
+// subject only brings up the window.
 const mostArguments = 1000
 
-// toastXML is a notification as a toast (the toast schema of the Windows Runtime), with the icon that is in a file. What a press
-// on it means is in its arguments, for Windows keeps it in a list where it may be pressed after the program was started anew.
+// toastXML is a notification as a toast (the toast schema of the Windows Runtime), with the icon from a file. Its arguments
+// say what a press means, because Windows keeps it in a list where it can still be pressed after the program was restarted.
 func toastXML(app, iconFile string, n office.Notice) string {
 	var t strings.Builder
 	put := func(form string, values ...any) {
 		for i, v := range values {
-			values[i] = html.EscapeString(v.(string)) // which is well-formed XML, too
+			values[i] = html.EscapeString(v.(string)) // also well-formed XML
 		}
 		fmt.Fprintf(&t, form, values...)
 	}
@@ -44,7 +44,7 @@ func toastXML(app, iconFile string, n office.Notice) string {
 	return t.String()
 }
 
-// arguments say what a press means.
+// arguments encode what a press means.
 func arguments(app string, about office.Subject, deed office.Action) string {
 	text := url.Values{"app": {app}, "about": {string(about)}, "deed": {string(deed)}}.Encode()
 	if len(text) > mostArguments {
