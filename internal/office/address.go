@@ -9,13 +9,13 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// CallbackPath is where the sign-in returns, below the public address.
+// CallbackPath is where the sign-in returns to, below the public address.
 const CallbackPath = "/oauth/callback"
 
-// LocalhostPort is where the sign-in returns with RedirectLocalhost, unless the settings name another port.
+// LocalhostPort is the port the sign-in returns to with RedirectLocalhost, unless the settings name another.
 const LocalhostPort = "46137"
 
-// ReturnAddress is the redirect address to register with the service, as far as the settings tell: "" for a tunnel
+// ReturnAddress is the redirect address to register with the service, as far as the settings determine it: "" for a tunnel
 // whose address is only known once it is open.
 func (s Settings) ReturnAddress() string {
 	s = s.Normal()
@@ -35,7 +35,7 @@ func (s Settings) ReturnAddress() string {
 	}
 }
 
-// ExternalReturn is where the sign-in returns through the office's own proxy.
+// ExternalReturn is where the sign-in returns to through the office's own proxy.
 func ExternalReturn(s Settings) string {
 	u, err := url.Parse(s.PublicURL)
 	if err != nil {
@@ -45,7 +45,7 @@ func ExternalReturn(s Settings) string {
 	return u.String()
 }
 
-// BasePath is the path of the public address without a trailing slash; only an office's own proxy has one.
+// BasePath is the path of the public address without a trailing slash; it is empty unless the office has its own proxy.
 func BasePath(s Settings) string {
 	if s.Tunnel != TunnelExternal {
 		return ""
@@ -53,7 +53,7 @@ func BasePath(s Settings) string {
 	return strings.TrimSuffix(PathOf(s.PublicURL), "/")
 }
 
-// HTTPSHost is the address of a domain, which may be written as an address already; a path is dropped.
+// HTTPSHost is the https address of a domain, which may already be written as an address; a path is dropped.
 func HTTPSHost(domain string) string {
 	if u, err := url.Parse(domain); err == nil && u.Scheme != "" && u.Host != "" {
 		return "https://" + u.Host
@@ -70,7 +70,7 @@ func PathOf(address string) string {
 	return u.Path
 }
 
-// ReturnPath is the path of the return address that s names itself, as a browser asks for it; "" where it names none.
+// ReturnPath is the path of the return address that the settings name, as a browser requests it; "" if they name none.
 func ReturnPath(s Settings) string {
 	if s.RedirectURI == "" {
 		return ""
@@ -78,8 +78,8 @@ func ReturnPath(s Settings) string {
 	return cmp.Or(PathOf(s.RedirectURI), "/") // RFC 3986, 6.2.3
 }
 
-// asciiHost is a host, with or without a port, as it is asked for (RFC 5891): a name in another script, which may be made to look
-// like a known one, in its ASCII form. What has none stays as it is, for Check to refuse.
+// asciiHost is a host, with or without a port, in its ASCII form (RFC 5891): a name in another script may be made to look
+// like a known one. A name without an ASCII form stays as it is, for Check to reject.
 func asciiHost(host string) string {
 	if !strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return host
@@ -95,8 +95,8 @@ func asciiHost(host string) string {
 	return ascii + port
 }
 
-// HostName is the host of an address as people read it, with its port: one in another script after its ASCII form, which tells it
-// from one that looks the same.
+// HostName is the host of an address for people, with its port. A name in another script is shown after its ASCII form,
+// which distinguishes it from one that looks the same.
 func HostName(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -109,8 +109,8 @@ func HostName(address string) string {
 	return host
 }
 
-// Reached names where the service's events arrive, with the port where others reach that, and where the browser returns after a sign-in,
-// as far as the settings name them themselves.
+// Reached returns where the service's events arrive, with the port if others use it, and where the browser returns to after
+// a sign-in, as far as the settings determine them.
 func (s Settings) Reached() (events, returns string) {
 	s = s.Normal()
 	switch s.Tunnel {
@@ -125,8 +125,8 @@ func (s Settings) Reached() (events, returns string) {
 	return events, returns
 }
 
-// Hosts names whom the office trusts: where people sign in and, where that is another host, where documents go. service is empty
-// where both are the same.
+// Hosts returns the hosts that the office trusts: where people sign in and, if different, where documents go. service is
+// empty if both are the same.
 func (s Settings) Hosts() (signIn, service string) {
 	s = s.Normal()
 	signIn, service = HostName(s.AuthURL), HostName(s.BaseURL)

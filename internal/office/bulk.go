@@ -17,14 +17,14 @@ import (
 	"countersign/internal/message"
 )
 
-// ListRow is a line of a list as it was read. Line counts the lines of the file from 1.
+// ListRow is a row of a list as it was read. Line counts the lines of the file from 1.
 type ListRow struct {
 	Line   int      `json:"line"`
 	Cells  []string `json:"cells"`
-	Hidden bool     `json:"hidden,omitempty"` // the spreadsheet does not show it, as when it is filtered
+	Hidden bool     `json:"hidden,omitempty"` // the spreadsheet hides it, for example by a filter
 }
 
-// ColumnKind is what a column of a list is for.
+// ColumnKind says what a column of a list contains.
 type ColumnKind string
 
 const (
@@ -43,8 +43,8 @@ const (
 	ColumnBCC       ColumnKind = "bcc"
 )
 
-// heads are how columns of a kind are headed, as folded writes it. What two kinds of persons' names are called depends on the language
-// and on what else is there: see settleNames.
+// heads are the headings by which a kind of column is recognised, in the form of folded. Whether a heading means the first
+// or the last name can depend on the language and on the other columns: see settleNames.
 var heads = map[ColumnKind]string{
 	ColumnName: "name|full name|signer|signer name|nom|nom complet|nom et prenom|prenom nom|signataire|nombre|nombre completo|" +
 		"nombre y apellidos|firmante|unterzeichnende|unterzeichner|unterzeichnerin|vollstandiger name",
@@ -71,57 +71,58 @@ var kinds = func() map[string]ColumnKind {
 	return all
 }()
 
-// folded is a head without what people write in different ways: case, accents, and what is neither letter nor digit.
+// folded is a heading without what people write differently: case, accents, and anything but letters and digits.
 func folded(head string) string {
 	return strings.Join(strings.FieldsFunc(Fold(head), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
-// Column is a column of a list. Person tells whose it is where several sign: a role of the template, or the number that its head ends
-// with; empty for the first.
+// Column is a column of a list. If several people sign, Person says whose column it is: a role of the template, or the
+// number at the end of the heading; empty for the first.
 type Column struct {
 	Head   string     `json:"head"`
 	Kind   ColumnKind `json:"kind,omitempty"`
 	Person string     `json:"person,omitempty"`
 }
 
-// CellError is what is wrong with a cell. Column is its place, -1 for the line as a whole.
+// CellError says what is wrong with a cell. Column is its index, -1 for the line as a whole.
 type CellError struct {
 	Column int             `json:"column"`
 	Text   message.Message `json:"text"`
 }
 
-// Before says that a line was sent before, from this list or another one, or will be.
+// Before says that a line was already sent, from this list or another one, or will be.
 type Before string
 
 const (
 	BeforeSame    Before = "same"    // the same package
-	BeforeWaiting Before = "waiting" // a line of a list that is not sent yet, and will be
-	BeforeChanged Before = "changed" // the same documents to the same people, and something else about it
+	BeforeWaiting Before = "waiting" // a line of a list that is not sent yet but will be
+	BeforeChanged Before = "changed" // the same documents to the same people, with some other difference
 )
 
-// BulkLine is a line of a list, and the package that it becomes. Its documents are those of the list, and so is its template but for Data.
+// BulkLine is a line of a list and the package made from it. Its documents and template are those of the list, except for
+// Data.
 type BulkLine struct {
 	ListRow
 	Wrong   []CellError         `json:"wrong,omitempty"`
 	Package NewPackage          `json:"package"`
 	Data    []map[string]string `json:"data,omitempty"` // for each document of the template, the values of its fields
-	Who     string              `json:"who,omitempty"`  // stands for the documents and who signs them
-	What    string              `json:"what,omitempty"` // stands for all of the package
+	Who     string              `json:"who,omitempty"`  // hash of the documents and who signs them
+	What    string              `json:"what,omitempty"` // hash of the whole package
 	Before  Before              `json:"before,omitempty"`
 }
 
-// BulkList is a list, judged, before anything of it is sent.
+// BulkList is a checked list, before any of it is sent.
 type BulkList struct {
-	File      string            `json:"file"` // its name
+	File      string            `json:"file"` // base name
 	Columns   []Column          `json:"columns"`
 	Lines     []BulkLine        `json:"lines"`
-	Wrong     []message.Message `json:"wrong,omitempty"` // with the list as a whole
-	Common    NewPackage        `json:"common"`          // what all its packages have in common
-	Documents []string          `json:"documents"`       // SHA-256 of each file that is sent, in the order of their sending
+	Wrong     []message.Message `json:"wrong,omitempty"` // problems of the list as a whole
+	Common    NewPackage        `json:"common"`          // what all its packages share
+	Documents []string          `json:"documents"`       // SHA-256 of each file, in the order in which they are sent
 }
 
-// ReadList judges a list, each line of which becomes a package like common. The first row has the heads. Texts of common may hold
-// {head}. order is that of dates in figures, see ReadDay. It is the one judgement of lists.
+// ReadList checks a list; each line becomes a package like common. The first row has the headings. Texts of common may
+// contain {heading}. order is the order of dates in figures, see ReadDay. No other code checks lists.
 func ReadList(file string, rows []ListRow, common NewPackage, documents []string, now time.Time, order string) BulkList {
 	l := BulkList{File: file, Common: common, Documents: documents}
 	if len(rows) < 2 {
@@ -144,7 +145,7 @@ func ReadList(file string, rows []ListRow, common NewPackage, documents []string
 		if row.Hidden {
 			line.Wrong = append(line.Wrong, CellError{-1, message.ListLineHidden()})
 		}
-		if more { // a comma in a cell without quotes, as a rule: every cell behind it is a wrong one
+		if more { // usually an unquoted comma in a cell, which shifts every cell after it
 			line.Wrong = append(line.Wrong, CellError{-1, message.ListTooManyCells()})
 		}
 		if first, twice := seen[line.What]; twice && len(line.Wrong) == 0 {
@@ -157,7 +158,7 @@ func ReadList(file string, rows []ListRow, common NewPackage, documents []string
 	return l
 }
 
-// Left are the lines that can be sent: those that were not sent before, or all.
+// Left are the lines that can be sent: those not sent before, or with again, all.
 func (l BulkList) Left(again bool) (left []BulkLine) {
 	for _, line := range l.Lines {
 		if len(line.Wrong) == 0 && (again || line.Before == "") {
@@ -172,7 +173,7 @@ func (l BulkList) Faulty() []BulkLine {
 	return slices.DeleteFunc(slices.Clone(l.Lines), func(line BulkLine) bool { return len(line.Wrong) == 0 })
 }
 
-// match finds out what the columns are for.
+// match determines what the columns contain.
 func (l *BulkList) match(cells []string) {
 	roles := map[string]string{}
 	fields := map[string]bool{}
@@ -186,7 +187,7 @@ func (l *BulkList) match(cells []string) {
 			}
 		}
 	}
-	delete(fields, "") // a field may have no name, and a head no letters: "#"
+	delete(fields, "") // a field may lack a name, and a heading may lack letters: "#"
 	for _, head := range cells {
 		c := Column{Head: head}
 		whole := folded(head)
@@ -197,7 +198,7 @@ func (l *BulkList) match(cells []string) {
 			}
 		}
 		c.Kind = kinds[name]
-		for role, called := range roles { // "Tenant: e-mail", "E-mail of tenant" in whatever language is "tenant" beside a known head
+		for role, called := range roles { // "Tenant: e-mail" and "E-mail of tenant", in any language, are "tenant" plus a known heading
 			if c.Kind != "" || role == "" {
 				break
 			}
@@ -237,8 +238,8 @@ func isPerson(k ColumnKind) bool {
 	return slices.Contains([]ColumnKind{ColumnName, ColumnFirst, ColumnLast, ColumnEmail, ColumnRole}, k)
 }
 
-// settleNames has "Name" beside a first name be the last name, and beside a last name the first: "Vorname, Name", "Nombre, Apellidos". Beside
-// both it is something else, as the name of a company.
+// settleNames decides what "Name" means: beside a first name the last name, and beside a last name the first ("Vorname,
+// Name", "Nombre, Apellidos"). Beside both it is something else, such as a company's name.
 func (l *BulkList) settleNames() {
 	has := func(kind ColumnKind, person string) bool {
 		return slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Kind == kind && c.Person == person })
@@ -259,14 +260,14 @@ func (l *BulkList) settleNames() {
 	}
 }
 
-// builder makes packages of the lines of a list.
+// builder makes packages from the lines of a list.
 type builder struct {
 	*BulkList
 	now   time.Time
 	order string
 }
 
-// holes are the placeholders that texts may hold.
+// holes are the placeholders that texts may contain.
 func (b builder) holes() (list []string) {
 	for _, c := range b.Columns {
 		if c.Head != "" {
@@ -276,7 +277,7 @@ func (b builder) holes() (list []string) {
 	return append(list, HotPlaceholders()...)
 }
 
-// called are the columns that a placeholder may stand for. Only of one it is known what it is filled with.
+// called returns the columns that a placeholder may mean. It can be filled only if there is exactly one.
 func (b builder) called(name string) (at []int) {
 	for i, c := range b.Columns {
 		if head := folded(c.Head); head != "" && head == folded(name) {
@@ -286,7 +287,7 @@ func (b builder) called(name string) (at []int) {
 	return at
 }
 
-// unfilled is why a placeholder cannot be filled.
+// unfilled says why a placeholder cannot be filled.
 func (b builder) unfilled(hole string) message.Message {
 	if at := b.called(hole); len(at) > 1 {
 		return message.ListColumnTwice(b.Columns[at[1]].Head)
@@ -294,7 +295,7 @@ func (b builder) unfilled(hole string) message.Message {
 	return message.PatternUnknown(hole, b.holes())
 }
 
-// fill fills a text of the list with the cells of a line, and with what every pattern knows.
+// fill fills the placeholders of a text from a row and from what is available everywhere.
 func (b builder) fill(text string, row ListRow) (filled, unknown string) {
 	document := ""
 	if len(b.Common.Files) > 0 {
@@ -328,7 +329,7 @@ func (b builder) unknownHole() (hole string) {
 	return hole
 }
 
-// line is the package of a row, and what is wrong with it.
+// line makes the package of a row, with its errors.
 func (b builder) line(row ListRow) BulkLine {
 	out := BulkLine{ListRow: row}
 	wrong := func(column int, text message.Message) { out.Wrong = append(out.Wrong, CellError{column, text}) }
@@ -409,10 +410,10 @@ func (b builder) line(row ListRow) BulkLine {
 	return out
 }
 
-// judge says what is wrong with the people and the date of a package as every package is judged, at the cell that it is about.
+// judge adds the errors that any package can have in its people and its date, at the cell that causes them.
 func (b builder) judge(row ListRow, p NewPackage, wrong func(int, message.Message)) {
 	at := func(email string, kinds ...ColumnKind) int {
-		for i, c := range slices.Backward(b.Columns) { // of two the second is too many
+		for i, c := range slices.Backward(b.Columns) { // of two, the second one is too many
 			if slices.Contains(kinds, c.Kind) && strings.Contains(strings.ToLower(row.Cells[i]), strings.ToLower(email)) {
 				return i
 			}
@@ -420,7 +421,7 @@ func (b builder) judge(row ListRow, p NewPackage, wrong func(int, message.Messag
 		return -1
 	}
 	switch code, text := CheckSigners(p.Signers); {
-	case !b.has(ColumnEmail), code == CodeForm: // which is said already
+	case !b.has(ColumnEmail), code == CodeForm: // already reported
 	case code == CodeMissing:
 		wrong(at("", ColumnEmail), text)
 	case code != "":
@@ -446,7 +447,7 @@ func (b builder) has(kind ColumnKind) bool {
 	return slices.ContainsFunc(b.Columns, func(c Column) bool { return c.Kind == kind })
 }
 
-// signers are those of a row, in the order of their columns' numbers or roles, and then those who sign every package.
+// signers are a row's signers, in the order of their columns' numbers or roles, followed by those who sign every package.
 func (b builder) signers(row ListRow, wrong func(int, message.Message)) (list []Signer) {
 	var persons []string
 	for _, c := range b.Columns {
@@ -487,7 +488,7 @@ func (b builder) signers(row ListRow, wrong func(int, message.Message)) (list []
 		if !any {
 			continue
 		}
-		if people := ReadPeople(s.Email); len(people) == 1 { // "Ana Ruiz <ana@example.com>", or the address alone
+		if people := ReadPeople(s.Email); len(people) == 1 { // "Ana Ruiz <ana@example.com>", or only the address
 			if s.Email = people[0].Email; s.fullName() == "" {
 				s.FirstName, s.LastName = people[0].FirstName, people[0].LastName
 			}
@@ -506,7 +507,7 @@ func (b builder) signers(row ListRow, wrong func(int, message.Message)) (list []
 	return append(list, b.Common.Signers...)
 }
 
-// commonData are the values that the list gives the fields of the template, filled for a row.
+// commonData are the values that the list sets for the template's fields, filled in for a row.
 func (b builder) commonData(row ListRow) (data []map[string]string) {
 	if b.Common.Template == nil {
 		return nil
@@ -531,7 +532,7 @@ func (b builder) setField(data []map[string]string, head, text string) {
 	}
 }
 
-// WithData is t with other values for the fields of its documents.
+// WithData is t with other values for its documents' fields.
 func WithData(t *Template, data []map[string]string) *Template {
 	t = t.Clone()
 	for i := range data {
@@ -540,7 +541,7 @@ func WithData(t *Template, data []map[string]string) *Template {
 	return t
 }
 
-// marks are what a line is known by again: documents and signers, and everything.
+// marks are hashes that identify a line: who of the documents and signers, what of everything.
 func (b builder) marks(p NewPackage, data []map[string]string) (who, what string) {
 	var people []string
 	p.Signers = slices.Clone(p.Signers)
@@ -563,37 +564,37 @@ func mark(parts ...any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// isSheetError reports whether a cell holds what a spreadsheet shows where it could not compute.
+// isSheetError reports whether a cell contains a spreadsheet's error value.
 func isSheetError(cell string) bool {
 	return slices.Contains([]string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#NV", "#BEZUG!", "#WERT!", "#ZAHL!",
 		"#VALEUR!", "#NOM?", "#NOMBRE!", "#¡REF!", "#¡VALOR!", "#¿NOMBRE?", "#¡DIV/0!", "#¡NUM!"}, cell)
 }
 
-// BulkState is where the sending of a list stands.
+// BulkState is the state of sending a list.
 type BulkState string
 
 const (
 	BulkRunning BulkState = "running"
 	BulkPaused  BulkState = "paused"
-	BulkStopped BulkState = "stopped" // what was not sent by then is not
-	BulkDone    BulkState = "done"    // every line was made a package of
+	BulkStopped BulkState = "stopped" // the remaining lines are not sent
+	BulkDone    BulkState = "done"    // every line has become a package
 )
 
-// Bulk is the sending of a list. Its lines are kept apart.
+// Bulk is a list being sent. Its lines are stored separately.
 type Bulk struct {
-	ID      string          `json:"id"` // also of the draft with what its packages have in common
+	ID      string          `json:"id"` // also of the draft that holds what its packages share
 	File    string          `json:"file"`
 	Name    string          `json:"name"` // of its packages, as typed
 	Heads   []string        `json:"heads"`
 	Lines   int             `json:"lines"`
-	Faulty  int             `json:"faulty,omitempty"` // lines behind those, kept to say what is wrong with them
-	Next    int             `json:"next"`             // how many of them were made packages of
+	Faulty  int             `json:"faulty,omitempty"` // faulty lines, stored after those that can be sent, to show what is wrong with them
+	Next    int             `json:"next"`             // how many lines have become packages
 	State   BulkState       `json:"state"`
 	Problem message.Message `json:"problem,omitzero"` // why it was paused
 	Created time.Time       `json:"created"`
-	Begins  time.Time       `json:"begins"`          // nothing is sent before
-	Since   int             `json:"since,omitempty"` // Next when it went on last
-	By      string          `json:"by,omitempty"`    // the account that is to send it
+	Begins  time.Time       `json:"begins"`          // nothing is sent earlier
+	Since   int             `json:"since,omitempty"` // value of Next when sending last resumed
+	By      string          `json:"by,omitempty"`    // the account that must send it
 	Home
 }
 
@@ -603,12 +604,12 @@ type BulkResult struct {
 	Name      string          `json:"name"`
 	Signers   []Signer        `json:"signers"`
 	DraftID   string          `json:"draft_id"`
-	State     DraftState      `json:"state"` // empty while its turn has not come
+	State     DraftState      `json:"state"` // empty until its turn comes
 	PackageID string          `json:"package_id,omitempty"`
 	Problem   message.Message `json:"problem,omitzero"`
 }
 
-// BulkProgress is how far a list is: how many of its lines, with those that have mistakes, were sent, were not, may have been, and are
+// BulkProgress counts the lines of a list, faulty ones included, that were sent, were not sent, may have been sent, and are
 // still to come.
 type BulkProgress struct {
 	Bulk
@@ -618,12 +619,12 @@ type BulkProgress struct {
 	Open    int `json:"open"`
 }
 
-// Over reports whether nothing more is to come.
+// Over reports whether nothing is left to send.
 func (p BulkProgress) Over() bool {
 	return p.State == BulkStopped || p.State == BulkDone && p.Open == 0
 }
 
-// WriteCSV writes a table as Excel reads it: without the byte order mark it takes UTF-8 for something else.
+// WriteCSV writes a table so that Excel reads it as UTF-8, with a byte order mark.
 func WriteCSV(to io.Writer, table [][]string, comma byte) error {
 	if _, err := io.WriteString(to, "\ufeff"); err != nil {
 		return err
@@ -633,7 +634,8 @@ func WriteCSV(to io.Writer, table [][]string, comma byte) error {
 	return out.WriteAll(table)
 }
 
-// BulkTable is what became of the lines of a list as a table, beside what the list had. Its cells are fit for spreadsheets (Cell).
+// BulkTable is a table of what became of each line of a list, beside the list's own cells. Its cells are safe for
+// spreadsheets (Cell).
 func BulkTable(b Bulk, lines []BulkResult, words func(message.Message) string) [][]string {
 	table := [][]string{append(slices.Clone(b.Heads), "line", "package", "state", "problem", "package_id")}
 	unsent := string(BeforeWaiting)
@@ -641,7 +643,7 @@ func BulkTable(b Bulk, lines []BulkResult, words func(message.Message) string) [
 		unsent = string(BulkStopped)
 	}
 	for _, x := range lines {
-		cells := append(slices.Clone(x.Cells), make([]string, len(b.Heads))...)[:len(b.Heads)] // of one that cannot be read there are none
+		cells := append(slices.Clone(x.Cells), make([]string, len(b.Heads))...)[:len(b.Heads)] // an unreadable line has no cells
 		row := append(cells, strconv.Itoa(x.Line), x.Name, cmp.Or(string(x.State), unsent), words(x.Problem), x.PackageID)
 		for i := range row {
 			row[i] = Cell(row[i])

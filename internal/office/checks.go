@@ -16,18 +16,18 @@ import (
 	"countersign/internal/office/filename"
 )
 
-// KeepEventsDays is for how many days the contents of events are kept unless the office chooses otherwise.
+// KeepEventsDays is how many days the contents of events are kept unless the office chooses otherwise.
 const KeepEventsDays = 90
 
-// maxCheckDays is how rarely saved files are looked at, at most.
+// maxCheckDays is the longest interval, in days, between checks of the saved files.
 const maxCheckDays = 366
 
 // maxKeepEvents is ten years.
 const maxKeepEvents = 3650
 
-// Check returns what is wrong with each setting that cannot work, as Normal writes it; at most one finding a field. It is
-// the one judgement of settings: the window, the commands and Configure go by it. It asks nobody: the folder and the
-// addresses may still turn out to be out of reach.
+// Check returns what is wrong with each setting that cannot work, at most one finding for a field; s must be Normal. No
+// other code checks settings: the window, the commands and Configure use it. It contacts nobody: the folder and the
+// addresses may still turn out to be unreachable.
 func (s Settings) Check() []FieldError {
 	s = s.Normal()
 	var bad []FieldError
@@ -148,7 +148,7 @@ func (s Settings) checkTunnel(say func(field string, code Code)) {
 	}
 }
 
-// isServers takes addresses of NATS servers with commas in between.
+// isServers accepts addresses of NATS servers separated by commas.
 func isServers(s string) bool {
 	for at := range strings.SplitSeq(s, ",") {
 		scheme, rest, _ := strings.Cut(at, "://")
@@ -174,7 +174,7 @@ func (s Settings) checkRedirect(say func(field string, code Code)) {
 	}
 }
 
-// Check returns what is wrong with each secret, as Normal writes it.
+// Check returns what is wrong with each secret; s must be Normal.
 func (s Secrets) Check() (bad []FieldError) {
 	for _, f := range []struct{ field, value string }{{FieldClientSecret, s.ClientSecret}, {FieldNgrokToken, s.NgrokAuthtoken}, {FieldDeskKey, s.DeskKey}} {
 		if strings.ContainsFunc(f.value, unicode.IsControl) {
@@ -184,16 +184,16 @@ func (s Secrets) Check() (bad []FieldError) {
 	return bad
 }
 
-// What a web address may be beside https without a query.
+// webRule permits a web address something beyond https without a query.
 type webRule int
 
 const (
 	httpsAlone  webRule = iota
-	loopbackToo         // http where it does not leave this computer (RFC 8252, 7.3)
+	loopbackToo         // http on this computer (RFC 8252, 7.3)
 	queryToo            // RFC 6749, 3.1.2
 )
 
-// webCode is what is wrong with a web address, "" for nothing.
+// webCode says what is wrong with a web address, "" for nothing.
 func webCode(address string, allowed ...webRule) Code {
 	if address == "" {
 		return CodeMissing
@@ -216,7 +216,7 @@ func webCode(address string, allowed ...webRule) Code {
 	return ""
 }
 
-// isStampAddress also takes http, as most authorities have it: whether a stamp is good shows in itself.
+// isStampAddress also accepts http, which most authorities use: a time stamp proves its own validity.
 func isStampAddress(address string) bool {
 	rest, plain := strings.CutPrefix(address, "http://")
 	if plain {
@@ -230,7 +230,7 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// isHost accepts IP addresses and names (RFC 1123, 2.1). Names in other scripts have their ASCII form by now, see Normal.
+// isHost accepts IP addresses and names (RFC 1123, 2.1). Names in other scripts already have their ASCII form, see Normal.
 func isHost(host string) bool {
 	if net.ParseIP(host) != nil {
 		return true
@@ -248,7 +248,7 @@ func isHost(host string) bool {
 	return true
 }
 
-// hostPort takes host:port apart. The host may be empty: all addresses of this computer.
+// hostPort splits host:port. The host may be empty: all addresses of this computer.
 func hostPort(s string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(s)
 	return host, err == nil && isPort(port) && (host == "" || isHost(host))
@@ -259,34 +259,34 @@ func isPort(s string) bool {
 	return err == nil && n > 0
 }
 
-// notInHeader is true for what cannot be part of a header's name (RFC 9110, 5.6.2).
+// notInHeader reports whether a rune cannot be part of a header's name (RFC 9110, 5.6.2).
 func notInHeader(r rune) bool {
 	return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 }
 
-// notInScope is true for what cannot be part of a scope (RFC 6749, 3.3).
+// notInScope reports whether a rune cannot be part of a scope (RFC 6749, 3.3).
 func notInScope(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
 
-// CheckResult is how a step went.
+// CheckResult is the result of a Check.
 type CheckResult string
 
 const (
 	CheckUnknown  CheckResult = "unknown"   // not tried, or there is nothing to try
-	CheckUnderWay CheckResult = "under_way" // it is being tried
+	CheckUnderWay CheckResult = "under_way" // in progress
 	CheckFine     CheckResult = "fine"
 	CheckWrong    CheckResult = "wrong"
 )
 
-// Check is one step of the way to the service and back, and how it went. It holds no secret.
+// Check is one step of the connection to the service and back, with its result. It contains no secret.
 type Check struct {
 	Step   message.Message // what the step is called
 	Result CheckResult
 	Found  message.Message // what was found, or what is wrong and what to do about it
-	At     time.Time       // since when, or when; zero where that says nothing
-	Issue  string          // what health says of it, by its id; empty for nothing
+	At     time.Time       // since when, or when; zero if that says nothing
+	Issue  string          // the related health issue's id; empty if there is none
 }
 
-// ConfigError is a configuration that was not accepted. Nothing was changed.
+// ConfigError is a rejected configuration. Nothing was changed.
 type ConfigError struct{ Fields []FieldError }
 
 func (e *ConfigError) Error() string { return e.Message().String() }
@@ -299,7 +299,7 @@ func (e *ConfigError) Message() message.Message {
 	return message.Then(texts...)
 }
 
-// The settings and secrets that can be wrong, called as in the JSON of Settings.
+// The settings and secrets that can be wrong, named as in the JSON of Settings.
 const (
 	FieldAuthURL      = "auth_url"
 	FieldBaseURL      = "base_url"
@@ -339,31 +339,31 @@ const (
 	FieldLanguage     = "language"
 )
 
-// Code says what is wrong with a field. Codes do not change.
+// Code says what is wrong with a field. Codes are stable.
 type Code string
 
 const (
 	CodeMissing     Code = "missing"
-	CodeForm        Code = "form"        // not what belongs here: no address, no host and port, no pattern, no time
+	CodeForm        Code = "form"        // has the wrong form: no address, no host and port, no pattern, no time
 	CodeInsecure    Code = "insecure"    // does not begin with https://
-	CodeCredentials Code = "credentials" // holds a user name or a password
-	CodeExtra       Code = "extra"       // goes on behind a question mark or a number sign
-	CodeCharacters  Code = "characters"  // holds what cannot be part of it
-	CodeChoice      Code = "choice"      // is none of those there are
-	CodeConflict    Code = "conflict"    // does not go with another setting
-	CodePath        Code = "path"        // is no full path
+	CodeCredentials Code = "credentials" // contains a user name or a password
+	CodeExtra       Code = "extra"       // continues after a question mark or a number sign
+	CodeCharacters  Code = "characters"  // contains invalid characters
+	CodeChoice      Code = "choice"      // is not one of the choices
+	CodeConflict    Code = "conflict"    // conflicts with another setting
+	CodePath        Code = "path"        // is not a full path
 	CodeRange       Code = "range"       // is too small or too large
-	CodeNotMade     Code = "not_made"    // the folder cannot be made
+	CodeNotMade     Code = "not_made"    // the folder cannot be created
 	CodeNotWritable Code = "not_writable"
-	CodeTwice       Code = "twice"      // an address is there already
+	CodeTwice       Code = "twice"      // an address is already in the list
 	CodeSigns       Code = "signs"      // the person signs, and so gets no copy
-	CodeFixed       Code = "fixed"      // the administrator of the computer has decided it
+	CodeFixed       Code = "fixed"      // the computer's administrator has fixed the setting
 	CodeNoService   Code = "no_service" // no signing service answers there
 	CodeRefused     Code = "refused"    // the signing service does not accept it
 )
 
-// FieldError says what is wrong with one setting. Field is its JSON name, Text what people are told, which never
-// repeats what was typed: it could hold a password.
+// FieldError says what is wrong with one setting. Field is its JSON name. Text, the message for people, never repeats what
+// was typed, which could contain a password.
 type FieldError struct {
 	Field string
 	Code  Code
@@ -374,7 +374,7 @@ func (e FieldError) Error() string { return e.Text.String() }
 
 func (e FieldError) Message() message.Message { return e.Text }
 
-// findingTexts are what people read: by field and code, and under "" for the codes of a field that have no text of their own.
+// findingTexts are the messages by field and code; "" has the codes for which a field has no text of its own.
 var findingTexts = map[string]map[Code]message.Message{
 	FieldAuthURL: {CodeMissing: message.SignInAddressMissing(),
 		CodeInsecure: message.SignInAddressInsecure(),
@@ -427,7 +427,7 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldLanguage:    {"": message.LanguageChoice()},
 }
 
-// Finding is what is wrong with field.
+// Finding is the FieldError for a field and a code.
 func Finding(field string, code Code) FieldError {
 	text, own := findingTexts[field][code]
 	if !own {
@@ -436,7 +436,7 @@ func Finding(field string, code Code) FieldError {
 	return FieldError{field, code, text}
 }
 
-// TemplateFinding is Finding for the name pattern, whose parser says best what is wrong.
+// TemplateFinding is Finding for the name pattern, whose parser knows best what is wrong.
 func TemplateFinding(err error) FieldError {
 	return FieldError{FieldTemplate, CodeForm, message.For(err)}
 }

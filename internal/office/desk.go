@@ -2,15 +2,15 @@ package office
 
 import "time"
 
-// Desk is another computer of the office, which this one hands events on to.
+// Desk is another computer of the office to which this one passes events on.
 type Desk struct {
 	Name   string    `json:"name"`
-	Key    string    `json:"key"` // its public one
+	Key    string    `json:"key"` // public
 	Made   time.Time `json:"made"`
-	Person string    `json:"person,omitempty"` // who works there, as it said last
+	Person string    `json:"person,omitempty"` // who works there, according to its last message
 }
 
-// DeskRow is a desk as people see it.
+// DeskRow is a desk as shown to people.
 type DeskRow struct {
 	Desk
 	Connected bool      `json:"connected"`
@@ -18,8 +18,8 @@ type DeskRow struct {
 	Waiting   int       `json:"waiting"`       // events
 }
 
-// HubPort is where other desks connect unless the office says otherwise.
+// HubPort is the port to which other desks connect, unless the office chooses otherwise.
 const HubPort = "7422"
 
-// MaxDeskName is how many characters a desk's name has at most.
+// MaxDeskName is the maximum length of a desk's name, in characters.
 const MaxDeskName = 60

@@ -8,13 +8,13 @@ import (
 	"countersign/internal/message"
 )
 
-// Outcome says what became of a stored event.
+// Outcome is the result of processing a stored event.
 type Outcome string
 
 const (
 	EventPending       Outcome = ""              // stored, not yet handled
 	EventHandled       Outcome = "handled"       // its consequences are recorded
-	EventUnprocessable Outcome = "unprocessable" // authentic, but nothing could be done with it: shown under Problems
+	EventUnprocessable Outcome = "unprocessable" // authentic, but it could not be processed: shown under Problems
 )
 
 // Event is one authentic notification, exactly as it arrived.
@@ -26,18 +26,18 @@ type Event struct {
 	Received  time.Time       `json:"received"`
 	Body      []byte          `json:"body"`
 	URL       string          `json:"url"` // the registered URL it was verified against
-	Signature string          `json:"-"`   // as it came; once it is stored, the record alone has it
+	Signature string          `json:"-"`   // as received; once stored, only the record has it
 	Outcome   Outcome         `json:"outcome,omitempty"`
-	Reason    message.Message `json:"reason,omitzero"` // why nothing could be done with it
+	Reason    message.Message `json:"reason,omitzero"` // why it could not be processed
 	Handled   time.Time       `json:"handled,omitzero"`
-	Day       int             `json:"day,omitempty"`     // when it was handled, in days counted by Tx.CountDay
-	Copies    int             `json:"copies,omitempty"`  // how often it came again
+	Day       int             `json:"day,omitempty"`     // when it was handled, in days as counted by Tx.CountDay
+	Copies    int             `json:"copies,omitempty"`  // how often it arrived again
 	Service   string          `json:"service,omitempty"` // whose it is, as Package.Service
 	Extra     json.RawMessage `json:"extra,omitempty"`
 }
 
-// EventLine is an event as people and other programs are told of it: what arrived about which package and what became of
-// it, without its body and without what it was verified with.
+// EventLine is an event as shown to people and other programs: what arrived about which package and what became of it,
+// without its body and signature.
 type EventLine struct {
 	ID         string
 	Action     string
@@ -45,51 +45,51 @@ type EventLine struct {
 	Package    string // its name
 	DocumentID string
 	SignerID   string
-	Time       time.Time // when it happened, zero when the service did not say
+	Time       time.Time // when it happened, zero if the service did not say
 	Received   time.Time
 	Outcome    Outcome
-	Text       message.Message // what it says, or why nothing could be done with it
+	Text       message.Message // what it says, or why it could not be processed
 	Copies     int
 }
 
-// EventQuery says which events somebody wants to see.
+// EventQuery selects events.
 type EventQuery struct {
 	PackageID string    `json:"package_id,omitempty"` // "" for all
 	Since     time.Time `json:"since,omitzero"`       // received then or later
 	Limit     int       `json:"limit,omitempty"`      // the last ones; 0 for all
 }
 
-// Fact is something that happened and that people are told of once. Its key is committed together with what it is about,
-// and it is pending until it is raised, once. Facts can be compared.
+// Fact is something that happened and is announced to people once. Its key is committed together with its cause, and it
+// stays pending until it is announced. Facts can be compared.
 type Fact struct {
 	Key         string
 	PackageID   string
-	ProblemID   string  // of a problem, which has no package
-	Subject     Subject // what it is about, when that is neither a package nor a problem
+	ProblemID   string  // for a problem, which has no package
+	Subject     Subject // what it is about, if neither a package nor a problem
 	Kind        FactKind
 	Title, Body message.Message
-	Called      string // what the package is called
-	Files       int    // of a saved package, its signed files
-	When        When   // it happened, of what no event tells
-	CaughtUp    bool   // found by catching up: told in a summary when there are many
+	Called      string // the package's name
+	Files       int    // for a saved package, the number of its signed files
+	When        When   // when it happened, if no event says so
+	CaughtUp    bool   // found by catching up: many of these are announced in a summary
 	SignedFact
 }
 
-// SignedFact is what a fact says of who signed. Of a saved package it has whoever signed last, where that is certain.
+// SignedFact describes a signature. For a saved package it is the last signer's, if that is certain.
 type SignedFact struct {
-	Who        string          // the signer's id
+	Who        string          // the signer's name
 	Name       string          // and name
-	Document   message.Message // what was signed, where there are several
+	Document   message.Message // what was signed, if there are several documents
 	DocumentID string          // likewise
-	Partial    bool            // the person has other documents of the package left to sign
-	Last       bool            // heard of last: after it nobody is left to sign
-	Latest     bool            // made last of all, which is certain
+	Partial    bool            // the person still has other documents of the package to sign
+	Last       bool            // the last one to arrive: nobody is left to sign
+	Latest     bool            // certainly the last one made
 	Alone      bool            // nobody else signs the package
-	Unasked    bool            // names are missing in it that the service was not asked for yet
-	Filed      bool            // the files are saved already
+	Unasked    bool            // it lacks names that the service was not asked for yet
+	Filed      bool            // the files are already saved
 }
 
-// About is what f is about, for whoever wants to look at it.
+// About is what to show when somebody opens the notification.
 func (f Fact) About() Subject {
 	switch {
 	case f.ProblemID != "":
@@ -100,7 +100,7 @@ func (f Fact) About() Subject {
 	return f.Subject
 }
 
-// FactKind is what a fact is about.
+// FactKind is the kind of a fact.
 type FactKind int
 
 const (
@@ -109,16 +109,16 @@ const (
 	FactDeclined          // one person's refusal
 	FactSaved             // a package that everyone has signed, with its files
 	FactDeadline          // a package that is due soon, or has expired
-	FactProblem           // what keeps the office from its documents
+	FactProblem           // something that keeps the office from its documents
 )
 
-// NewFor is how long something is new: a package of which everything is news, or one whose files are.
+// NewFor is how long a package or its files count as new.
 const NewFor = 10 * time.Minute
 
-// Activity is one line of the activity list: something that happened, for people.
+// Activity is one line of the activity list.
 type Activity struct {
 	Time      time.Time       `json:"time"`              // when it was noted
-	Happened  When            `json:"happened,omitzero"` // as far as that was before; see When
+	Happened  When            `json:"happened,omitzero"` // if it happened earlier; see When
 	Kind      string          `json:"kind"`              // event, sent, saved, signed_in, problem, ...
 	PackageID string          `json:"package_id,omitempty"`
 	Text      message.Message `json:"text"`
@@ -132,14 +132,14 @@ func (a Activity) When() When {
 	return a.Happened
 }
 
-// Notice is a notification in words, and what can be pressed on it.
+// Notice is a notification in words, with its buttons.
 type Notice struct {
 	Title, Body string
 	About       Subject
 	Buttons     []Button // the first is a press on the notification itself, whose label few desktops show; may be empty
 }
 
-// Button is what a press does, and what it is called.
+// Button is an action with its label.
 type Button struct {
 	Action Action
 	Label  string
@@ -149,21 +149,21 @@ type Button struct {
 type Action string
 
 const (
-	ActionShow   Action = "show"   // brings up the window, with what the notification is about
+	ActionShow   Action = "show"   // brings up the window and shows what the notification is about
 	ActionOpen   Action = "open"   // opens the saved file
 	ActionFolder Action = "folder" // shows the saved file in its folder
 )
 
-// Click is a press on a notification. It comes from outside: whoever gets it looks up what the subject is, and counts on
+// Click is a press on a notification. It comes from outside: the receiver checks that the subject exists, and relies on
 // nothing else.
 type Click struct {
 	About  Subject
 	Action Action
-	Token  string // lets the program that opens something come to the front (the desktop's activation token); may be empty
+	Token  string // the desktop's activation token, which lets the program come to the front; may be empty
 }
 
-// Subject is what a notification is about: a package or some, a problem, a draft, a folder that sends, the activity, or, when it
-// is empty, none of them alone.
+// Subject is what a notification is about: one or several packages, a problem, a draft, a watched folder or the activity
+// list. The empty Subject is nothing in particular.
 type Subject string
 
 const (
@@ -174,41 +174,41 @@ const (
 	folderSubject  = "hot-folder/"
 )
 
-// ActivitySubject is what has happened lately, as a subject.
+// ActivitySubject is the activity list.
 const ActivitySubject Subject = "activity"
 
 func PackageSubject(id string) Subject { return Subject(packageSubject + id) }
 
 func PackagesSubject(ids []string) Subject { return Subject(someSubject + strings.Join(ids, ",")) }
 
-// ProblemSubject is what is wrong, by the id that health has for it, as a subject.
+// ProblemSubject is a health issue, by its id.
 func ProblemSubject(id string) Subject { return Subject(problemSubject + id) }
 
-// DraftSubject is a draft that waits in the outbox for a person, as a subject.
+// DraftSubject is a draft in the outbox that waits for a person.
 func DraftSubject(id string) Subject { return Subject(draftSubject + id) }
 
-// HotFolderSubject is what a folder that sends could not send, as a subject.
+// HotFolderSubject is what a watched folder could not send.
 func HotFolderSubject(id string) Subject { return Subject(folderSubject + id) }
 
-// Package is the package's id, when s is about one.
+// Package returns the package's id, if s is about one package.
 func (s Subject) Package() (id string, ok bool) { return strings.CutPrefix(string(s), packageSubject) }
 
-// Packages are the ids of the packages, when s is about some.
+// Packages returns the packages' ids, if s is about several.
 func (s Subject) Packages() (ids []string, ok bool) {
 	list, ok := strings.CutPrefix(string(s), someSubject)
 	return strings.Split(list, ","), ok
 }
 
-// Problem is the problem's id, when s is about one.
+// Problem returns the problem's id, if s is about a problem.
 func (s Subject) Problem() (id string, ok bool) { return strings.CutPrefix(string(s), problemSubject) }
 
-// Draft is the draft's id, when s is about one.
+// Draft returns the draft's id, if s is about a draft.
 func (s Subject) Draft() (id string, ok bool) { return strings.CutPrefix(string(s), draftSubject) }
 
-// HotFolder is the id of the folder that sends, when s is about one.
+// HotFolder returns the watched folder's id, if s is about a folder.
 func (s Subject) HotFolder() (id string, ok bool) { return strings.CutPrefix(string(s), folderSubject) }
 
-// Change tells watchers what kind of thing changed; they read the new state from the Agent.
+// Change tells watchers what kind of thing changed; they get the new state from the Agent.
 type Change string
 
 const (
@@ -220,10 +220,10 @@ const (
 	ShowRequested   Change = "show" // a second start asked for the window
 )
 
-// ShowSubject asks for the window with something in it.
+// ShowSubject asks for the window to show a subject.
 func ShowSubject(s Subject) Change { return ShowRequested + " " + Change(s) }
 
-// Shows reports whether the window is asked for, and with what; an empty subject leaves it as it is.
+// Shows reports whether the window was asked for, and what to show; an empty subject changes nothing in it.
 func (c Change) Shows() (s Subject, asked bool) {
 	if c == ShowRequested {
 		return "", true
@@ -232,23 +232,23 @@ func (c Change) Shows() (s Subject, asked bool) {
 	return Subject(rest), asked
 }
 
-// Update is what is known of newer versions of the program.
+// Update is what is known about newer versions of the program.
 type Update struct {
-	Version string    // that runs
-	Offered bool      // newer versions can be asked for: the program was built with an address for that
-	Newest  string    // the newest version known; empty while none was heard of
-	Newer   bool      // it comes after the one that runs
-	Checked time.Time // when that was last heard; zero for never
+	Version string    // the running version
+	Offered bool      // the program can check for newer versions: it was built with an address for that
+	Newest  string    // the newest known version; empty if none is known
+	Newer   bool      // it is newer than the running version
+	Checked time.Time // when that was last confirmed; zero for never
 
 	Todo     message.Message // what a person does to get it
-	Address  string          // of the file, or of a page where people get it by hand; empty where none is known
-	Offers   bool            // InstallUpdate fetches and checks the file
-	OneClick bool            // and installs it
-	Path     string          // of the file that was fetched and checked, for a person to install; empty before
+	Address  string          // of the file, or of a page for a manual download; empty if none is known
+	Offers   bool            // InstallUpdate downloads and checks the file
+	OneClick bool            // and also installs it
+	Path     string          // of the downloaded and checked file, for a person to install; empty before
 
-	// Trouble is what a person should know quietly: nothing valid was heard for long, or the last installation failed.
+	// Trouble is shown without alarm: there was no valid announcement for a long time, or the last installation failed.
 	Trouble message.Message
-	File    UpdateFile // for this computer; zero where there is none
+	File    UpdateFile // for this computer; zero if there is none
 }
 
 // UpdateFile is a file of a release.
@@ -259,11 +259,11 @@ type UpdateFile struct {
 	SHA256  string `json:"sha256"`
 }
 
-// UpdateStep is how far an installation is.
+// UpdateStep is the progress of an installation.
 type UpdateStep struct {
 	Got, Total int64 // bytes; both zero before the download
-	Waits      bool  // until what is being sent and saved is done
+	Waits      bool  // waits until current sending and saving is finished
 }
 
-// UpdateSubject is a newer version, as what a notification is about.
+// UpdateSubject is a newer version of the program.
 const UpdateSubject Subject = "update"

@@ -10,23 +10,23 @@ import (
 	"countersign/internal/message"
 )
 
-// HotFolder is a folder that sends: each file that appears in it becomes a package for the same people.
+// HotFolder is a watched folder: each file that appears in it becomes a package for the same people.
 type HotFolder struct {
 	ID         string   `json:"id"`
 	Path       string   `json:"path"` // absolute
 	Signers    []Signer `json:"signers"`
 	Sequential bool     `json:"sequential,omitempty"`
-	Name       string   `json:"name,omitempty"` // pattern of the packages' names; empty for {document}
+	Name       string   `json:"name,omitempty"` // pattern of the packages' names; empty means {document}
 	Message    string   `json:"message,omitempty"`
-	DueDays    int      `json:"due_days,omitempty"` // days from the sending; 0 for no due date
-	Ask        bool     `json:"ask,omitempty"`      // nothing is sent before a person says so
+	DueDays    int      `json:"due_days,omitempty"` // counted from the sending; 0 for no due date
+	Ask        bool     `json:"ask,omitempty"`      // nothing is sent before a person confirms
 	Paused     bool     `json:"paused,omitempty"`
-	By         string   `json:"by,omitempty"` // the account that set it up, from which it sends; empty for whoever signs in first
-	// Real is where Path led when a person saved the folder, without links; empty while that is not known.
+	By         string   `json:"by,omitempty"` // the account that set it up, and from which it sends; empty for whoever signs in first
+	// Real is where Path led, without links, when a person saved the folder; empty while unknown.
 	Real string `json:"real,omitempty"`
 }
 
-// The fields of a HotFolder that can be wrong, called as in its JSON.
+// The fields of a HotFolder that can be wrong, named as in its JSON.
 const (
 	FieldHotPath    = "path"
 	FieldHotSigners = "signers"
@@ -34,11 +34,11 @@ const (
 	FieldHotDue     = "due_days"
 )
 
-// The folders in a hot folder, in the order in which a document passes them. What lies in them is never sent.
+// The subfolders of a watched folder, in the order in which a document passes through them. Nothing in them is ever sent.
 const (
-	HotWaiting  = "Waiting"  // taken, and not yet with the signing service
+	HotWaiting  = "Waiting"  // taken in, and not yet sent to the service
 	HotSent     = "Sent"     // the service has it
-	HotSigned   = "Signed"   // what came back
+	HotSigned   = "Signed"   // what came back signed
 	HotProblems = "Problems" // what cannot be sent, each with a text that says why
 )
 
@@ -47,16 +47,16 @@ const maxDueDays = 365
 
 // The placeholders of HotFolder.Name.
 const (
-	holeDocument = "{document}" // the file's name without its ending
+	holeDocument = "{document}" // the file's name without its extension
 	holeDate     = "{date}"     // as 2006-01-02
 	holeMonth    = "{month}"    // as 2006-01
 	holeYear     = "{year}"
 )
 
-// HotPlaceholders lists what HotFolder.Name may hold, in the order to show it to people.
+// HotPlaceholders lists what HotFolder.Name may contain, in display order.
 func HotPlaceholders() []string { return []string{holeDocument, holeDate, holeMonth, holeYear} }
 
-// Normal is f as it is kept.
+// Normal is f in the form in which it is stored.
 func (f HotFolder) Normal() HotFolder {
 	f.Name, f.Path = strings.TrimSpace(f.Name), strings.TrimSpace(f.Path)
 	if f.Path != "" {
@@ -70,7 +70,7 @@ func (f HotFolder) Normal() HotFolder {
 	return f
 }
 
-// Check returns what is wrong with f, as Normal writes it. It does not look at the folder.
+// Check returns what is wrong with f, which must be Normal. It does not check the folder on disk.
 func (f HotFolder) Check() (bad []FieldError) {
 	say := func(field string, code Code, text message.Message) { bad = append(bad, FieldError{field, code, text}) }
 	switch {
@@ -91,7 +91,8 @@ func (f HotFolder) Check() (bad []FieldError) {
 	return bad
 }
 
-// CheckSigners is the one judgement of who is to sign: what is wrong with them first, and what people are told; "" for nothing.
+// CheckSigners returns the first thing that is wrong with a list of signers, and the message for people; "" for nothing. No
+// other code checks signers.
 func CheckSigners(signers []Signer) (Code, message.Message) {
 	if len(signers) == 0 {
 		return CodeMissing, message.NoSigner()
@@ -110,8 +111,8 @@ func CheckSigners(signers []Signer) (Code, message.Message) {
 	return "", message.Message{}
 }
 
-// fillHoles puts what value knows in the place of each {name} of a pattern. unknown is the first that it does not know, with its braces;
-// such a one stays as it is. What is put in is not looked through again.
+// fillHoles replaces each {name} in a pattern by its value. unknown is the first placeholder without a value, with its
+// braces; such placeholders stay as they are. Inserted text is not searched for placeholders.
 func fillHoles(pattern string, value func(name string) (string, bool)) (filled, unknown string) {
 	var out strings.Builder
 	for {
@@ -126,7 +127,7 @@ func fillHoles(pattern string, value func(name string) (string, bool)) (filled, 
 			text = "{" + name + "}"
 			unknown = cmp.Or(unknown, text)
 		}
-		if !closed { // nothing is filled in
+		if !closed { // no closing brace: nothing is filled in
 			text = "{" + name
 		}
 		out.WriteString(text)
@@ -134,7 +135,7 @@ func fillHoles(pattern string, value func(name string) (string, bool)) (filled, 
 	}
 }
 
-// hotHoles fills the placeholders of every pattern, for a document and a moment.
+// hotHoles returns the values of the placeholders for a document and a time.
 func hotHoles(path string, now time.Time) func(name string) (string, bool) {
 	base := filepath.Base(path)
 	document := strings.TrimSuffix(base, filepath.Ext(base))
@@ -147,7 +148,7 @@ func hotHoles(path string, now time.Time) func(name string) (string, bool) {
 	}
 }
 
-// Package is the package that a file at path becomes. now is in the zone in which people count days.
+// Package is the package made from a file at path. now must be in the time zone in which people count days.
 func (f HotFolder) Package(path string, now time.Time) NewPackage {
 	p := NewPackage{Files: []string{path}, Signers: f.Signers, Sequential: f.Sequential, Message: f.Message}
 	p.Name, _ = fillHoles(cmp.Or(f.Name, holeDocument), hotHoles(path, now))
@@ -158,53 +159,54 @@ func (f HotFolder) Package(path string, now time.Time) NewPackage {
 	return p
 }
 
-// Called is how people know the folder.
+// Called is the folder's name for people.
 func (f HotFolder) Called() string { return filepath.Base(f.Path) }
 
-// In reports whether the folder is another one or lies in it, as they are written.
+// In reports whether the folder is other or lies inside it, judging by the paths as written.
 func (f HotFolder) In(other HotFolder) bool {
 	rel, err := filepath.Rel(other.Path, f.Path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// HotFolderRow is a folder that sends with how it stands.
+// HotFolderRow is a watched folder with its state.
 type HotFolderRow struct {
 	HotFolder
-	Waiting int             `json:"waiting"`           // documents that are taken, and that the service does not have yet
+	Waiting int             `json:"waiting"`           // documents taken in that the service does not have yet
 	Problem message.Message `json:"problem,omitzero"`  // what keeps the folder from sending
-	Confirm bool            `json:"confirm,omitempty"` // another account set it up: it sends nothing before somebody saves it once more
+	Confirm bool            `json:"confirm,omitempty"` // another account set it up: it sends nothing until somebody saves it again
 }
 
-// Intake is a file of a hot folder on its way to becoming a package. It is recorded before the file is touched, and each
-// move of the file before it is made, so that the way can be taken up wherever it was interrupted.
+// Intake is a file of a watched folder on its way to becoming a package. It is recorded before the file is touched, and each
+// move of the file before it is made, so that an interrupted intake can resume anywhere.
 type Intake struct {
 	ID      string    `json:"id"`
 	Folder  string    `json:"folder"`         // HotFolder.ID
-	Path    string    `json:"path"`           // of that folder, when the file was found
+	Path    string    `json:"path"`           // of the folder, when the file was found
 	Real    string    `json:"real,omitempty"` // of that folder, likewise
 	Name    string    `json:"name"`           // of the file, as it was found
 	At      string    `json:"at"`             // where the file is, relative to Path, with forward slashes
 	Next    string    `json:"next,omitempty"`
 	Created time.Time `json:"created"`
-	Size    int64     `json:"size,omitempty"`   // of the file as it was found, in bytes
-	Changed time.Time `json:"changed,omitzero"` // likewise, as the file system says
+	Size    int64     `json:"size,omitempty"`   // of the file when it was found, in bytes
+	Changed time.Time `json:"changed,omitzero"` // modification time of the file when it was found
 
-	Draft   string          `json:"draft,omitempty"`  // that it became
-	Again   bool            `json:"again,omitempty"`  // it is the draft's file a second time
-	Found   bool            `json:"found,omitempty"`  // it lay in Waiting, and nobody knew of it
+	Draft   string          `json:"draft,omitempty"`  // the draft that it became
+	Again   bool            `json:"again,omitempty"`  // the draft's file appeared again
+	Found   bool            `json:"found,omitempty"`  // it lay in Waiting without a record
 	Problem message.Message `json:"problem,omitzero"` // why it cannot be sent
-	// Explained is where the file lay when a text was written beside it that says so.
+	// Explained is where the file was when an explanation was written beside it.
 	Explained string `json:"explained,omitempty"`
 
-	Ask  bool `json:"ask,omitempty"`  // people are to be asked about it, and were not told so yet
-	Tell bool `json:"tell,omitempty"` // people are to be told that it was not sent, and were not yet
+	Ask  bool `json:"ask,omitempty"`  // people must be asked about it, and were not yet
+	Tell bool `json:"tell,omitempty"` // people must be told that it was not sent, and were not yet
 
-	// The signed files that were given back, by Job.Key. Day is the counted day since which nothing more has come.
+	// The signed files that were returned to the folder, by Job.Key. Day is the counted day since which nothing new has
+	// come.
 	Returned map[string]bool `json:"returned,omitempty"`
 	Day      int             `json:"day,omitempty"`
 }
 
-// Place is the folder of the hot folder in which the file is; "" for the hot folder itself.
+// Place is the subfolder that contains the file; "" for the watched folder itself.
 func (in Intake) Place() string {
 	place, _, inside := strings.Cut(in.At, "/")
 	if !inside {
@@ -213,25 +215,25 @@ func (in Intake) Place() string {
 	return place
 }
 
-// sendable are the endings of the files that signing services take as documents.
+// sendable are the extensions of files that signing services accept as documents.
 var sendable = []string{".pdf", ".docx", ".doc", ".odt", ".rtf", ".txt", ".xlsx", ".xls", ".ods", ".pptx", ".ppt", ".odp", ".png", ".jpg", ".jpeg", ".tif", ".tiff"}
 
-// How the names of files end that Countersign makes for itself, wherever they lie.
+// The extensions of files that Countersign creates for its own use, wherever they lie.
 const (
-	OwnEnding    = ".countersign"        // what an administrator hands out, and an office on its way to another computer
-	BackupEnding = ".countersign-backup" // the state as it was
+	OwnEnding    = ".countersign"        // an administrator's file, or an office being moved to another computer
+	BackupEnding = ".countersign-backup" // a backup of the state
 )
 
-// IsOwn says whether a file is such a one, by its name: what it holds may be nobody else's business.
+// IsOwn reports whether a file has such an extension: its contents may be confidential.
 func IsOwn(name string) bool {
 	ending := strings.ToLower(filepath.Ext(name))
 	return ending == OwnEnding || ending == BackupEnding
 }
 
-// SendableEndings are the endings of files that can be sent, with their dots and in small letters.
+// SendableEndings are the extensions of files that can be sent, in lower case with their dots.
 func SendableEndings() []string { return slices.Clone(sendable) }
 
-// Sendable reports whether a file of that name can be sent, as far as its name tells.
+// Sendable reports whether a file with that name can be sent, judging by the extension.
 func Sendable(name string) bool {
 	return slices.Contains(sendable, strings.ToLower(filepath.Ext(name)))
 }

@@ -10,38 +10,38 @@ import (
 	"countersign/internal/message"
 )
 
-// JobState is where a save job stands.
+// JobState is the state of a save job.
 type JobState string
 
 const (
 	JobPending JobState = "pending"
 	JobDone    JobState = "done"
-	JobFailed  JobState = "failed" // the service did not give it for weeks; it is asked rarely, and a person can ask now
+	JobFailed  JobState = "failed" // the service has not supplied it for weeks; it is asked rarely, and a person can ask now
 )
 
-// Job is one file to be saved. Its key is PackageID/DocumentID/Kind, so planning twice is harmless.
+// Job is one file to be saved. Its key is PackageID/DocumentID/Kind, so planning it twice is harmless.
 type Job struct {
 	PackageID  string          `json:"package_id"`
 	DocumentID string          `json:"document_id,omitempty"` // empty for a master file
 	Kind       FileKind        `json:"kind"`
 	Folder     string          `json:"folder"`           // absolute
-	Target     string          `json:"target"`           // relative to Folder, slash-separated, chosen once
-	Wanted     string          `json:"wanted,omitempty"` // Target as it would be were every name free
+	Target     string          `json:"target"`           // relative to Folder, with forward slashes, chosen once
+	Wanted     string          `json:"wanted,omitempty"` // Target as it would be if every name were free
 	State      JobState        `json:"state"`
 	Planned    time.Time       `json:"planned"`
 	Tries      int             `json:"tries,omitempty"`
 	NextTry    time.Time       `json:"next_try,omitzero"`
-	Refused    time.Time       `json:"refused,omitzero"` // since when the service does not give it
+	Refused    time.Time       `json:"refused,omitzero"` // since when the service has refused it
 	Problem    message.Message `json:"problem,omitzero"`
 	SavedFile
-	Home // its package's
+	Home
 
-	// ListIn is the folder whose index lists the file, when that is not Folder; Listed is the SHA-256 that an index lists it with, which
-	// is that of another place where the file was saved again since.
+	// ListIn is the folder whose index lists the file, if that is not Folder. Listed is the SHA-256 with which an index
+	// lists it: that of an earlier copy elsewhere, if the file was saved again since.
 	ListIn string `json:"list_in,omitempty"`
 	Listed string `json:"listed,omitempty"`
 
-	// What a try received that could not prove to be the whole document, and when it came first.
+	// What an attempt received that could not prove to be the whole document, and when it first arrived.
 	Unproven   string    `json:"unproven,omitempty"` // digest
 	UnprovenAt time.Time `json:"unproven_at,omitzero"`
 }
@@ -49,25 +49,25 @@ type Job struct {
 // SavedFile is the file on disk, once the job is done.
 type SavedFile struct {
 	Size   int64     `json:"size,omitempty"`   // bytes
-	Digest string    `json:"sha256,omitempty"` // what package archive recognises the file by
+	Digest string    `json:"sha256,omitempty"` // by which package archive recognises the file
 	Done   time.Time `json:"done,omitzero"`
-	Found  bool      `json:"found,omitempty"` // the file was there before: an index may list it
-	Seal   Seal      `json:"seal,omitzero"`   // once it was examined
+	Found  bool      `json:"found,omitempty"` // the file was already there: an index may list it
+	Seal   Seal      `json:"seal,omitzero"`   // set once it was examined
 	Match  Match     `json:"match,omitzero"`  // likewise
 }
 
-// Key is the job's identity in the store: its three parts, of which none has a slash in it.
+// Key is the job's key in the store: its three parts, none of which contains a slash.
 func (j Job) Key() string {
 	return KeyPart(j.PackageID) + "/" + KeyPart(j.DocumentID) + "/" + KeyPart(string(j.Kind))
 }
 
-// WantedName is j's name as it would be were every name free.
+// WantedName is the name j would have if every name were free.
 func (j Job) WantedName() string { return cmp.Or(j.Wanted, j.Target) }
 
 // IndexFolder is the folder whose index lists the file.
 func (j Job) IndexFolder() string { return cmp.Or(j.ListIn, j.Folder) }
 
-// FirstProblem is what keeps the first of these files from being saved, or from being relied on; or nothing.
+// FirstProblem is the first reason why one of these files cannot be saved, or cannot be relied on; or empty.
 func FirstProblem(jobs []Job) message.Message {
 	for _, j := range jobs {
 		if j.State != JobDone && !j.Problem.IsZero() {
@@ -90,11 +90,11 @@ func AllSaved(jobs []Job) bool {
 	return len(jobs) > 0
 }
 
-// MaxID is the longest identifier, in bytes, that is a key as it is. bbolt's own limit is 32 KiB.
+// MaxID is the longest identifier, in bytes, that is used as a key unchanged. bbolt's own limit is 32 KiB.
 const MaxID = 512
 
-// KeyPart is an identifier as a part of a key: itself, or, where it is too long or holds a slash or a percent sign, a percent
-// sign and its hash.
+// KeyPart is an identifier as part of a key: unchanged, or, if it is too long or contains a slash or a percent sign, a
+// percent sign and its hash.
 func KeyPart(id string) string {
 	if len(id) <= MaxID && !strings.ContainsAny(id, "/%") {
 		return id
@@ -103,5 +103,5 @@ func KeyPart(id string) string {
 	return "%" + hex.EncodeToString(sum[:])
 }
 
-// BLAKE3 is a digest of package archive as the record has it, in hex.
+// BLAKE3 converts a digest of package archive to the record's form, plain hex.
 func BLAKE3(digest string) string { return strings.TrimPrefix(digest, "blake3:") }

@@ -2,40 +2,40 @@ package office
 
 import "countersign/internal/message"
 
-// MatchState is what may be said of whether a saved document is what was sent; package compare compares.
+// MatchState is the result of comparing a saved document with what was sent; package compare compares them.
 type MatchState string
 
 const (
-	MatchNone    MatchState = "none"    // nothing was sent from here that it could be compared with
-	MatchSame    MatchState = "same"    // it is
-	MatchAdded   MatchState = "added"   // it is, apart from what signing added
-	MatchChanged MatchState = "changed" // something that was there is not as it was
-	MatchRemade  MatchState = "remade"  // its words are; it was made anew, so that no more can be said
+	MatchNone    MatchState = "none"    // nothing to compare it with was sent from here
+	MatchSame    MatchState = "same"    // it is identical
+	MatchAdded   MatchState = "added"   // identical except for what signing added
+	MatchChanged MatchState = "changed" // something that was sent has changed
+	MatchRemade  MatchState = "remade"  // the text is identical, but the file was regenerated, so nothing more can be said
 	MatchUnread  MatchState = "unread"  // it cannot be compared
 )
 
-// Match is what is known of whether a saved document is what was sent. The zero value is nothing: they were not compared.
+// Match is the result of comparing a saved document with what was sent. The zero value means that they were not compared.
 type Match struct {
 	State MatchState `json:"state,omitempty"`
 	Why   MatchWhy   `json:"why,omitempty"`
-	Page  int        `json:"page,omitempty"` // of the first change, counted from 1 as it was sent; 0 for a page that was not sent
-	Was   string     `json:"was,omitempty"`  // its words, there ...
-	Now   string     `json:"now,omitempty"`  // ... and here; or what signing added
+	Page  int        `json:"page,omitempty"` // page of the first change, counted from 1 in what was sent; 0 for a page that was not sent
+	Was   string     `json:"was,omitempty"`  // the text there as sent ...
+	Now   string     `json:"now,omitempty"`  // ... and as saved; or what signing added
 }
 
-// MatchWhy is why a document cannot be compared, or what kind of page is the change.
+// MatchWhy is why a document cannot be compared, or what kind of page has changed.
 type MatchWhy string
 
 const (
-	WhyConverted MatchWhy = "converted" // the service made a PDF of what was sent
-	WhyNotKept   MatchWhy = "not-kept"  // what was sent is no longer there
+	WhyConverted MatchWhy = "converted" // the service converted what was sent to PDF
+	WhyNotKept   MatchWhy = "not-kept"  // what was sent no longer exists here
 	WhyPassword  MatchWhy = "password"
 	WhyLarge     MatchWhy = "large"
 	WhyDamaged   MatchWhy = "damaged"
-	WhyMissing   MatchWhy = "missing" // the page is not there
+	WhyMissing   MatchWhy = "missing" // the page is missing
 )
 
-// Text is the one line; nothing for a document of which there is nothing to say.
+// Text is the result in one line; empty if there is nothing to say.
 func (m Match) Text() message.Message {
 	switch m.State {
 	case MatchSame:
@@ -84,7 +84,7 @@ func (m Match) change() message.Message {
 	return message.MatchChanged(m.Page)
 }
 
-// Wrong reports whether a saved file is not to be relied on.
+// Wrong reports whether a saved file must not be relied on.
 func (s SavedFile) Wrong() bool { return s.Seal.Wrong() || s.Match.State == MatchChanged }
 
 func (s SavedFile) Fault() message.Message {

@@ -12,13 +12,13 @@ import (
 	"countersign/internal/office/filename"
 )
 
-// MaxName is how long a name may be, in characters: whoever names a package or signs it decides how long a name is.
+// MaxName is the maximum length of a name, in characters: whoever names a package or signs it decides how long a name is.
 const MaxName = 200
 
-// untitled is what files are called of a package of which only the id is known.
+// untitled names the files of a package of which only the id is known.
 const untitled = "Untitled package"
 
-// DisplayName is how people know the package, or "" when only its id is known.
+// DisplayName is the package's name for people, or "" if only its id is known.
 func (p Package) DisplayName() string {
 	if p.Name != "" {
 		return p.Name
@@ -31,15 +31,15 @@ func (p Package) DisplayName() string {
 	return ""
 }
 
-// DisplayName is how people know the document, or "".
+// DisplayName is the document's name for people, or "".
 func (d Document) DisplayName() string { return cmp.Or(d.Name, d.FileName) }
 
-// DisplayName is how people know a signer: by name, else by e-mail address.
+// DisplayName is the signer's name for people, or else the e-mail address.
 func (s Signer) DisplayName() string { return cmp.Or(s.fullName(), s.Email) }
 
 func (s Signer) fullName() string { return strings.TrimSpace(s.FirstName + " " + s.LastName) }
 
-// DocumentName is how people know p's document with that id, or "".
+// DocumentName is the name for people of p's document with that id, or "".
 func (p Package) DocumentName(id string) string {
 	for _, d := range p.Documents {
 		if d.ID == id {
@@ -49,7 +49,7 @@ func (p Package) DocumentName(id string) string {
 	return ""
 }
 
-// SignerName is how people know the signer with that id, or "" when nobody does.
+// SignerName is the name for people of the signer with that id, or "" if unknown.
 func (p Package) SignerName(id string) string {
 	i := p.SignerIndex(id)
 	if i < 0 || id == "" {
@@ -58,10 +58,10 @@ func (p Package) SignerName(id string) string {
 	return p.Signers[i].DisplayName()
 }
 
-// cleanNames makes every text in p that came from outside fit to be shown anywhere.
+// cleanNames makes every text in p that came from outside safe to show anywhere.
 func (p *Package) cleanNames() {
 	texts := []*string{&p.Name, &p.Reference}
-	// The slices may be shared with a draft, whose texts are the person's own.
+	// The slices may be shared with a draft, which must keep the texts as the person typed them.
 	p.Signers, p.Documents = slices.Clone(p.Signers), slices.Clone(p.Documents)
 	for i := range p.Signers {
 		s := &p.Signers[i]
@@ -76,15 +76,15 @@ func (p *Package) cleanNames() {
 	}
 }
 
-// FileName makes a safe name of a file of what people call something.
+// FileName makes a safe file name from a name for people.
 func FileName(called string) string {
 	return filename.File(strings.NewReplacer("/", "-", `\`, "-").Replace(called))
 }
 
-// Placeholders lists what a pattern of file names may hold, with braces, in the order to show it to people.
+// Placeholders lists what a pattern of file names may contain, with braces, in display order.
 func Placeholders() []string { return filename.Placeholders() }
 
-// FileTemplate is how files are named; one that is not understood any more gives way to the default.
+// FileTemplate says how to name files; a template that is no longer valid is replaced by the default.
 func (s Settings) FileTemplate() filename.Template {
 	t, err := filename.Parse(s.NameTemplate)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s Settings) FileTemplate() filename.Template {
 	return t
 }
 
-// FileFields are what the name of a file of d is made of; word is what its kind is called there.
+// FileFields are the values for the name of a file of d; word is the name of its kind.
 func (p Package) FileFields(d Document, kind FileKind, word string) filename.Fields {
 	signer := ""
 	if len(p.Signers) > 0 {
@@ -105,10 +105,11 @@ func (p Package) FileFields(d Document, kind FileKind, word string) filename.Fie
 	}
 }
 
-// HasExternalData reports whether the service or a person gave any: null is none.
+// HasExternalData reports whether the service or a person supplied any; null does not count.
 func HasExternalData(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
 
-// ExternalMembers are the members of external data, nil where it has none. Some services hand it back as a string that holds the JSON.
+// ExternalMembers are the members of external data, nil if it has none. Some services return it as a string that contains
+// the JSON.
 func ExternalMembers(data json.RawMessage) (members map[string]json.RawMessage) {
 	var inner string
 	if json.Unmarshal(data, &inner) == nil {
@@ -120,7 +121,7 @@ func ExternalMembers(data json.RawMessage) (members map[string]json.RawMessage) 
 	return members
 }
 
-// ReferenceIn is the caller's own word for p, from its external data, which may be that word.
+// ReferenceIn is the caller's own reference for p, from its external data, which may be just that string.
 func ReferenceIn(external json.RawMessage) string {
 	members := ExternalMembers(external)
 	if members == nil {
@@ -135,8 +136,8 @@ func ReferenceIn(external json.RawMessage) string {
 	return ""
 }
 
-// TagAt stands for an id of this computer's at a service: the same there, and another one at every other service, for nothing of
-// one service is to reach another. An empty id has an empty tag.
+// TagAt hides an id of this computer from a service: the tag is always the same at one service and different at every other,
+// because nothing from one service may reach another. An empty id has an empty tag.
 func TagAt(service, id string) string {
 	if id == "" {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"countersign/internal/message"
 )
 
-// Origin says who made a package.
+// Origin says where a package was made.
 type Origin string
 
 const (
@@ -22,16 +22,16 @@ const (
 
 // Signer is one person who signs a package.
 type Signer struct {
-	ID        string `json:"id,omitempty"` // signerId, empty until the service told it
+	ID        string `json:"id,omitempty"` // signerId, empty until the service has supplied it
 	FirstName string `json:"first_name,omitempty"`
 	LastName  string `json:"last_name,omitempty"`
 	Email     string `json:"email,omitempty"`
-	Locale    string `json:"locale,omitempty"` // "de", "fr-CA"; empty while the service did not say
+	Locale    string `json:"locale,omitempty"` // "de", "fr-CA"; empty if unknown
 
 	Declined      When   `json:"declined,omitzero"` // when the person refused to sign
 	DeclineReason string `json:"decline_reason,omitempty"`
 
-	// Role and RoleID are of the template that a draft is made from: what the template calls this person, and its id for it.
+	// Role and RoleID are this person's role in the template from which a draft is made, by name and id.
 	Role   string `json:"role,omitempty"`
 	RoleID string `json:"role_id,omitempty"`
 }
@@ -43,11 +43,11 @@ type Document struct {
 	FileName   string   `json:"file_name,omitempty"`
 	ExternalID string   `json:"external_id,omitempty"`
 	Executed   bool     `json:"executed,omitempty"`
-	SignedBy   []string `json:"signed_by,omitempty"` // signerIds, in the order they signed
+	SignedBy   []string `json:"signed_by,omitempty"` // signerIds, in the order in which they signed
 }
 
-// PackageState is where a package stands, in the service's word (service-facts.md, 5). New words may appear; they are
-// in lower case and without space around them, whatever was written.
+// PackageState is the state of a package, in the service's word (service-facts.md, 5). New words may appear. They are kept
+// in lower case and without surrounding space.
 type PackageState string
 
 const (
@@ -58,12 +58,12 @@ const (
 	PackageRescinded PackageState = "rescinded"
 )
 
-// Normal returns the state in the one form in which it is kept and compared.
+// Normal returns the state in the form in which it is stored and compared.
 func (s PackageState) Normal() PackageState {
 	return PackageState(strings.ToLower(strings.TrimSpace(string(s))))
 }
 
-// UnmarshalJSON brings a word to its one form, whoever wrote it: records also come from another computer.
+// UnmarshalJSON normalizes the word: records may also come from another computer.
 func (s *PackageState) UnmarshalJSON(b []byte) error {
 	var word string
 	err := json.Unmarshal(b, &word)
@@ -71,13 +71,13 @@ func (s *PackageState) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Home is the service that something kept here belongs to.
+// Home is the service to which a record belongs.
 type Home struct {
 	Service string `json:"service,omitempty"` // as UseService names it
-	Away    bool   `json:"away,omitempty"`    // it is not the one in use; set by the store
+	Away    bool   `json:"away,omitempty"`    // it is not the service in use; set by the store
 }
 
-// Package is what is known about one package of the organization.
+// Package is what is known about a package of the organization.
 type Package struct {
 	ID         string         `json:"id"`
 	Name       string         `json:"name,omitempty"`
@@ -85,14 +85,14 @@ type Package struct {
 	State      PackageState   `json:"state,omitempty"`
 	Sequential bool           `json:"sequential,omitempty"`
 	Signers    []Signer       `json:"signers,omitempty"`
-	Recipients []Recipient    `json:"recipients,omitempty"` // who get a copy
+	Recipients []Recipient    `json:"recipients,omitempty"` // who gets a copy
 	Documents  []Document     `json:"documents,omitempty"`
 	Created    time.Time      `json:"created"`       // when it was made; see Made
-	Met        bool           `json:"met,omitempty"` // Created is when it was first known here: the service did not say when it was made
+	Met        bool           `json:"met,omitempty"` // Created is when this computer first saw it, because the service did not say when it was made
 	Due        time.Time      `json:"due,omitzero"`
 	Executed   When           `json:"executed,omitzero"`
 	History    []HistoryEntry `json:"timeline,omitempty"`
-	Archived   *Archived      `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
+	Archived   *Archived      `json:"archived,omitempty"` // removed from the list; nil while it is listed
 	Withdrawal *Withdrawal    `json:"withdrawal,omitempty"`
 	Source
 	Signing
@@ -101,57 +101,57 @@ type Package struct {
 	Home
 }
 
-// Source is where a package comes from, and what those who sent it call it.
+// Source says where a package comes from, and what its sender calls it.
 type Source struct {
-	DraftID        string          `json:"draft_id,omitempty"` // the draft it was sent from, when made here
-	Folder         string          `json:"folder,omitempty"`   // the folder that sends that it came from, by HotFolder.ID or its tag at the service
+	DraftID        string          `json:"draft_id,omitempty"` // the draft it was sent from, if made here
+	Folder         string          `json:"folder,omitempty"`   // the watched folder it came from, by HotFolder.ID or its tag at the service
 	OrganizationID string          `json:"organization_id,omitempty"`
 	MemberID       string          `json:"member_id,omitempty"`
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
-	Reference      string          `json:"reference,omitempty"` // the caller's own word for it, from ExternalData
+	Reference      string          `json:"reference,omitempty"` // the sender's own reference, from ExternalData
 }
 
-// Signing is how far a package is, and whose turn it is.
+// Signing is the progress of signing, and whose turn it is.
 type Signing struct {
-	NextSigners  []string `json:"next_signers,omitempty"` // signerIds whose turn it is, as far as the service said so last; see Next
-	Turns        []Turn   `json:"turns,omitempty"`        // who signs after whom, until everybody is known by id
+	NextSigners  []string `json:"next_signers,omitempty"` // signerIds whose turn it is according to the service's last word; see Next
+	Turns        []Turn   `json:"turns,omitempty"`        // who signs after whom, until every signer's id is known
 	SignersDone  int      `json:"signers_done,omitempty"`
 	SignersTotal int      `json:"signers_total,omitempty"` // 0 while unknown
 }
 
-// Inquiry is what the service was asked about a package, and is still to be asked.
+// Inquiry is what the service was asked about a package, and what it must still be asked.
 type Inquiry struct {
-	Checked       time.Time `json:"checked,omitzero"`     // last status answer
+	Checked       time.Time `json:"checked,omitzero"`     // time of the last status answer
 	NextCheck     time.Time `json:"next_check,omitzero"`  // when to ask again
-	Events        int       `json:"events,omitempty"`     // that were handled: an answer asked for before the last of them may be older
-	RecordPending time.Time `json:"record_owed,omitzero"` // since when its full record is to be asked for, which may tell more
-	Heard         time.Time `json:"heard,omitzero"`       // when the service last told which of its signers declined
-	Gone          bool      `json:"gone,omitempty"`       // the service has not shown it for a while; it is asked all the same
-	Restored      time.Time `json:"restored,omitzero"`    // when it came back from a backup, until the service has told what happened since
+	Events        int       `json:"events,omitempty"`     // number of handled events: an answer requested before the last of them may be outdated
+	RecordPending time.Time `json:"record_owed,omitzero"` // since when its full record, which may say more, is to be requested
+	Heard         time.Time `json:"heard,omitzero"`       // when the service last said which signers had declined
+	Gone          bool      `json:"gone,omitempty"`       // the service has not shown it for a while; it is still asked for
+	Restored      time.Time `json:"restored,omitzero"`    // when it was restored from a backup, until the service has reported what happened since
 }
 
-// Saving is how far the files of a package are.
+// Saving is the progress of saving the files of a package.
 type Saving struct {
 	Planned bool            `json:"planned,omitempty"` // save jobs exist for all of its documents
 	Saved   bool            `json:"saved,omitempty"`   // every wanted file is on disk
 	Sealed  bool            `json:"sealed,omitempty"`  // see AllSealed
-	Refused time.Time       `json:"refused,omitzero"`  // since when the service does not tell what its files need
+	Refused time.Time       `json:"refused,omitzero"`  // since when the service has withheld what is needed to save its files
 	Problem message.Message `json:"problem,omitzero"`  // what keeps its files from being saved
 }
 
-// AtOnce is the NextCheck of a package that people wait for: it is due before those that have been due for long.
+// AtOnce is the NextCheck of a package that people are waiting for: it comes before all that are overdue.
 var AtOnce = time.Unix(1, 0).UTC()
 
-// Over reports that nobody signs it any more (service-facts.md, 5), unless it is opened again.
+// Over reports whether nobody can sign it any more (service-facts.md, 5), unless it is reopened.
 func (s PackageState) Over() bool {
 	return s == PackageExpired || s == PackageRescinded
 }
 
-// Unsent reports that it is not sent yet: somebody still completes it in the service's own editor.
+// Unsent reports whether it is not sent yet: somebody is still completing it in the service's own editor.
 func (s PackageState) Unsent() bool { return s == PackageDraft || s == "add" || s == "select" }
 
-// Final reports that the service need not be asked about p again: it is executed and its files are planned, or nobody
-// signs it any more and its record tells nothing else. That the service does not tell about it is never final.
+// Final reports whether the service need not be asked about p again: it is executed and its files are planned, or nobody can
+// sign it any more and its full record is not needed. A package that the service does not show is never final.
 func (p Package) Final() bool {
 	if p.State == PackageExecuted {
 		return p.Planned
@@ -159,7 +159,7 @@ func (p Package) Final() bool {
 	return p.State.Over() && p.RecordPending.IsZero()
 }
 
-// Derived is p as it is to be stored: with the fields that follow from others, and with texts that can be shown anywhere.
+// Derived is p as it must be stored: with fields computed from others, and with texts that are safe to show anywhere.
 func (p Package) Derived() Package {
 	p.SignersDone, p.SignersTotal = p.Progress()
 	p.Reference = ReferenceIn(p.ExternalData)
@@ -172,16 +172,16 @@ func (p Package) Derived() Package {
 	return p
 }
 
-// NamesToCome reports that the service is about to be asked for what p and its people are called.
+// NamesToCome reports whether the service is about to be asked for the names of p and its people.
 func (p Package) NamesToCome() bool {
 	return p.Checked.IsZero() || !p.Final() && (p.NextCheck.Equal(AtOnce) || !p.RecordPending.IsZero() && !p.State.Over())
 }
 
-// WithheldAfter is how long the service may keep to itself what everybody has signed before people are told.
+// WithheldAfter is how long the service may withhold a completely signed package before people are told.
 const WithheldAfter = time.Hour
 
-// RefusedFor is how long something has been refused. It sets refused, since when, to now where it is not set, or lies ahead
-// because a clock was wrong.
+// RefusedFor is how long something has been refused. It sets *refused, the beginning, to now if it is zero, or in the future
+// because of a wrong clock.
 func RefusedFor(refused *time.Time, now time.Time) time.Duration {
 	if refused.IsZero() || refused.After(now) {
 		*refused = now
@@ -189,12 +189,12 @@ func RefusedFor(refused *time.Time, now time.Time) time.Duration {
 	return now.Sub(*refused)
 }
 
-// Archived is a package that people have taken out of their list.
+// Archived marks a package that people have removed from their list.
 type Archived struct {
-	With []string `json:"with,omitempty"` // what was wrong with it then: it comes back for anything else
+	With []string `json:"with,omitempty"` // what was wrong with it then: anything else brings it back
 }
 
-// Archive takes p out of the list, or puts it back.
+// Archive removes p from the list, or puts it back.
 func (p *Package) Archive(archived bool) {
 	p.Archived = nil
 	if archived {
@@ -202,8 +202,8 @@ func (p *Package) Archive(archived bool) {
 	}
 }
 
-// stillArchived is p's place outside the list, nil once something is wrong that was not when it was archived. What is
-// no longer wrong is forgotten, so that the same is news when it comes again.
+// stillArchived updates p's Archived mark: nil once something is wrong that was not when it was archived. It forgets what is
+// no longer wrong, so that a recurrence counts as new.
 func (p Package) stillArchived() *Archived {
 	if p.Archived == nil {
 		return nil
@@ -217,7 +217,7 @@ func (p Package) stillArchived() *Archived {
 	return &Archived{With: wrong}
 }
 
-// wrong names what is wrong with a package; the texts of problems may change while the problem is the same.
+// wrong identifies what is wrong with a package, independently of the problem's text, which may change.
 func (p Package) wrong() (what []string) {
 	for name, is := range map[string]bool{"problem": !p.Problem.IsZero(), "gone": p.Gone, "expired": p.State == PackageExpired, "declined": p.State == "declined"} {
 		if is {
@@ -233,7 +233,7 @@ func (p Package) wrong() (what []string) {
 	return what
 }
 
-// Clone is d with memory of its own.
+// Clone is a deep copy of d.
 func (d Draft) Clone() Draft {
 	d.Files, d.Signers, d.Recipients = slices.Clone(d.Files), slices.Clone(d.Signers), slices.Clone(d.Recipients)
 	d.ExternalData, d.Replaces = slices.Clone(d.ExternalData), slices.Clone(d.Replaces)
@@ -242,8 +242,8 @@ func (d Draft) Clone() Draft {
 	return d
 }
 
-// PackageLine is what a long list of packages shows and searches. It is kept beside the package in a form that reads
-// at a fraction of the cost of its JSON.
+// PackageLine is what a long list of packages shows and searches. It is stored beside the package in a form that is much
+// cheaper to read than its JSON.
 type PackageLine struct {
 	ID     string
 	Name   string
@@ -251,37 +251,37 @@ type PackageLine struct {
 	Origin Origin
 	People string // names and addresses of the signers, separated by ", "
 	Next   string // names of those whose turn it is, separated by ", "
-	Words  string // names of documents and files, who gets a copy, and the reference, for the search
+	Words  string // for the search: names of documents and files, recipients of copies, and the reference
 	Refusals
 	SignersDone  int
 	SignersTotal int // 0 while unknown
 	Gone         bool
 	Planned      bool // its files are planned
 	Saved        bool // its files are on disk
-	Sealed       bool // their seals were intact when they were examined
+	Sealed       bool // their seals were intact when last examined
 	Archived     bool // taken out of the list
-	Problem      bool // its files cannot be saved for now
-	Withdrawing  bool // it is to be withdrawn, and is not yet
+	Problem      bool // its files cannot currently be saved
+	Withdrawing  bool // its withdrawal was requested and is not done yet
 	Created      time.Time
 	Due          time.Time
 	Executed     time.Time
 }
 
-// Refusals say who declined to sign.
+// Refusals says who declined to sign.
 type Refusals struct {
 	Declined  bool   // somebody did
-	Decliners string // names of those who did, as in PackageLine.Next; one that is not known is empty
-	Reason    string // the first one that was given
+	Decliners string // names of those who did, as in PackageLine.Next; an unknown one is empty
+	Reason    string // the first one given
 }
 
 // Lines are the lines of all packages, newest first, or of those that are new or changed since a version.
 type Lines struct {
-	Version uint64 // to ask with for what has changed since; it is none before the first reading, 0
-	All     bool   // they are those of all packages
+	Version uint64 // pass it to get only later changes; 0 stands for no version, before the first reading
+	All     bool   // they are the lines of all packages
 	Lines   []PackedLine
 }
 
-// Line is p in a list.
+// Line is p as a line of a list.
 func (p Package) Line() PackageLine {
 	var people, next, declined, words []string
 	reason := ""
@@ -319,9 +319,9 @@ func (p Package) Line() PackageLine {
 	}
 }
 
-// PackedLine is a PackageLine as it is kept: three stamps, a byte of flags, two counts and the texts, each after its length.
-// A list of tens of thousands holds them like this and unpacks those that somebody looks at; that copies nothing, so the
-// texts of a line last as long as what it was unpacked from.
+// PackedLine is a PackageLine as stored: three time stamps, a byte of flags, two counts and the texts, each preceded by its
+// length. A list of tens of thousands keeps lines in this form and unpacks those that are displayed. Unpacking copies
+// nothing, so the texts of a line share the memory of the PackedLine.
 type PackedLine string
 
 // The flags of a packed line.
@@ -336,11 +336,11 @@ const (
 	lineSealed
 )
 
-// packedHead is how long the stamps and the flags are.
+// packedHead is the length of the time stamps and the flags.
 const packedHead = 3*8 + 1
 
-// Stamp is a time as a number that sorts like the times: nanoseconds since 1970. Times before that, and the zero time, are
-// 0; times after 2262 are the last one.
+// Stamp is a time as a number that sorts chronologically: nanoseconds since 1970. Earlier times and the zero time are 0;
+// times after 2262 are the maximum.
 func Stamp(t time.Time) uint64 {
 	switch {
 	case t.Year() > 2261:
@@ -351,7 +351,7 @@ func Stamp(t time.Time) uint64 {
 	return 0
 }
 
-// StampTime is the time of a stamp, in UTC; the zero time for 0.
+// StampTime is the time of a Stamp, in UTC; the zero time for 0.
 func StampTime(stamp uint64) time.Time {
 	if stamp == 0 {
 		return time.Time{}
@@ -359,7 +359,7 @@ func StampTime(stamp uint64) time.Time {
 	return time.Unix(0, int64(stamp)).UTC()
 }
 
-// Pack is l as it is kept.
+// Pack encodes l.
 func (l PackageLine) Pack() PackedLine {
 	texts := [...]string{l.ID, l.Name, string(l.State), string(l.Origin), l.People, l.Next, l.Words, l.Decliners, l.Reason}
 	size := packedHead + 2*binary.MaxVarintLen32
@@ -386,7 +386,7 @@ func (l PackageLine) Pack() PackedLine {
 	return PackedLine(b)
 }
 
-// Unpack is the line; ok is false when it is cut short.
+// Unpack decodes the line; ok is false if it is truncated.
 func (p PackedLine) Unpack() (l PackageLine, ok bool) {
 	if len(p) < packedHead {
 		return PackageLine{}, false
@@ -408,7 +408,7 @@ func (p PackedLine) Unpack() (l PackageLine, ok bool) {
 	return l, true
 }
 
-// Created is when the package was.
+// Created is when the package was made.
 func (p PackedLine) Created() time.Time { return p.time(0) }
 
 // Executed is when everybody had signed it.
@@ -420,7 +420,7 @@ func (p PackedLine) Whole() bool {
 	return ok
 }
 
-// time is that of the stamp at a place.
+// time is the time stamp at an offset.
 func (p PackedLine) time(at int) time.Time {
 	stamp := uint64(0)
 	for i := range 8 {
@@ -429,13 +429,13 @@ func (p PackedLine) time(at int) time.Time {
 	return StampTime(stamp)
 }
 
-// unpacking is what is left of a packed line.
+// unpacking is the rest of a packed line while it is decoded.
 type unpacking struct {
 	rest  string
-	short bool // there was less than there had to be
+	short bool // it was shorter than expected
 }
 
-// number is a uvarint.
+// number reads a uvarint.
 func (u *unpacking) number() int {
 	n := 0
 	for i := 0; i < len(u.rest) && i < binary.MaxVarintLen32; i++ {
@@ -461,14 +461,15 @@ func (u *unpacking) text() string {
 	return text
 }
 
-// Packer packs lines that are kept together, in few large pieces of memory instead of one each. The zero Packer is ready.
+// Packer stores packed lines together in few large pieces of memory instead of one for each. The zero Packer is ready to
+// use.
 type Packer struct{ piece strings.Builder }
 
-// packedPiece is how large a piece is at most, in bytes, unless a line is larger. Each is twice as large as the one before
-// it: what is kept of a few lines is not much more than they are.
+// packedPiece is the maximum size of a piece in bytes, unless a line is larger. Each piece is twice as large as the previous
+// one, so that few lines do not occupy much more than their own size.
 const packedPiece = 256 << 10
 
-// Keep is a packed line that is read from b, which it does not keep.
+// Keep returns a copy of the packed line in b.
 func (k *Packer) Keep(b []byte) PackedLine {
 	if k.piece.Cap()-k.piece.Len() < len(b) {
 		next := min(2*k.piece.Cap(), packedPiece)

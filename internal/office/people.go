@@ -9,9 +9,9 @@ import (
 	"countersign/internal/message"
 )
 
-// ReadPeople reads people from text as mail programs copy it: "Ana Ruiz <ana@example.com>", "Ruiz, Ana <ana@…>", several
-// of them separated by commas, semicolons or lines, with or without names. Text that is not wholly made of addresses
-// gives nothing.
+// ReadPeople reads people from text as mail programs copy it: "Ana Ruiz <ana@example.com>", "Ruiz, Ana <ana@…>", several of
+// them separated by commas, semicolons or line breaks, with or without names. Text that contains anything else yields
+// nothing.
 func ReadPeople(text string) (people []Signer) {
 	for _, piece := range pieces(text) {
 		signer, ok := address(piece)
@@ -23,7 +23,8 @@ func ReadPeople(text string) (people []Signer) {
 	return people
 }
 
-// pieces cuts text at semicolons and lines, and at commas that follow an address: one before it belongs to a name.
+// pieces splits text at semicolons and line breaks, and at commas after an address: a comma before the address belongs to
+// the name.
 func pieces(text string) (list []string) {
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";\n\r\t", r) }) {
 		begun := ""
@@ -58,7 +59,7 @@ func address(piece string) (Signer, bool) {
 	return signer, true
 }
 
-// splitName splits a name in two: "Ruiz, Ana" at its comma, else the last word is the last name.
+// splitName splits a name in two: "Ruiz, Ana" at its comma, otherwise before the last word.
 func splitName(name string) (s Signer) {
 	if last, first, ok := strings.Cut(name, ","); ok {
 		s.FirstName, s.LastName = strings.TrimSpace(first), strings.TrimSpace(last)
@@ -74,7 +75,7 @@ func splitName(name string) (s Signer) {
 	return s
 }
 
-// IsAddress accepts a plain address with a dot in its domain, no display name and no comment (RFC 5322, 3.4.1).
+// IsAddress accepts a plain address with a dot in its domain and without display name or comment (RFC 5322, 3.4.1).
 func IsAddress(text string) bool {
 	a, err := mail.ParseAddress(text)
 	if err != nil || a.Address != text {
@@ -84,41 +85,41 @@ func IsAddress(text string) bool {
 	return strings.Contains(strings.Trim(domain, "."), ".")
 }
 
-// Written is a person as ReadPeople reads one: "Ana Ruiz <ana@example.com>", or the address alone.
+// Written is a person in the form that ReadPeople reads: "Ana Ruiz <ana@example.com>", or just the address.
 func Written(p Signer) string {
 	name := p.fullName()
 	if name == "" {
 		return p.Email
 	}
 	if splitName(name).LastName != p.LastName {
-		name = p.LastName + ", " + p.FirstName // where the last name is more than the last word
+		name = p.LastName + ", " + p.FirstName // if the last name has more than one word
 	}
 	return name + " <" + p.Email + ">"
 }
 
-// Recipient is one person who gets a copy of a package and does not sign it.
+// Recipient is a person who gets a copy of a package and does not sign it.
 type Recipient struct {
 	FirstName string `json:"first_name,omitempty"`
 	LastName  string `json:"last_name,omitempty"`
 	Email     string `json:"email,omitempty"`
-	Blind     bool   `json:"blind,omitempty"` // the others are not shown that this person gets one (BCC)
+	Blind     bool   `json:"blind,omitempty"` // the others do not see this recipient (BCC)
 }
 
-// Person is r without how r gets the copy.
+// Person is r as a Signer, without the kind of copy.
 func (r Recipient) Person() Signer {
 	return Signer{FirstName: r.FirstName, LastName: r.LastName, Email: r.Email}
 }
 
-// DisplayName is how people know r: by name, else by e-mail address.
+// DisplayName is r's name for people, or else the e-mail address.
 func (r Recipient) DisplayName() string { return r.Person().DisplayName() }
 
-// Address is r as it is written: "Ana Ruiz <ana@example.com>", or the address alone.
+// Address is r as "Ana Ruiz <ana@example.com>", or just the address.
 func (r Recipient) Address() string { return Written(r.Person()) }
 
-// Same reports whether both are the same address; services do not tell them apart by case.
+// Same reports whether both addresses are equal, ignoring case, as services do.
 func (r Recipient) Same(email string) bool { return strings.EqualFold(r.Email, email) }
 
-// CopyTo makes recipients of people.
+// CopyTo makes people recipients.
 func CopyTo(people []Signer, blind bool) (list []Recipient) {
 	for _, p := range people {
 		list = append(list, Recipient{p.FirstName, p.LastName, p.Email, blind})
@@ -126,9 +127,8 @@ func CopyTo(people []Signer, blind bool) (list []Recipient) {
 	return list
 }
 
-// CheckCopies is the one judgement of who gets a copy of what the signers sign: for each recipient what is wrong, "" for
-// nothing. Signing and getting a copy exclude each other, and nobody gets two (service-facts.md, 10). Whatever the case of
-// the letters, it is the same address.
+// CheckCopies returns for each recipient what is wrong, "" for nothing. A signer cannot also get a copy, and nobody gets two
+// (service-facts.md, 10). Addresses are compared ignoring case. No other code checks recipients.
 func CheckCopies(recipients []Recipient, signers []Signer) []Code {
 	codes := make([]Code, len(recipients))
 	for i, r := range recipients {
@@ -146,7 +146,7 @@ func CheckCopies(recipients []Recipient, signers []Signer) []Code {
 	return codes
 }
 
-// Wrong is what people are told of a code of CheckCopies.
+// Wrong is the message for people of a code of CheckCopies.
 func (r Recipient) Wrong(code Code) message.Message {
 	switch code {
 	case CodeSigns:
@@ -157,8 +157,8 @@ func (r Recipient) Wrong(code Code) message.Message {
 	return message.CopyAddress(r.DisplayName())
 }
 
-// DefaultCopies are those of defaults who get a copy of what signers sign, beside own. Whoever signs, is named
-// already, or is taken off (noCopy are addresses), gets none.
+// DefaultCopies are those default recipients who get a copy of what signers sign, besides own. It leaves out people who
+// sign, who are already in own, and whose address is in noCopy.
 func DefaultCopies(defaults, own []Recipient, signers []Signer, noCopy []string) (list []Recipient) {
 	for i, code := range CheckCopies(slices.Concat(own, defaults), signers)[len(own):] {
 		if code == "" && !slices.ContainsFunc(noCopy, defaults[i].Same) {
@@ -168,13 +168,12 @@ func DefaultCopies(defaults, own []Recipient, signers []Signer, noCopy []string)
 	return list
 }
 
-// OwnRecipients are those of d who get a copy beside the default recipients of the settings.
+// OwnRecipients are the recipients of d that do not come from the settings.
 func (d Draft) OwnRecipients() []Recipient {
 	return slices.DeleteFunc(slices.Clone(d.Recipients), func(r Recipient) bool { return slices.ContainsFunc(d.DefaultRecipients, r.Same) })
 }
 
-// CopyDefaultRecipients has the default recipients of the settings, as they are now, get a copy of d, and no others that were there
-// as such.
+// CopyDefaultRecipients replaces the default recipients of d by the current ones of the settings.
 func (d *Draft) CopyDefaultRecipients(defaults []Recipient) {
 	own := d.OwnRecipients()
 	d.Recipients, d.DefaultRecipients = own, nil
@@ -183,7 +182,7 @@ func (d *Draft) CopyDefaultRecipients(defaults []Recipient) {
 	}
 }
 
-// DefaultRecipients are those who get a copy of every package that is sent from here.
+// DefaultRecipients are the people who get a copy of every package sent from here.
 func (s Settings) DefaultRecipients() []Recipient {
 	return append(recipientsIn(s.CopyTo, false), recipientsIn(s.BlindCopyTo, true)...)
 }
@@ -192,14 +191,14 @@ func recipientsIn(written []string, blind bool) (list []Recipient) {
 	for _, text := range written {
 		people := ReadPeople(text)
 		if len(people) == 0 {
-			people = []Signer{{Email: text}} // which Check refuses
+			people = []Signer{{Email: text}} // Check will reject it
 		}
 		list = append(list, CopyTo(people, blind)...)
 	}
 	return list
 }
 
-// checkCopies judges the default recipients, field by field.
+// checkCopies reports what is wrong with the default recipients, field by field.
 func (s Settings) checkCopies(say func(field string, code Code)) {
 	codes := CheckCopies(s.DefaultRecipients(), nil)
 	open := len(recipientsIn(s.CopyTo, false))
@@ -207,7 +206,7 @@ func (s Settings) checkCopies(say func(field string, code Code)) {
 	say(FieldBlindCopyTo, cmp.Or(codes[open:]...))
 }
 
-// writtenPeople is a list of people as it is kept: one a line, written one way.
+// writtenPeople normalizes a list of people: one in each element, all in the same form.
 func writtenPeople(list []string) (kept []string) {
 	for _, text := range list {
 		people := ReadPeople(text)
@@ -221,21 +220,21 @@ func writtenPeople(list []string) (kept []string) {
 	return kept
 }
 
-// Status is what a package means to a person, whatever the service calls it. Its words are part of what the commands
-// print for programs: they stay.
+// Status is the state of a package in terms people understand, whatever the service calls it. The commands print these words
+// for programs, so they are stable.
 type Status string
 
 const (
 	StatusWaiting   Status = "waiting"   // somebody still has to sign
 	StatusDone      Status = "done"      // signed by everyone
 	StatusDeclined  Status = "declined"  // a signer declined to sign
-	StatusExpired   Status = "expired"   // the day to sign by went by first
+	StatusExpired   Status = "expired"   // the due date passed first
 	StatusWithdrawn Status = "withdrawn" // by the office
 	StatusProblem   Status = "problem"   // the service does not show it, or its files cannot be saved
 )
 
-// Status is where the package of a line stands. It is the one judgement of that, for the window and the commands. The
-// words of the service for its states are in service-facts.md, section 5; unknown ones count as waiting.
+// Status is the state of the package. Only this method decides it, for the window and the commands. The service's words for
+// its states are in service-facts.md, section 5; unknown ones count as waiting.
 func (l PackageLine) Status() Status {
 	switch {
 	case l.Problem:
@@ -254,13 +253,13 @@ func (l PackageLine) Status() Status {
 	return StatusWaiting
 }
 
-// Refused says that a signer declined: as the package is, nobody can complete it.
+// Refused reports whether a signer declined, so that nobody can complete the package as it is.
 func (l PackageLine) Refused() bool { return l.Declined || l.State == "declined" }
 
-// Status is where p stands, as its line tells it.
+// Status is the state of p, see PackageLine.Status.
 func (p Package) Status() Status { return p.Line().Status() }
 
-// SignerStatus is where one signer of a package stands.
+// SignerStatus is the state of one signer of a package.
 type SignerStatus string
 
 const (
@@ -276,7 +275,7 @@ func (p Package) SomeoneDeclined() bool {
 	return slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() })
 }
 
-// StatusOf is where a signer of p stands, and how many documents the person has signed.
+// StatusOf is the state of a signer of p, and how many documents this person has signed.
 func (p Package) StatusOf(signer Signer) (part SignerStatus, signed int) {
 	for _, d := range p.Documents {
 		if signer.ID != "" && slices.Contains(d.SignedBy, signer.ID) {
@@ -296,7 +295,7 @@ func (p Package) StatusOf(signer Signer) (part SignerStatus, signed int) {
 	return SignerLater, signed
 }
 
-// StillSigns reports whether a signer of p has something to sign, now or when it is their turn.
+// StillSigns reports whether a signer of p still has something to sign, now or later.
 func (p Package) StillSigns(signer Signer) bool {
 	part, _ := p.StatusOf(signer)
 	return p.Status() == StatusWaiting && p.State.CanBeWithdrawn() && (part == SignerNext || part == SignerLater)

@@ -21,18 +21,18 @@ type Order string
 const (
 	ByCreated  Order = "created"  // newest first
 	ByName     Order = "name"     // as people compare names
-	ByDue      Order = "due"      // those that wait, then the others: the first one due first, those without a date last
-	ByExecuted Order = "executed" // the last one that everybody signed first, those that wait last
+	ByDue      Order = "due"      // waiting ones first, by due date, those without a date last; then the others
+	ByExecuted Order = "executed" // the most recently completed first, those that wait last
 )
 
-// Query says which packages a person wants to see. The zero Query is all that are in the list, newest first.
+// Query selects and sorts packages. The zero Query is all listed packages, newest first.
 type Query struct {
 	States    []Status  `json:"states,omitempty"`    // none for all
-	Person    string    `json:"person,omitempty"`    // words in the name or address of somebody who signs
-	Reference string    `json:"reference,omitempty"` // words in the sender's own word for it
+	Person    string    `json:"person,omitempty"`    // words in the name or address of a signer
+	Reference string    `json:"reference,omitempty"` // words in the sender's reference
 	Search    string    `json:"search,omitempty"`    // words, as in the window's search
-	Since     time.Time `json:"since,omitzero"`      // known here from then on
-	Until     time.Time `json:"until,omitzero"`      // and up to then
+	Since     time.Time `json:"since,omitzero"`      // first seen here then or later
+	Until     time.Time `json:"until,omitzero"`      // and no later than this
 	Origin    Origin    `json:"origin,omitempty"`    // "" for wherever it was made
 	Archived  bool      `json:"archived,omitempty"`
 	Sort      Order     `json:"sort,omitempty"` // "" is ByCreated
@@ -40,13 +40,13 @@ type Query struct {
 	Limit     int       `json:"limit,omitempty"` // 0 for none
 }
 
-// SearchText is what a search for words looks at, before Fold.
+// SearchText is the text that a search looks through, before Fold.
 func (l PackageLine) SearchText() string { return l.Name + "\n" + l.People + "\n" + l.Words }
 
-// Reference is the sender's own word for it, which Words end with.
+// Reference is the sender's reference, the last line of Words.
 func (l PackageLine) Reference() string { return l.Words[strings.LastIndexByte(l.Words, '\n')+1:] }
 
-// Fits returns whether q asks for a line, apart from how many.
+// Fits returns a function that reports whether a line matches q, ignoring the limit.
 func (q Query) Fits() func(PackageLine) bool {
 	person, words, reference := strings.Fields(Fold(q.Person)), strings.Fields(Fold(q.Search)), strings.Fields(Fold(q.Reference))
 	return func(l PackageLine) bool {
@@ -65,7 +65,7 @@ func (q Query) Fits() func(PackageLine) bool {
 	}
 }
 
-// Choose returns the lines that q asks for, in its order; lines are newest first, and stay as they are.
+// Choose returns the lines that match q, in its order; lines must be sorted newest first and are not changed.
 func (q Query) Choose(lines []PackageLine) (found []PackageLine) {
 	fits := q.Fits()
 	for _, l := range lines {
@@ -97,16 +97,16 @@ func (q Query) compare() func(a, b PackageLine) int {
 	return func(a, b PackageLine) int { return b.Created.Compare(a.Created) }
 }
 
-// DueKey is what ByDue sorts by.
+// DueKey is the sort key of ByDue.
 type DueKey struct {
-	over bool // nobody waits for it, so that its date matters less than any other
+	over bool // nobody waits for it, so it comes after all that are waiting
 	due  time.Time
 }
 
 // DueKey is the key of a line.
 func (l PackageLine) DueKey() DueKey { return DueKey{l.Status() != StatusWaiting, l.Due} }
 
-// Compare is ByDue.
+// Compare orders keys for ByDue.
 func (k DueKey) Compare(other DueKey) int {
 	if k.over != other.over {
 		if k.over {
@@ -117,7 +117,7 @@ func (k DueKey) Compare(other DueKey) int {
 	return cmp.Or(unknownLast(k.due, other.due), k.due.Compare(other.due))
 }
 
-// CompareNames compares two names after Fold as people do: numbers by what they count, no name last.
+// CompareNames compares two folded names as people do: numbers by value, empty names last.
 func CompareNames(a, b string) int {
 	if a == "" || b == "" {
 		return cmp.Compare(b, a)
@@ -147,7 +147,7 @@ func digits(text string) (n int) {
 	return n
 }
 
-// unknownLast compares two moments by whether they are known at all.
+// unknownLast orders two times by whether they are known.
 func unknownLast(a, b time.Time) int {
 	switch {
 	case a.IsZero() == b.IsZero():
@@ -158,8 +158,8 @@ func unknownLast(a, b time.Time) int {
 	return -1
 }
 
-// Named returns the packages that a person may mean by a word: the one of that id, or else those of that name and those
-// whose id begins so.
+// Named returns the packages that a word may mean: the one with that id, or else those with that name and those whose id
+// begins with it.
 func Named(lines []PackageLine, word string) (found []PackageLine) {
 	word = strings.TrimSpace(word)
 	if word == "" {
@@ -176,8 +176,8 @@ func Named(lines []PackageLine, word string) (found []PackageLine) {
 	return found
 }
 
-// Cursor marks a place in a list that is read page by page. The empty Cursor is the beginning of the list when
-// passed in, and its end when returned. It stays valid when records are added or removed.
+// Cursor marks a position in a list that is read page by page. The empty Cursor means the beginning when passed in, and the
+// end when returned. It stays valid when records are added or removed.
 type Cursor string
 
 // PackageRow is a package as a list shows it.
@@ -185,10 +185,10 @@ type PackageRow struct {
 	Package
 	FilesDone  int
 	FilesTotal int    // 0 until planned
-	Files      []File // saved ones and those that are to be: signed documents, then certificates, then the master file
+	Files      []File // saved and planned ones: signed documents, then certificates, then the master file
 }
 
-// File is one file of a package in the folder, or on its way there.
+// File is one saved or planned file of a package.
 type File struct {
 	Path       string // absolute; where it is, or will be
 	Kind       FileKind
@@ -201,17 +201,17 @@ type File struct {
 
 type FileKind = filename.Kind
 
-// The kinds of files, in the order in which a package shows them.
+// The kinds of files, in display order.
 const (
 	FileSigned      = filename.Signed
 	FileCertificate = filename.Certificate
 	FileMaster      = filename.Master
 )
 
-// undivided are letters that Unicode does not take apart into a letter and its mark, but people type without it.
+// undivided are letters that Unicode does not decompose into a letter and a mark, but that people type without it.
 var undivided = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i")
 
-// Fold makes text comparable for people: neither case nor accents matter, nor how they are encoded.
+// Fold makes text comparable for people: it ignores case, accents and how they are encoded.
 func Fold(text string) string {
 	at := 0
 	for at < len(text) && text[at] < utf8.RuneSelf {
@@ -236,8 +236,8 @@ func Fold(text string) string {
 	return string(folded)
 }
 
-// usual are the characters up to this one: the letters of Europe. Each of them folds to the same whatever is beside it, so
-// that looking it up does for tens of thousands of texts.
+// usual is the end of the range with the letters of Europe. Each of these folds the same whatever its context, so a table
+// lookup is enough, which matters for tens of thousands of texts.
 const usual = 0x600
 
 var foldedUsual = sync.OnceValue(func() *[usual]string {
@@ -248,7 +248,7 @@ var foldedUsual = sync.OnceValue(func() *[usual]string {
 	return table
 })
 
-// foldAny is Fold for whatever characters.
+// foldAny is Fold for arbitrary characters.
 func foldAny(text string) string {
 	return undivided.Replace(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -258,7 +258,7 @@ func foldAny(text string) string {
 	}, norm.NFD.String(strings.ToLower(text))))
 }
 
-// HasWords reports whether a folded text has all the folded words.
+// HasWords reports whether a folded text contains all the folded words.
 func HasWords(text string, words []string) bool {
 	for _, w := range words {
 		if !strings.Contains(text, w) {
@@ -268,8 +268,8 @@ func HasWords(text string, words []string) bool {
 	return true
 }
 
-// Cell is a text from outside as a cell of a table that a spreadsheet reads: on one line, and nothing in it is taken for a
-// formula, at the beginning or behind a character at which another spreadsheet would begin the next cell.
+// Cell makes text from outside safe as a cell of a table that a spreadsheet reads: one line, and nothing that would be taken
+// for a formula, whether at the beginning or after a character that another spreadsheet may take for a separator.
 func Cell(text string) string {
 	var out strings.Builder
 	begins := true
@@ -294,8 +294,8 @@ func Cell(text string) string {
 	return out.String()
 }
 
-// Comma is what stands between the cells of a table for the Excel of a language: where the comma is in its numbers, the
-// semicolon. A first line "sep=;" would say it to every Excel, which then forgets that the file is UTF-8.
+// Comma is the cell separator that Excel expects in a language: a semicolon if the language has decimal commas. A first line
+// "sep=;" would work in every Excel, but Excel then no longer reads the file as UTF-8.
 func Comma(language string) byte {
 	if language == "en" {
 		return ','
@@ -303,11 +303,11 @@ func Comma(language string) byte {
 	return ';'
 }
 
-// Exported is what became of the saved files of packages that were to be copied into a folder.
+// Exported is the result of copying the saved files of packages into a folder.
 type Exported struct {
 	Packages int             // that have saved files
-	Files    int             // these are
-	Copied   int             // of them are in the folder, also those that were there already
-	Lost     int             // are no longer where they were saved
-	Problem  message.Message // what kept the others from being copied
+	Files    int             // the number of these files
+	Copied   int             // how many of them are in the folder now, including those already there
+	Lost     int             // how many are no longer where they were saved
+	Problem  message.Message // what prevented copying the others
 }

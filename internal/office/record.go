@@ -6,36 +6,36 @@ import (
 	"countersign/internal/message"
 )
 
-// Record is where the record of what happened stands; package record says what it is.
+// Record describes the current end of the record; see package record.
 type Record struct {
-	Size      int64     `json:"size"` // facts
-	Line      string    `json:"line"` // stands for all of them, for a letter
+	Size      int64     `json:"size"` // number of facts
+	Line      string    `json:"line"` // short code for all of them, for use in a letter
 	Head      string    `json:"head,omitempty"`
-	Stamped   int64     `json:"stamped,omitempty"`    // the first so many facts were there ...
+	Stamped   int64     `json:"stamped,omitempty"`    // the first so many facts existed ...
 	StampedAt time.Time `json:"stamped_at,omitzero"`  // ... at that time ...
-	StampedBy string    `json:"stamped_by,omitempty"` // ... as this authority says
+	StampedBy string    `json:"stamped_by,omitempty"` // ... according to this authority
 }
 
-// Knowledge is what the record says of a file.
+// Knowledge is what the record knows about a file.
 type Knowledge string
 
 const (
 	KnownSaved   Knowledge = "saved"   // byte for byte what was saved
 	KnownSent    Knowledge = "sent"    // byte for byte what was sent
-	KnownDiffers Knowledge = "differs" // it has the name of a saved document, and other bytes
+	KnownDiffers Knowledge = "differs" // it has the name of a saved document, but other bytes
 	Unknown      Knowledge = "unknown"
 )
 
-// Verified is what is known of any file.
+// Verified is what is known about any file.
 type Verified struct {
 	Path      string          `json:"path"`
 	Known     Knowledge       `json:"known"`
 	PackageID string          `json:"package_id,omitempty"`
-	Package   string          `json:"package,omitempty"` // its name
-	Also      []string        `json:"also,omitempty"`    // the names of others with which it was sent
+	Package   string          `json:"package,omitempty"` // the package's name
+	Also      []string        `json:"also,omitempty"`    // names of other packages with which it was sent
 	At        time.Time       `json:"at,omitzero"`       // when it was saved or sent
 	Seal      Seal            `json:"seal"`
-	Match     Match           `json:"match,omitzero"`   // of a saved document
+	Match     Match           `json:"match,omitzero"`   // for a saved document
 	Problem   message.Message `json:"problem,omitzero"` // why the file could not be read
 }
 
@@ -44,7 +44,7 @@ func (v Verified) Wrong() bool {
 	return v.Known == KnownDiffers || v.Seal.Wrong() || v.Seal.State == SealUnjudged || v.Match.State == MatchChanged || !v.Problem.IsZero()
 }
 
-// Text is what people are told of it.
+// Text is the message for people.
 func (v Verified) Text() message.Message {
 	if !v.Problem.IsZero() {
 		return v.Problem

@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// maxRetention is how many years a rule can say.
+// maxRetention is the longest period, in years.
 const maxRetention = 100
 
-// Retention is for how many years the papers of signed packages are kept. Nothing is deleted by it: people are shown what may go.
+// Retention says how many years the papers of signed packages are kept. It deletes nothing: people are only shown what may
+// be deleted.
 type Retention struct {
-	Years int            // of what has no rule of its own; 0 for without end
-	Of    map[string]int // by the name of a template or a watched folder, as Fold has it
+	Years int            // for everything without a rule of its own; 0 for ever
+	Of    map[string]int // by the folded name of a template or a watched folder
 }
 
-// ParseRetention reads a rule as people write it: "10; Lease: 30; Scans: 6". ok is false for what is none.
+// ParseRetention reads a rule as people write it: "10; Lease: 30; Scans: 6". ok is false for anything else.
 func ParseRetention(text string) (r Retention, ok bool) {
 	r.Of = map[string]int{}
 	for part := range strings.SplitSeq(text, ";") {
@@ -42,8 +43,8 @@ func ParseRetention(text string) (r Retention, ok bool) {
 	return r, true
 }
 
-// Until is when the papers of what was signed then may go, zero for never: with the end of the year, so many years after that of the
-// signature. Of rules for several names the longest counts.
+// Until is when papers signed at that time may be deleted, zero for never: at the end of the year, so many years after the
+// year of the signature. If several names have rules, the longest period counts.
 func (r Retention) Until(signed time.Time, names ...string) time.Time {
 	years := 0
 	for _, name := range names {
@@ -55,7 +56,7 @@ func (r Retention) Until(signed time.Time, names ...string) time.Time {
 	return endOf(signed, years)
 }
 
-// Latest is Until of papers that may be of any name: no rule lets them go earlier.
+// Latest is Until for papers whose names are unknown: the longest period of any rule counts.
 func (r Retention) Latest(signed time.Time) time.Time {
 	if r.Years == 0 {
 		return time.Time{}

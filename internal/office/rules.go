@@ -11,21 +11,21 @@ import (
 	"countersign/internal/message"
 )
 
-// Rules are settings that the administrator of the computer has decided: fixed ones, and those that an office begins with.
-// The zero value is none. Rules do not change.
+// Rules are settings determined by the computer's administrator: fixed ones, and defaults for a new office. The zero value
+// has none. Rules are immutable.
 type Rules struct {
 	fixed, defaults []rule
-	Wrong           []string // the names of those that cannot be used, in order
+	Wrong           []string // names of unusable rules, in order
 }
 
 type rule struct {
-	name  string // as in the JSON of Settings
-	at    []int  // the field
+	name  string // JSON name in Settings
+	at    []int  // index of the field
 	value reflect.Value
 }
 
-// NewRules understands settings by their JSON names. Values are texts, truth values, numbers or lists; what a registry or a
-// person writes for the same counts too.
+// NewRules reads settings by their JSON names. Values are strings, booleans, numbers or lists; other ways of writing them,
+// as in a registry or by hand, are accepted, too.
 func NewRules(fixed, defaults map[string]any) (r Rules) {
 	r.fixed, r.defaults = r.understand(fixed), r.understand(defaults)
 	return r
@@ -51,14 +51,14 @@ func ruleOf(name string, v any) (rule, bool) {
 		to := reflect.New(f.Type).Elem()
 		ok := fill(to, v)
 		if name == FieldDueDays && ok && to.Int() == 0 {
-			to.SetInt(NoDueDays) // 0 is not chosen
+			to.SetInt(NoDueDays) // 0 means not chosen
 		}
 		return rule{name, f.Index, to}, ok
 	}
 	return rule{}, false
 }
 
-// fill puts v into a setting, whatever it was written as.
+// fill stores v in a setting, however it was written.
 func fill(to reflect.Value, v any) bool {
 	text := strings.TrimSpace(fmt.Sprint(v))
 	switch to.Kind() {
@@ -103,7 +103,7 @@ func fillList(to reflect.Value, v any) bool {
 	return false
 }
 
-// usable reports whether the value alone is right; what it needs beside it may still be missing.
+// usable reports whether the value by itself is valid; settings that it needs may still be missing.
 func (x rule) usable() bool {
 	s := DefaultSettings()
 	x.into(&s)
@@ -114,7 +114,7 @@ func (x rule) usable() bool {
 
 func (x rule) into(s *Settings) { reflect.ValueOf(s).Elem().FieldByIndex(x.at).Set(x.value) }
 
-// Into is s as the rules have it. An office that has not chosen its service yet begins with the defaults.
+// Into applies the rules to s. An office that has not chosen its service yet also gets the defaults.
 func (r Rules) Into(s Settings) Settings {
 	if len(r.fixed)+len(r.defaults) == 0 {
 		return s
@@ -133,12 +133,12 @@ func (r Rules) Into(s Settings) Settings {
 	return s.Normal()
 }
 
-// Fixed reports whether nobody but the administrator changes the setting.
+// Fixed reports whether only the administrator can change the setting.
 func (r Rules) Fixed(name string) bool {
 	return slices.ContainsFunc(r.fixed, func(x rule) bool { return x.name == name })
 }
 
-// Broken are the settings of s that differ from what is fixed.
+// Broken returns the settings of s that differ from fixed values.
 func (r Rules) Broken(s Settings) (bad []FieldError) {
 	is, must := reflect.ValueOf(s.Normal()), reflect.ValueOf(r.Into(s))
 	for _, x := range r.fixed {

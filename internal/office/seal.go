@@ -6,43 +6,44 @@ import (
 	"countersign/internal/message"
 )
 
-// SealState is what may be said of a document's digital seal in one line; package seal judges.
+// SealState is the state of a document's digital seal; package seal determines it.
 type SealState string
 
 const (
 	SealNone     SealState = "none"     // it has none
-	SealIntact   SealState = "intact"   // by somebody known, and the document is unchanged since
-	SealStranger SealState = "stranger" // by somebody this computer does not know, and the document is unchanged since
-	SealFilled   SealState = "filled"   // by somebody known, who allowed that fields are filled in, and nothing else has changed
-	SealRevoked  SealState = "revoked"  // as intact, but the certificate had been revoked
-	SealStamped  SealState = "stamped"  // by an authority for time alone, and unchanged since
-	SealChanged  SealState = "changed"  // something was added after it was sealed
-	SealBroken   SealState = "broken"   // it is not what was sealed, or the seal is not a real one
-	SealUnjudged SealState = "unjudged" // it cannot be judged
+	SealIntact   SealState = "intact"   // by a trusted signer, unchanged since
+	SealStranger SealState = "stranger" // by a signer unknown to this computer, unchanged since
+	SealFilled   SealState = "filled"   // by a trusted signer who allowed filling in fields, and nothing else has changed
+	SealRevoked  SealState = "revoked"  // like intact, but the certificate had been revoked
+	SealStamped  SealState = "stamped"  // only by a time-stamping authority, unchanged since
+	SealChanged  SealState = "changed"  // something was added after sealing
+	SealBroken   SealState = "broken"   // it differs from what was sealed, or the seal is not genuine
+	SealUnjudged SealState = "unjudged" // it cannot be checked
 )
 
-// Seal is what is known of a document's digital seal. The zero value is nothing: the document has not been examined.
+// Seal is what is known about a document's digital seal. The zero value means that the document has not been examined.
 type Seal struct {
 	State   SealState `json:"state,omitempty"`
-	Signer  string    `json:"signer,omitempty"`  // whom its certificate names
-	Issuer  string    `json:"issuer,omitempty"`  // who vouches for that
+	Signer  string    `json:"signer,omitempty"`  // the name in the signer's certificate
+	Issuer  string    `json:"issuer,omitempty"`  // who issued that certificate
 	At      time.Time `json:"at,omitzero"`       // when it was sealed
-	Stamped string    `json:"stamped,omitempty"` // the authority that says so; without one it is what the signer's clock said
-	Vouched bool      `json:"vouched,omitempty"` // the document carries its authority's word that the certificate was not revoked
+	Stamped string    `json:"stamped,omitempty"` // the authority that confirms the time; without one the time is from the signer's clock
+	Vouched bool      `json:"vouched,omitempty"` // the document contains the issuer's statement that the certificate was not revoked
 	SHA256  string    `json:"sha256,omitempty"`  // of the document, in hex
-	Doubted bool      `json:"doubted,omitempty"` // whom the office trusts has changed since: it is to be judged anew
-	Read    bool      `json:"read,omitempty"`    // somebody has read that the document is not to be relied on, see SavedFile.Wrong
+	Doubted bool      `json:"doubted,omitempty"` // the office's trusted authorities have changed since: it must be examined again
+	Read    bool      `json:"read,omitempty"`    // somebody has seen the warning not to rely on the document, see SavedFile.Wrong
 }
 
-// Due reports whether the document is to be examined.
+// Due reports whether the document must be examined.
 func (s Seal) Due() bool { return s.State == "" || s.Doubted }
 
-// Wrong reports whether the document is not what was sealed.
+// Wrong reports whether the document differs from what was sealed.
 func (s Seal) Wrong() bool {
 	return s.State == SealChanged || s.State == SealBroken || s.State == SealRevoked
 }
 
-// AllSealed reports whether the seals of a package's files are intact, of which those that come without one count for nothing, and none is other than it was sent.
+// AllSealed reports whether all seals of a package's files are intact and no file differs from what was sent. Files that
+// come without a seal are ignored.
 func AllSealed(jobs []Job) (all bool) {
 	for _, j := range jobs {
 		if j.Wrong() || j.Seal.Due() || j.Seal.State != SealIntact && j.Seal.State != SealNone {
@@ -53,7 +54,7 @@ func AllSealed(jobs []Job) (all bool) {
 	return all
 }
 
-// Text is the one line; nothing for a document that has not been examined.
+// Text is the state in one line; empty for a document that has not been examined.
 func (s Seal) Text() message.Message {
 	date := s.At.Local().Format(time.DateOnly)
 	switch s.State {
@@ -85,7 +86,7 @@ func (s Seal) Text() message.Message {
 	return message.Message{}
 }
 
-// Revocation says what is known of whether the certificate had been revoked, where that matters.
+// Revocation says what is known about a revocation of the certificate, where that matters.
 func (s Seal) Revocation() message.Message {
 	switch {
 	case s.Vouched:

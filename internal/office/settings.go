@@ -1,6 +1,6 @@
-// Package office has the office's records and the rules about them: its packages and the people who sign them, drafts,
-// saved files, settings and the one judgement of settings. It does no I/O and keeps nothing; the store keeps the records,
-// the agent works with them, and the window and the commands show them.
+// Package office defines the office's records and the rules for them: packages and the people who sign them, drafts, saved
+// files, and settings with the one check for them. It does no I/O and stores nothing; the store stores the records, the
+// agent works with them, and the window and the commands show them.
 package office
 
 import (
@@ -13,21 +13,21 @@ import (
 	"countersign/internal/office/filename"
 )
 
-// TunnelKind names a way to have a public address.
+// TunnelKind is a way to get a public address.
 type TunnelKind string
 
-// RedirectKind names a way for the sign-in to come back.
+// RedirectKind is a way for the sign-in to return.
 type RedirectKind string
 
 const (
 	TunnelNgrok    TunnelKind = "ngrok"
 	TunnelExternal TunnelKind = "external" // the office's own reverse proxy
-	TunnelLoopback TunnelKind = "loopback" // the demo: an HTTPS address only this computer reaches
-	TunnelOffice   TunnelKind = "office"   // the events of another desk, which has the address
-	TunnelNone     TunnelKind = "none"     // reconcile alone
+	TunnelLoopback TunnelKind = "loopback" // the demo: an HTTPS address reachable only from this computer
+	TunnelOffice   TunnelKind = "office"   // events come from another desk, which has the address
+	TunnelNone     TunnelKind = "none"     // only polling
 
 	RedirectTunnel    RedirectKind = "tunnel"
-	RedirectLocalhost RedirectKind = "localhost" // https://localhost:PORT, own certificate
+	RedirectLocalhost RedirectKind = "localhost" // https://localhost:PORT, with our own certificate
 	RedirectLoopback  RedirectKind = "loopback"  // http://127.0.0.1:PORT (RFC 8252)
 	RedirectPaste     RedirectKind = "paste"
 
@@ -36,29 +36,29 @@ const (
 	NotifyNone     NotifyKind = "none"
 )
 
-// NotifyKind says what people are told of.
+// NotifyKind says what people are notified of.
 type NotifyKind string
 
-// Settings are everything an office chooses. Secrets are apart, see Secrets.
+// Settings are everything an office chooses, except for Secrets.
 type Settings struct {
 	ServiceSettings
 	Redirect    RedirectKind `json:"redirect"`
-	RedirectURI string       `json:"redirect_uri,omitempty"` // overrides the address Redirect implies
+	RedirectURI string       `json:"redirect_uri,omitempty"` // overrides the address that Redirect implies
 	TunnelSettings
 	SaveSettings
 
-	// CopyTo and BlindCopyTo get a copy of every package sent from here, each as "Ana Ruiz <ana@example.com>".
+	// CopyTo and BlindCopyTo get a copy of every package sent from here; each is written as "Ana Ruiz <ana@example.com>".
 	CopyTo      []string `json:"copy_to,omitempty"`
 	BlindCopyTo []string `json:"blind_copy_to,omitempty"`
 
 	NotifySettings
 	ProofSettings
-	KeepEvents   int  `json:"keep_events_days,omitempty"` // for how many days the contents of handled events are kept, 1 to 3650
-	CheckUpdates bool `json:"check_updates,omitempty"`    // asks once a day whether there is a newer version of the program
+	KeepEvents   int  `json:"keep_events_days,omitempty"` // how many days the contents of handled events are kept, 1 to 3650
+	CheckUpdates bool `json:"check_updates,omitempty"`    // checks once a day for a newer version of the program
 	LookSettings
 }
 
-// ServiceSettings are the service that an office signs with.
+// ServiceSettings are the signing service that an office uses.
 type ServiceSettings struct {
 	AuthURL         string   `json:"auth_url"`
 	BaseURL         string   `json:"base_url"`
@@ -67,7 +67,7 @@ type ServiceSettings struct {
 	SignatureHeader string   `json:"signature_header"`
 }
 
-// TunnelSettings are how the service reaches this computer.
+// TunnelSettings determine how the service reaches this computer.
 type TunnelSettings struct {
 	Tunnel          TunnelKind `json:"tunnel"`
 	NgrokDomain     string     `json:"ngrok_domain,omitempty"`
@@ -76,14 +76,14 @@ type TunnelSettings struct {
 	PublicURL       string     `json:"public_url,omitempty"`        // external
 	Listen          string     `json:"listen,omitempty"`            // external: host:port
 
-	// Office is where the office's desks meet, as nats://host:port with commas in between: of TunnelOffice the hub; else a cluster into
-	// which this computer puts its events.
+	// Office is where the office's desks connect, as nats://host:port separated by commas: with TunnelOffice the hub,
+	// otherwise a cluster to which this computer publishes its events.
 	Office       string `json:"office,omitempty"`
-	OfficePin    string `json:"office_pin,omitempty"`    // of the certificate there; empty for one that the system trusts
-	OfficeListen string `json:"office_listen,omitempty"` // host:port, where this computer is the hub of other desks; empty for none
+	OfficePin    string `json:"office_pin,omitempty"`    // of the certificate there; empty for one the system trusts
+	OfficeListen string `json:"office_listen,omitempty"` // host:port on which this computer is the hub for other desks; empty for none
 }
 
-// SaveSettings are where signed documents are saved, which, and as what.
+// SaveSettings determine where signed documents are saved, which ones, and under which names.
 type SaveSettings struct {
 	SaveTo       string `json:"save_to"`
 	NameTemplate string `json:"name_template"`
@@ -91,31 +91,32 @@ type SaveSettings struct {
 	SaveMaster   bool   `json:"save_masterfile"`
 	// BesideOriginal saves the documents of a package made here beside the first file it was sent from.
 	BesideOriginal bool `json:"beside_original,omitempty"`
-	// Index keeps a list of all saved files in SaveTo. It is off unless the office wants it: other programs watch such
-	// folders and take in whatever appears there, and the list says who signed what to everybody who can read it.
+	// Index keeps a list of all saved files in SaveTo. It is off by default: other programs watch such folders and import
+	// whatever appears there, and everybody who can read the list sees who signed what.
 	Index bool `json:"index,omitempty"`
-	// SavedElsewhere leaves signed documents to another desk, such as the hub, which saves them into the shared folder.
+	// SavedElsewhere leaves saving signed documents to another desk, such as the hub, which saves them into the shared
+	// folder.
 	SavedElsewhere bool `json:"saved_elsewhere,omitempty"`
 }
 
-// ProofSettings are what is done so that documents and the record of what happened can be relied upon.
+// ProofSettings determine what is done to make documents and the record trustworthy.
 type ProofSettings struct {
-	StampURL     string `json:"stamp_url,omitempty"`        // of an authority that stamps the record once a day (RFC 3161); empty for none
+	StampURL     string `json:"stamp_url,omitempty"`        // of an authority that time-stamps the record once a day (RFC 3161); empty for none
 	MirrorRecord bool   `json:"mirror_record,omitempty"`    // keeps a copy of the record in SaveTo
-	CheckFiles   int    `json:"check_files_days,omitempty"` // every so many days all saved files are looked at; 0 for never
-	KeepYears    string `json:"keep_years,omitempty"`       // for how many years signed papers are kept, see ParseRetention
+	CheckFiles   int    `json:"check_files_days,omitempty"` // interval in days for checking all saved files; 0 for never
+	KeepYears    string `json:"keep_years,omitempty"`       // how many years signed papers are kept, see ParseRetention
 }
 
-// NotifySettings are what people are told of, and when.
+// NotifySettings determine what people are notified of, and when.
 type NotifySettings struct {
 	Notify    NotifyKind `json:"notify,omitempty"`
-	Mine      bool       `json:"notify_mine,omitempty"` // only of packages that were sent from here or by this account
-	DueDays   int        `json:"due_days,omitempty"`    // before the due date, when people are told once; NoDueDays for never
-	QuietFrom string     `json:"quiet_from,omitempty"`  // "22:00" here; no notifications from then ...
+	Mine      bool       `json:"notify_mine,omitempty"` // only for packages sent from here or by this account
+	DueDays   int        `json:"due_days,omitempty"`    // how many days before the due date people are reminded, once; NoDueDays for never
+	QuietFrom string     `json:"quiet_from,omitempty"`  // "22:00" local time; no notifications from then ...
 	QuietTo   string     `json:"quiet_to,omitempty"`    // ... until then; both empty for no quiet hours
 }
 
-// LookSettings are how the program looks to whoever uses it.
+// LookSettings determine how the program looks.
 type LookSettings struct {
 	Theme    string `json:"theme,omitempty"`     // "" follows the system, light, dark
 	Contrast string `json:"contrast,omitempty"`  // "" follows the system, high, normal
@@ -124,14 +125,14 @@ type LookSettings struct {
 	Language string `json:"language,omitempty"`  // "" follows the system, or en, fr, de, es
 }
 
-// Secrets are what an office must not show. An empty field means "leave as it is" when saving.
+// Secrets are what an office must not reveal. When saving, an empty field means "leave as it is".
 type Secrets struct {
 	ClientSecret   string
 	NgrokAuthtoken string
-	DeskKey        string // of this desk alone, for the hub
+	DeskKey        string // this desk's own key, for the hub
 }
 
-// DefaultSettings are the settings of an office that has chosen nothing yet.
+// DefaultSettings are the settings of an office that has not chosen anything yet.
 func DefaultSettings() Settings {
 	return Settings{
 		ServiceSettings: ServiceSettings{Scopes: []string{"profile", "openid", "offline_access", "organization"}, SignatureHeader: "X-Service-Signature"},
@@ -143,7 +144,7 @@ func DefaultSettings() Settings {
 	}
 }
 
-// complete fills what was left empty with the defaults.
+// complete replaces empty settings by their defaults.
 func (s Settings) complete() Settings {
 	d := DefaultSettings()
 	if len(s.Scopes) == 0 {
@@ -156,10 +157,10 @@ func (s Settings) complete() Settings {
 	return s
 }
 
-// Configured reports whether the service is known: without it there is nothing to sign in to.
+// Configured reports whether the signing service is known: without it nobody can sign in.
 func (s Settings) Configured() bool { return s.AuthURL != "" && s.BaseURL != "" && s.ClientID != "" }
 
-// QuietAt reports whether t lies in the quiet hours, which may go past midnight.
+// QuietAt reports whether t lies in the quiet hours, which may include midnight.
 func (s Settings) QuietAt(t time.Time) bool {
 	from, err1 := time.Parse("15:04", s.QuietFrom)
 	to, err2 := time.Parse("15:04", s.QuietTo)
@@ -174,15 +175,15 @@ func (s Settings) QuietAt(t time.Time) bool {
 	return now >= begin || now < end
 }
 
-// TextSizes are the sizes of text that people choose from, in percent.
+// TextSizes are the text sizes that people can choose, in percent.
 func TextSizes() []int { return []int{100, 125, 150, 200} }
 
-// clockForm is how quiet hours are written.
+// clockForm is the format of quiet hours.
 const clockForm = "15:04"
 
-// Normal returns the settings as they are kept: what means the same is written the same (spaces around, a slash at the
-// end, the case of a host, https:// before a domain), and what was left empty has its default. The return address stays
-// as it was registered but for spaces around it: services compare it letter by letter.
+// Normal returns the settings as they are stored: equivalent values are written the same way (surrounding spaces, a trailing
+// slash, the case of a host, https:// before a domain), and empty ones get their default. The return address only loses
+// surrounding spaces: services compare it letter by letter.
 func (s Settings) Normal() Settings {
 	for _, p := range []*string{&s.AuthURL, &s.BaseURL, &s.ClientID, &s.SignatureHeader, &s.RedirectURI, &s.NgrokCA, &s.PublicURL, &s.StampURL,
 		&s.Listen, &s.SaveTo, &s.NameTemplate} {
@@ -191,7 +192,7 @@ func (s Settings) Normal() Settings {
 	s.Scopes = strings.Fields(strings.Join(s.Scopes, " "))
 	s.AuthURL, s.BaseURL = strings.TrimRight(plainHost(s.AuthURL), "/"), strings.TrimRight(plainHost(s.BaseURL), "/")
 	s.PublicURL = plainHost(s.PublicURL)
-	if root := strings.TrimSuffix(s.PublicURL, "/"); strings.Count(root, "/") == 2 { // a path's own slash stays
+	if root := strings.TrimSuffix(s.PublicURL, "/"); strings.Count(root, "/") == 2 { // a slash that belongs to a path stays
 		s.PublicURL = root
 	}
 	s.NgrokDomain = strings.TrimSuffix(bareHost(s.NgrokDomain), ".")
@@ -206,13 +207,13 @@ func (s Settings) Normal() Settings {
 	return s.complete()
 }
 
-// Normal returns the secrets without the line ends that are pasted with them.
+// Normal returns the secrets without line ends that were pasted with them.
 func (s Secrets) Normal() Secrets {
 	return Secrets{strings.TrimSpace(s.ClientSecret), strings.TrimSpace(s.NgrokAuthtoken), strings.TrimSpace(s.DeskKey)}
 }
 
-// plainHost writes the scheme and the host of an address in small letters, and a host in another script in its ASCII form. One with
-// a user name is left as it is.
+// plainHost writes the scheme and the host of an address in lower case, and a host in another script in its ASCII form. An
+// address with a user name stays as it is.
 func plainHost(address string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
 	host := rest
@@ -234,7 +235,7 @@ func bareHost(s string) string {
 	return asciiHost(strings.TrimRight(s, "/"))
 }
 
-// officeServers writes addresses of NATS servers, which may lack what they begin with.
+// officeServers normalizes addresses of NATS servers, which may lack the scheme.
 func officeServers(s string) string {
 	list := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	for i, at := range list {
@@ -247,15 +248,15 @@ func officeServers(s string) string {
 	return strings.Join(list, ",")
 }
 
-// HasAddress reports whether the service reaches this computer itself.
+// HasAddress reports whether the service can reach this computer directly.
 func (s TunnelSettings) HasAddress() bool { return s.Tunnel != TunnelNone && s.Tunnel != TunnelOffice }
 
-// IsHub reports whether this computer hands its events on to other desks.
+// IsHub reports whether this computer passes its events on to other desks.
 func (s TunnelSettings) IsHub() bool {
 	return s.Tunnel != TunnelOffice && s.OfficeListen+s.Office != ""
 }
 
-// timeOfDay writes a time with two digits for the hour; what is none stays as it is.
+// timeOfDay writes a time with two digits for the hour; anything else stays as it is.
 func timeOfDay(s string) string {
 	s = strings.TrimSpace(s)
 	t, err := time.Parse(clockForm, s)

@@ -8,13 +8,12 @@ import (
 // Signature is one person's signing of one document.
 type Signature struct{ DocumentID, SignerID string }
 
-// SignerIndex is the place of the signer with that id in p.Signers, -1 when there is none.
+// SignerIndex is the index of the signer with that id in p.Signers, -1 if there is none.
 func (p Package) SignerIndex(id string) int {
 	return slices.IndexFunc(p.Signers, func(s Signer) bool { return s.ID == id })
 }
 
-// Find is the signer whom somebody names by id, by e-mail address or by name, whatever the case. Where several are called so,
-// it is none of them.
+// Find returns the signer with that id, e-mail address or name, ignoring case. If several match, it finds none.
 func (p Package) Find(who string) (found Signer, ok bool) {
 	who = strings.TrimSpace(who)
 	for _, of := range []func(Signer) string{func(s Signer) string { return s.ID }, func(s Signer) string { return s.Email }, Signer.fullName} {
@@ -31,7 +30,7 @@ func (p Package) Find(who string) (found Signer, ok bool) {
 	return Signer{}, false
 }
 
-// Unsigned are the people who still have something to sign. One who declined is not asked any more.
+// Unsigned are the people who still have something to sign. People who declined are not included.
 func (p Package) Unsigned() (left []Signer) {
 	for _, s := range p.Signers {
 		if p.State != PackageExecuted && p.signs(s) {
@@ -41,8 +40,8 @@ func (p Package) Unsigned() (left []Signer) {
 	return left
 }
 
-// Document returns p's document with that id, adding it when it is new. One of our own whose id the service had not
-// told is recognised by externalId, which also puts right an id that another one of them was given by its place.
+// Document returns p's document with that id, adding it if it is new. A document of our own whose id was not known yet is
+// recognised by externalId, which also corrects an id that was assigned to another one by position.
 func (p *Package) Document(id, externalID string) *Document {
 	for i := range p.Documents {
 		if d := &p.Documents[i]; d.ID == id {
@@ -64,7 +63,7 @@ func (p *Package) Document(id, externalID string) *Document {
 	return &p.Documents[len(p.Documents)-1]
 }
 
-// AddSignature records a signature and reports whether it is news.
+// AddSignature records a signature and reports whether it is new.
 func (p *Package) AddSignature(s Signature, externalID string, when When) bool {
 	d := p.Document(s.DocumentID, externalID)
 	news := !slices.Contains(d.SignedBy, s.SignerID)
@@ -75,8 +74,8 @@ func (p *Package) AddSignature(s Signature, externalID string, when When) bool {
 	return news
 }
 
-// LastSigner is the id of whoever signed last, "" while somebody has still to sign and where that is not certain: by the order
-// they sign in, or by the times that the service told of every signature. In which order they were heard of proves nothing.
+// LastSigner is the id of the last signer. It is "" while somebody still has to sign, and if it is uncertain: it is certain
+// by the signing order, or by the service's times for all signatures. The order in which signatures arrived proves nothing.
 func (p Package) LastSigner() string {
 	if !p.EveryoneSigned() || len(p.Signers) == 0 || p.SignerIndex("") >= 0 {
 		return ""
@@ -129,7 +128,7 @@ func (p Package) SignedAll(signerID string) bool {
 	return !slices.ContainsFunc(p.Documents, func(d Document) bool { return !slices.Contains(d.SignedBy, signerID) })
 }
 
-// Progress counts the people who have signed every document. total is 0 while it is not known.
+// Progress counts the people who have signed every document. total is 0 while unknown.
 func (p Package) Progress() (done, total int) {
 	total = len(p.Signers)
 	count := map[string]int{}
@@ -158,26 +157,28 @@ func (p Package) EveryoneSigned() bool {
 	return total > 0 && done >= total
 }
 
-// Turn is what an event said of the order: Next signs after Signer, though others may sign between them. Both are signerIds.
+// Turn is what an event says about the order: Next signs after Signer, though others may sign in between. Both are
+// signerIds.
 type Turn struct{ Signer, Next string }
 
-// maxTurns is how many turns are kept of a package: of more signers nobody is told by the order they sign in.
+// maxTurns limits the turns stored for a package: with more signers than that, they are not identified by their order.
 const maxTurns = 64
 
-// MatchSigners connects the signerIds that an event brought, who signed and who is next, with people the package was sent to.
-// In sequence they sign in the order they were given; but events come in any order, so an id is certain once those that are
-// before and behind it are everybody else. Otherwise it is only when one person is left. Nobody is better than somebody else.
+// MatchSigners assigns the signerIds in an event, who signed and who is next, to the people to whom the package was sent. In
+// sequence they sign in the given order; but events arrive in any order, so an id is certain only once the ids before and
+// after it account for everybody else. Otherwise an id is certain only if a single person is left. No assignment is better
+// than a wrong one.
 func (p *Package) MatchSigners(signed, next string) {
 	p.noteTurn(signed, next)
 	p.nameInSequence()
 	p.matchLast(signed)
 	p.matchLast(next)
 	if p.SignerIndex("") < 0 && len(p.Signers) > 0 {
-		p.Turns = nil // everybody is known
+		p.Turns = nil // everybody is identified
 	}
 }
 
-// noteTurn keeps a turn until everybody is known. Whether p is signed in sequence, and by whom, may be told later.
+// noteTurn keeps a turn until everybody is identified. Whether p is signed in sequence, and by whom, may become known later.
 func (p *Package) noteTurn(signed, next string) {
 	t := Turn{signed, next}
 	if signed != "" && next != "" && signed != next && len(p.Turns) < maxTurns && !slices.Contains(p.Turns, t) {
@@ -185,13 +186,13 @@ func (p *Package) noteTurn(signed, next string) {
 	}
 }
 
-// nameInSequence gives an id to everybody for whom the turns leave one place. Turns that contradict each other or the places that
-// are known say nothing.
+// nameInSequence assigns an id to everybody for whom the turns leave exactly one position. Turns that contradict each other
+// or known positions are ignored.
 func (p *Package) nameInSequence() {
 	if !p.Sequential || p.SignerIndex("") < 0 {
 		return
 	}
-	first, last := map[string]int{}, map[string]int{} // the places between which an id can be
+	first, last := map[string]int{}, map[string]int{} // the range of positions that an id can have
 	for _, t := range p.Turns {
 		for _, id := range []string{t.Signer, t.Next} {
 			if first[id], last[id] = p.SignerIndex(id), p.SignerIndex(id); first[id] < 0 {
@@ -220,7 +221,8 @@ func (p *Package) nameInSequence() {
 	}
 }
 
-// freePlace is the place of the first person without an id from i on, in steps of 1 or -1; the end of the list where there is none.
+// freePlace is the index of the first person without an id, beginning at i in steps of 1 or -1; it is outside the list if
+// there is none.
 func (p Package) freePlace(i, step int) int {
 	for i >= 0 && i < len(p.Signers) && p.Signers[i].ID != "" {
 		i += step
@@ -228,14 +230,14 @@ func (p Package) freePlace(i, step int) int {
 	return i
 }
 
-// nameSigner gives the i-th person an id, if there is one who has none, and nobody else has it.
+// nameSigner assigns an id to the i-th person, if that person has none and nobody else has this id.
 func (p *Package) nameSigner(i int, id string) {
 	if id != "" && i >= 0 && i < len(p.Signers) && p.Signers[i].ID == "" && p.SignerIndex(id) < 0 {
 		p.Signers[i].ID = id
 	}
 }
 
-// matchLast gives an id to the one person who has none.
+// matchLast assigns an id to the only person without one.
 func (p *Package) matchLast(id string) {
 	left := 0
 	for _, s := range p.Signers {
@@ -248,8 +250,8 @@ func (p *Package) matchLast(id string) {
 	}
 }
 
-// Skipped reports whether, in sequence, somebody is not known to have signed whose turn came before one who has: what was heard of
-// p is not all that happened, and who is next does not follow from it.
+// Skipped reports whether, in sequence, somebody has signed although an earlier signer is not known to have: then not all
+// that happened to p is known, and the next signer cannot be inferred.
 func (p Package) Skipped() bool {
 	if !p.Sequential || p.State == PackageExecuted {
 		return false
@@ -258,7 +260,7 @@ func (p Package) Skipped() bool {
 	for _, d := range p.Documents {
 		for _, id := range d.SignedBy {
 			if p.SignerIndex(id) < 0 {
-				return true // whose place is not known
+				return true // an unknown position
 			}
 			signed[id] = true
 		}
@@ -273,14 +275,14 @@ func (p Package) Skipped() bool {
 	return false
 }
 
-// PassTurn notes whose turn it is once signed has signed a document, with next after them. Events come in any order: whoever
-// has signed the document already is not next, nor, in sequence, whoever comes before one who has.
+// PassTurn records whose turn it is after signed has signed a document, with next after them. Events arrive in any order:
+// whoever has already signed the document is not next, nor, in sequence, anybody before one who has.
 func (p *Package) PassTurn(documentID, signed, next string) {
 	if p.State == PackageExecuted {
 		p.NextSigners = nil
 		return
 	}
-	var by []string // who have signed it
+	var by []string // who has signed it
 	if i := slices.IndexFunc(p.Documents, func(d Document) bool { return d.ID == documentID }); i >= 0 {
 		by = p.Documents[i].SignedBy
 	}
@@ -300,16 +302,17 @@ func (p *Package) PassTurn(documentID, signed, next string) {
 	}
 }
 
-// Next are those whose turn it is to sign, in the order of p.Signers: whom the service named and who has begun. Where it named
-// nobody who has still to sign, it follows from the order: the first who has not signed in sequence, everyone who has not
-// otherwise. It is the one judgement of that. Whoever has declined is never next, and in sequence nobody behind them.
+// Next are the people whose turn it is to sign, in the order of p.Signers: those named by the service, and those who have
+// begun. If the service named nobody who still has to sign, it follows from the order: in sequence the first who has not
+// signed, otherwise everyone who has not. No other code decides this. Whoever has declined is never next, and in sequence
+// nobody after them.
 func (p Package) Next() (next []Signer) {
 	if p.State == PackageExecuted || p.State.Over() || p.State.Unsent() || !p.Executed.IsZero() {
 		return nil
 	}
 	named := slices.ContainsFunc(p.Signers, func(s Signer) bool { return p.named(s) && p.signs(s) })
 	skipped, nameless := p.Skipped(), p.signedByNameless()
-	ahead := true // nobody before them has still to sign
+	ahead := true // everybody before has finished
 	for _, s := range p.Signers {
 		signs := p.signs(s)
 		turn := named && p.named(s) || p.begun(s)
@@ -324,10 +327,10 @@ func (p Package) Next() (next []Signer) {
 	return next
 }
 
-// named reports whether the service said that it is the turn of s.
+// named reports whether the service said that it is s's turn.
 func (p Package) named(s Signer) bool { return s.ID != "" && slices.Contains(p.NextSigners, s.ID) }
 
-// signs reports whether s has still something to sign, and is not known to have declined.
+// signs reports whether s still has something to sign, and is not known to have declined.
 func (p Package) signs(s Signer) bool {
 	return s.Declined.IsZero() && (s.ID == "" || len(p.Documents) == 0 || !p.SignedAll(s.ID))
 }
@@ -337,7 +340,8 @@ func (p Package) begun(s Signer) bool {
 	return s.ID != "" && slices.ContainsFunc(p.Documents, func(d Document) bool { return slices.Contains(d.SignedBy, s.ID) })
 }
 
-// signedByNameless reports whether somebody signed of whom the id alone is known: who that was may be anybody without one.
+// signedByNameless reports whether a signature has an id that belongs to nobody known: any person without an id may have
+// made it.
 func (p Package) signedByNameless() bool {
 	return slices.ContainsFunc(p.Documents, func(d Document) bool {
 		return slices.ContainsFunc(d.SignedBy, func(id string) bool { return p.SignerIndex(id) < 0 })

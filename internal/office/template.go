@@ -10,7 +10,7 @@ import (
 )
 
 // Template is a template of the signing service: documents with their fields, and roles for people. In a draft it is as it
-// was when it was chosen, with what was filled in.
+// was when it was chosen, with the values filled in.
 type Template struct {
 	ID          string    `json:"template_id"`
 	Name        string    `json:"name"`
@@ -19,29 +19,29 @@ type Template struct {
 	Sequential  bool      `json:"sequential"`        // they sign in the order of the roles
 	LastUsed    time.Time `json:"last_used,omitzero"`
 
-	// Documents come along with the template. Nil means that the service did not say which.
+	// Documents are the template's own. Nil means that the service did not list them.
 	Documents []TemplateDocument `json:"documents"`
 	Roles     []TemplateRole     `json:"roles"`  // who signs
 	Copies    []TemplateRole     `json:"copies"` // who gets a copy
 }
 
-// TemplateRole is a place for a person, who is known already where an address is given.
+// TemplateRole is a role in a template; with an address, the template already assigns it to a person.
 type TemplateRole struct {
 	ID        string `json:"id,omitempty"`
-	Role      string `json:"role,omitempty"` // as the template calls it; more than one may be called the same
+	Role      string `json:"role,omitempty"` // the template's name for it; several roles may share one
 	FirstName string `json:"first_name,omitempty"`
 	LastName  string `json:"last_name,omitempty"`
 	Email     string `json:"email,omitempty"`
 }
 
-// TemplateDocument is a document of a template, and in a draft what becomes of it.
+// TemplateDocument is a document of a template; in a draft, with what is to become of it.
 type TemplateDocument struct {
 	ID       string          `json:"id,omitempty"`
 	Name     string          `json:"name,omitempty"`
 	FileName string          `json:"file_name,omitempty"`
-	Fields   []TemplateField `json:"fields,omitempty"` // as far as the service tells
+	Fields   []TemplateField `json:"fields,omitempty"` // as far as the service lists them
 
-	File string            `json:"file,omitempty"` // path of the file on this computer that takes its place; empty for none
+	File string            `json:"file,omitempty"` // path of the file on this computer that replaces it; empty for none
 	Data map[string]string `json:"data,omitempty"` // values for fields, by TemplateField.ID
 }
 
@@ -49,28 +49,28 @@ type TemplateDocument struct {
 type TemplateField struct {
 	ID        string `json:"id"`
 	Name      string `json:"name,omitempty"`
-	Value     string `json:"value,omitempty"` // that it has unless another one is given
+	Value     string `json:"value,omitempty"` // unless another value is given
 	Multiline bool   `json:"multiline,omitempty"`
 }
 
-// UsedTemplate is a template that packages were made from here.
+// UsedTemplate is a template from which packages were made here.
 type UsedTemplate struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// DisplayName is how people know the document, or "".
+// DisplayName is the document's name for people, or "".
 func (d TemplateDocument) DisplayName() string { return cmp.Or(d.Name, d.FileName) }
 
-// DisplayName is what people know the field by.
+// DisplayName is the field's name for people.
 func (f TemplateField) DisplayName() string { return cmp.Or(f.Name, f.ID) }
 
-// Person is who has the role already, with the role.
+// Person is the person who already has the role, with the role.
 func (r TemplateRole) Person() Signer {
 	return Signer{FirstName: r.FirstName, LastName: r.LastName, Email: r.Email, Role: r.Role, RoleID: r.ID}
 }
 
-// Signers are the roles of t as signers, of whom nothing more may be known.
+// Signers are t's signing roles as signers; of a person nothing but the role may be known.
 func (t Template) Signers() (list []Signer) {
 	for _, r := range t.Roles {
 		list = append(list, r.Person())
@@ -78,7 +78,7 @@ func (t Template) Signers() (list []Signer) {
 	return list
 }
 
-// Recipients are the people who get a copy of whatever is made from t.
+// Recipients are the people who get a copy of everything made from t.
 func (t Template) Recipients() (list []Recipient) {
 	for _, r := range t.Copies {
 		if r.Email != "" {
@@ -88,9 +88,10 @@ func (t Template) Recipients() (list []Recipient) {
 	return list
 }
 
-// Cast gives people the roles of t: those who name one theirs, by its name or id, the others the roles that nobody has, in their order; who
-// is left signs besides. A role that the template has given to somebody stays with that person, unless there is a person for each role.
-// left are those whose role is not there, or taken; open are the roles that nobody has.
+// Cast assigns t's roles to people: those who name a role, by name or id, get it; the others get the remaining roles in
+// order; people beyond that sign without a role. A role that the template assigns to somebody stays with that person, unless
+// there is a person for each role. left are the people whose role does not exist or is taken; open are the roles without a
+// person.
 func (t Template) Cast(people []Signer) (signers, left []Signer, open []string) {
 	signers = t.Signers()
 	filled := make([]bool, len(signers))
@@ -128,7 +129,7 @@ func (t Template) Cast(people []Signer) (signers, left []Signer, open []string) 
 	return append(signers, rest...), left, open
 }
 
-// RoleOnce reports whether t has exactly one role to sign that is called so.
+// RoleOnce reports whether t has exactly one signing role of that name.
 func (t Template) RoleOnce(name string) bool {
 	n := 0
 	for _, r := range t.Roles {
@@ -139,8 +140,8 @@ func (t Template) RoleOnce(name string) bool {
 	return name != "" && n == 1
 }
 
-// RecipientRole is the role that each recipient has in t, by its place: the role of the same address, else one that nobody
-// has yet. It is -1 for those besides.
+// RecipientRole is the index in t of each recipient's role: the role with the same address, otherwise one that nobody has
+// yet, otherwise -1.
 func (t Template) RecipientRole(recipients []Recipient) []int {
 	roles, taken := make([]int, len(recipients)), make([]bool, len(t.Copies))
 	take := func(i int, fits func(TemplateRole) bool) {
@@ -160,11 +161,10 @@ func (t Template) RecipientRole(recipients []Recipient) []int {
 	return roles
 }
 
-// Empty reports whether t is known to bring no document, neither its own nor one that takes its place.
+// Empty reports whether t is known to contribute no document, neither its own nor a replacement.
 func (t *Template) Empty() bool { return t == nil || t.Documents != nil && len(t.Documents) == 0 }
 
-// EmptyFields are the names of the text fields of t that are empty in what is made from it: they have no value of their own and
-// are given none.
+// EmptyFields are the names of the text fields that stay empty in what is made from t: they have no default and no value.
 func (t *Template) EmptyFields() (names []string) {
 	if t == nil {
 		return nil
@@ -183,7 +183,7 @@ func (t *Template) EmptyFields() (names []string) {
 	return names
 }
 
-// Mentions reports whether every word of search is found in t, as part of a word too.
+// Mentions reports whether t contains every word of search, also as part of a word.
 func (t Template) Mentions(search string) bool {
 	words := []string{t.Name, t.Description, t.Message}
 	for _, d := range t.Documents {
@@ -196,7 +196,7 @@ func (t Template) Mentions(search string) bool {
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(search)), func(word string) bool { return !strings.Contains(all, word) })
 }
 
-// Clone is t with memory of its own.
+// Clone is a deep copy of t.
 func (t *Template) Clone() *Template {
 	if t == nil {
 		return nil
@@ -210,7 +210,7 @@ func (t *Template) Clone() *Template {
 	return &c
 }
 
-// NamedTemplate finds the template with that id, or else those with that name, whatever the case of its letters.
+// NamedTemplate finds the template with that id, or else those with that name, ignoring case.
 func NamedTemplate(list []Template, name string) (found []Template) {
 	for _, t := range list {
 		if t.ID == name {

@@ -10,14 +10,14 @@ import (
 	"countersign/internal/message"
 )
 
-// When is the time at which something happened, as the service said. Where it did not say, it is the time by which it had
-// happened: when this computer learned of it, or sooner where something else bounds it. The zero When is not known.
+// When is the time at which something happened, according to the service. If the service did not say, it is the time by
+// which it had happened: when this computer learned of it, or an earlier bound. The zero When is unknown.
 type When struct {
 	time.Time
-	By bool // at this time or before
+	By bool // at this time or earlier
 }
 
-// OrNull is a time that is null as JSON while it is not known.
+// OrNull is a time that is null in JSON while unknown.
 type OrNull struct{ time.Time }
 
 // MarshalJSON writes it.
@@ -28,7 +28,7 @@ func (t OrNull) MarshalJSON() ([]byte, error) {
 	return t.Time.MarshalJSON()
 }
 
-// At is when something happened that the service told of: said, or by now where that is zero.
+// At is when something happened that the service reported: said, or if that is zero, by now.
 func At(said, now time.Time) When {
 	if said.IsZero() {
 		return When{now, true}
@@ -36,7 +36,7 @@ func At(said, now time.Time) When {
 	return When{said, false}
 }
 
-// Narrowed is the more exact of what is known of one time: the service's word, which stays, else the earlier bound.
+// Narrowed is the more exact of two values for one time: the service's own time wins, otherwise the earlier bound.
 func (w When) Narrowed(x When) When {
 	switch {
 	case w.IsZero(), w.By && !x.IsZero() && (!x.By || x.Before(w.Time)):
@@ -45,10 +45,10 @@ func (w When) Narrowed(x When) When {
 	return w
 }
 
-// openStart stands before a time by which something had happened: an interval without a known start (ISO 8601-2, 4.4).
+// openStart precedes a time by which something had happened: an interval without a known start (ISO 8601-2, 4.4).
 const openStart = "../"
 
-// MarshalJSON writes the time as one text.
+// MarshalJSON writes the time as one string.
 func (w When) MarshalJSON() ([]byte, error) {
 	b, err := w.Time.MarshalJSON()
 	if err != nil || !w.By {
@@ -67,10 +67,10 @@ func (w *When) UnmarshalJSON(b []byte) error {
 	return w.Time.UnmarshalText([]byte(text))
 }
 
-// Made is when the package was made; by when, where the service did not say.
+// Made is when the package was made, or by when, if the service did not say.
 func (p Package) Made() When { return When{p.Created, p.Met} }
 
-// Sent is when the package was sent to those who sign; where nothing is known of that, when it was made.
+// Sent is when the package was sent to its signers, or made if that is unknown.
 func (p Package) Sent() When {
 	if at := p.when(EntrySent); !at.IsZero() {
 		return at
@@ -78,7 +78,7 @@ func (p Package) Sent() When {
 	return p.Made()
 }
 
-// Ended is when nobody could sign the package any more; zero while somebody can.
+// Ended is when the package could no longer be signed; zero while it can.
 func (p Package) Ended() When { return p.when(EntryEnded) }
 
 // when is the last time at which something happened.
@@ -91,7 +91,7 @@ func (p Package) when(what string) (at When) {
 	return at
 }
 
-// SignedAt is when a signer of p signed last; zero when that is not known.
+// SignedAt is when a signer of p last signed; zero if unknown.
 func (p Package) SignedAt(signerID string) (at When) {
 	for _, m := range p.History {
 		if later := m.Time.After(at.Time) || m.Time.Equal(at.Time) && at.By; m.What == EntrySigned && m.Who == signerID && signerID != "" && later {
@@ -101,8 +101,8 @@ func (p Package) SignedAt(signerID string) (at When) {
 	return at
 }
 
-// narrowed is the timeline in which each time that the service did not say is bounded by what cannot have been before it: a
-// package is sent before anybody signs, in sequence each signs before the next, and nobody signs what everybody has signed.
+// narrowed is the timeline in which each time that is only a bound is tightened by later steps: a package is sent before
+// anybody signs, in sequence each signs before the next, and nobody signs what everybody has signed.
 func (p Package) narrowed() []HistoryEntry {
 	list := append([]HistoryEntry(nil), p.History...)
 	for again := true; again; {
@@ -121,8 +121,8 @@ func (p Package) narrowed() []HistoryEntry {
 	return list
 }
 
-// CorrectBounds puts right each bound that a wrong clock gave: one that lies before what must have come first, whose time the service
-// said. It was by now.
+// CorrectBounds corrects bounds from a wrong clock: a bound that lies before the service's time of something that must have
+// come first. Such a step had happened by now.
 func (p *Package) CorrectBounds(now time.Time) {
 	p.History = slices.Clone(p.History)
 	for i, m := range p.History {
@@ -156,15 +156,15 @@ func (p Package) leads(m, x HistoryEntry) bool {
 	return m.What == EntryDocument && x.What == EntryExecuted
 }
 
-// DueDays is how many days before its due date people are told of a package, unless the office chooses otherwise; NoDueDays
-// stands for never, as 0 is not chosen.
+// DueDays is how many days before the due date people are reminded, unless the office chooses otherwise. NoDueDays means
+// never, because 0 means not chosen.
 const (
 	DueDays       = 3
 	NoDueDays     = -1
 	maxRemindDays = 365
 )
 
-// DueDaysFrom is the setting for a number that a person types, of whom 0 means never.
+// DueDaysFrom is the setting for a number that a person types, where 0 means never.
 func DueDaysFrom(days int) int {
 	if days <= 0 {
 		return days + NoDueDays
@@ -172,20 +172,20 @@ func DueDaysFrom(days int) int {
 	return days
 }
 
-// SoonDays is how many days before its due date a package counts as due soon: as many as people are told before. Where they are
-// never told it does on the day itself.
+// SoonDays is how many days before its due date a package counts as due soon: as many as the reminder is set to, or only the
+// day itself if there is no reminder.
 func (s Settings) SoonDays() int { return max(0, s.Normal().DueDays) }
 
-// remindHour is when, on that day, somebody is there to see it.
+// remindHour is the hour of the reminder, when somebody is likely to be there.
 const remindHour = 8
 
-// Waits reports whether somebody is still to sign and nobody has put the package away.
+// Waits reports whether somebody still has to sign and the package is not archived.
 func (l PackageLine) Waits() bool {
 	return l.Status() == StatusWaiting && !l.State.Unsent() && !l.Archived
 }
 
-// DueSoon reports whether people are to be told at now that a package is due and not signed: from the morning so many days
-// before on, until it is over. One that was sent later than that has half of its time first.
+// DueSoon reports whether to remind people at now that a package is due and not signed: from the morning so many days before
+// the due date until that date. If it was sent after that morning, the reminder waits until half of its time has passed.
 func (l PackageLine) DueSoon(now time.Time, days int) bool {
 	if l.Due.IsZero() || !l.Waits() || !now.Before(l.Due) {
 		return false
@@ -198,10 +198,10 @@ func (l PackageLine) DueSoon(now time.Time, days int) bool {
 	return !now.Before(from)
 }
 
-// DuePassed reports whether a package that is due then would be over before anybody can sign it.
+// DuePassed reports whether due has passed already, so that nobody could sign.
 func DuePassed(due, now time.Time) bool { return !due.IsZero() && !due.After(now) }
 
-// DueText says when a package that waits is due.
+// DueText says when a waiting package is due.
 func DueText(called string, now, due time.Time) message.Message {
 	switch days := DaysLeft(now, due); {
 	case days <= 0:
@@ -213,7 +213,7 @@ func DueText(called string, now, due time.Time) message.Message {
 	}
 }
 
-// DaysLeft is how many midnights lie between now and due.
+// DaysLeft is the number of midnights between now and due.
 func DaysLeft(now, due time.Time) int {
 	day := func(t time.Time) time.Time {
 		year, month, day := t.In(now.Location()).Date()
@@ -230,7 +230,7 @@ type HistoryEntry struct {
 	Ref  string `json:"ref,omitempty"` // documentId, file name, ...
 }
 
-// What a moment can be.
+// The kinds of history entries.
 const (
 	EntrySent     = "sent"
 	EntrySigned   = "signed"
@@ -238,12 +238,12 @@ const (
 	EntryExecuted = "executed"
 	EntrySaved    = "saved"
 	EntryDeclined = "declined"
-	EntryLetter   = "letter" // to a signer, whom Ref names, begun in the mail program
+	EntryLetter   = "letter" // a letter to the signer in Ref, begun in the mail program
 	EntryWished   = "wished" // withdrawal asked for, by Ref
 	EntryEnded    = "ended"  // expired, rescinded
 )
 
-// AddHistory adds a line to the timeline. Where the same thing is there already, its time alone is made more exact.
+// AddHistory adds a line to the timeline. If the same thing is there already, only its time is made more exact.
 func (p *Package) AddHistory(m HistoryEntry) {
 	i := slices.IndexFunc(p.History, m.same)
 	if i < 0 {
@@ -256,7 +256,7 @@ func (p *Package) AddHistory(m HistoryEntry) {
 	}
 }
 
-// same reports whether x is the same thing, whenever it was.
+// same reports whether x is the same thing, ignoring the time.
 func (m HistoryEntry) same(x HistoryEntry) bool {
 	return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref
 }
@@ -307,7 +307,7 @@ func (p Package) Tell(m HistoryEntry) message.Message {
 	return message.HistoryOther(m.What)
 }
 
-// closed says how a package ended without being signed by everyone; state is the service's word.
+// closed says how a package ended without everyone signing; state is the service's word.
 func closed(state string) message.Message {
 	switch PackageState(state) {
 	case PackageExpired:

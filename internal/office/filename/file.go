@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// maxEnding is the longest ending that is taken for one, in bytes with its dot: "Lease 4. As agreed with both" has none.
+// maxEnding is the longest extension, in bytes with its dot: "Lease 4. As agreed with both" has none.
 const maxEnding = 16
 
-// File makes the name of a file in one folder from the one that another program or computer gives it, which is taken to be
-// hostile: of a path, on whatever system, only the last element counts. The ending stays. It is safe on every system,
-// leaves room for [Numbered], and is "Document" where nothing is left.
+// File makes a file name from one that another program or computer supplies, which may be hostile: only the last element of
+// a path, on whatever system, is used. The extension stays. The name is safe on every system, leaves room for [Numbered],
+// and is "Document" if nothing is left.
 func File(name string) string {
 	name = strings.ToValidUTF8(name, "")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]

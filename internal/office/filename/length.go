@@ -14,15 +14,16 @@ const (
 	// maxElement is the longest name of a file or folder, in bytes (Linux) and in UTF-16 units (Windows, macOS).
 	maxElement = 255
 
-	// maxPath is the longest path below the folder in UTF-16 units, so that it still opens in programs that know only
-	// the 260 of old Windows when the folder's own path is short.
+	// maxPath is the longest path below the folder, in UTF-16 units. With a short path to the folder, files still open in
+	// programs that have old Windows' limit of 260.
 	maxPath = 239
 
-	// numberRoom is left free by Name, so that Numbered cuts nothing below " (9999999)".
+	// numberRoom is what Name leaves free, so that Numbered cuts nothing up to " (9999999)".
 	numberRoom = 10
 )
 
-// assemble joins folders and a file name within the limits. The longest elements give way first; suffix and ending stay.
+// assemble joins folders and a file name within the limits. It shortens the longest elements first; suffix and extension
+// stay.
 func assemble(folders []string, base, suffix string) string {
 	tail := suffix + ending
 	fileRoom := maxElement - len(tail) - numberRoom
@@ -42,7 +43,7 @@ func assemble(folders []string, base, suffix string) string {
 	return strings.Join(elements, "/")
 }
 
-// waterLevel is the greatest width at which every element can be cut so that together they stay within total.
+// waterLevel is the greatest width to which elements may be cut so that their total stays within the limit.
 func waterLevel(widths []int, total int) int {
 	for level := maxElement; level > 1; level-- {
 		sum := 0
@@ -56,7 +57,7 @@ func waterLevel(widths []int, total int) int {
 	return 1
 }
 
-// fit cuts name to so many bytes and UTF-16 units, sees that it is still harmless, and appends tail.
+// fit cuts name to that many bytes and UTF-16 units, makes sure that it is still harmless, and appends tail.
 func fit(name, tail string, maxBytes, maxUnits int) string {
 	short, whole := cut(name, maxBytes, maxUnits)
 	if !whole {
@@ -65,13 +66,13 @@ func fit(name, tail string, maxBytes, maxUnits int) string {
 	if !device(short + tail) {
 		return short + tail
 	}
-	// The mark takes one more character.
+	// Marking a device name adds a character.
 	short, _ = cut(short, maxBytes-1, maxUnits-1)
 	return notDevice(harmless(short) + tail)
 }
 
-// Numbered is rel with a number, "a (2).pdf" for n = 2, within the same limits: how a file is called whose name is taken.
-// For n below 2 it is rel.
+// Numbered is rel with a number, "a (2).pdf" for n = 2, within the same limits: the name to use if rel is taken. For n below
+// 2 it is rel.
 func Numbered(rel string, n int) string {
 	if n < 2 {
 		return rel
@@ -82,7 +83,7 @@ func Numbered(rel string, n int) string {
 	return folder + fit(base, tail, maxElement-len(tail), max(1, maxPath-units(folder)-len(tail)))
 }
 
-// Number is n where file is called as Numbered calls one for an n of 2 and more, and 0 elsewhere.
+// Number is the n with which Numbered made a name, and 0 if it has no number.
 func Number(file string) int {
 	base := strings.TrimSuffix(file, path.Ext(file))
 	from := strings.LastIndex(base, " (")
@@ -97,8 +98,8 @@ func Number(file string) int {
 	return n
 }
 
-// cut returns the longest beginning of s within a number of bytes and of UTF-16 units that ends where a reader sees one
-// character end and the next begin (Unicode annex 29), and whether that is all of s.
+// cut returns the longest beginning of s within a number of bytes and of UTF-16 units that ends between characters as a
+// reader sees them (Unicode annex 29), and whether that is all of s.
 func cut(s string, bytes, utf16 int) (string, bool) {
 	if len(s) <= bytes && units(s) <= utf16 {
 		return s, true
@@ -111,7 +112,7 @@ func cut(s string, bytes, utf16 int) (string, bool) {
 	if end > 0 {
 		return s[:end], false
 	}
-	for i := range s { // one character with more marks than fit: any rune will do
+	for i := range s { // one character with too many marks: cut at any rune
 		if fits(i) {
 			end = i
 		}

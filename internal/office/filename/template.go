@@ -8,17 +8,17 @@ import (
 	"countersign/internal/message"
 )
 
-// DefaultTemplate is the template of an office that chose none.
+// DefaultTemplate is the template of an office that has not chosen one.
 const DefaultTemplate = "{package} - {document}"
 
-// MaxDepth bounds the subfolders a template makes, so that every element of a path keeps a readable length and a sweep
-// knows how deep to look.
+// MaxDepth limits the subfolders of a template, so that every element of a path keeps a readable length and a sweep knows
+// how deep to search.
 const MaxDepth = 8
 
-// placeholders are the names a template may hold in braces, in the order they are shown to people.
+// placeholders are the names that a template may have in braces, in display order.
 var placeholders = []string{"date", "month", "year", "package", "document", "signer", "reference", "kind"}
 
-// Placeholders lists what a template may hold, with braces, in the order to show it to people.
+// Placeholders lists what a template may contain, with braces, in display order.
 func Placeholders() []string {
 	list := make([]string, len(placeholders))
 	for i, name := range placeholders {
@@ -27,7 +27,7 @@ func Placeholders() []string {
 	return list
 }
 
-// Kind is what a file is. Its values are the service's words, and stored.
+// Kind is the kind of a file. Its values are the service's words, and are stored.
 type Kind string
 
 const (
@@ -36,10 +36,10 @@ const (
 	Master      Kind = "masterfile" // the whole package in one file
 )
 
-// Rank is the place of a kind among the files of a package.
+// Rank is the position of a kind among the files of a package.
 func (k Kind) Rank() int { return slices.Index([]Kind{Signed, Certificate, Master}, k) }
 
-// word is the kind as it stands in a file name.
+// word is the kind as written in a file name.
 func (f Fields) word() string {
 	if f.Word != "" {
 		return f.Word
@@ -54,18 +54,18 @@ func (f Fields) word() string {
 	}
 }
 
-// Fields are the values a name is made of. Everything but Date and Kind comes from outside and is taken to be hostile.
+// Fields are the values from which a name is made. Everything but Date and Kind comes from outside and may be hostile.
 type Fields struct {
-	Date      time.Time // {date}, as YYYY-MM-DD in its own location, {month} as YYYY-MM, {year}; nothing when zero
+	Date      time.Time // {date} as YYYY-MM-DD in its own location, {month} as YYYY-MM, {year}; empty when zero
 	Package   string    // {package}
-	Document  string    // {document}; the ending of its original file (.docx, .pdf) is left out
+	Document  string    // {document}, without the extension of its original file (.docx, .pdf)
 	Signer    string    // {signer}
 	Reference string    // {reference}
-	Kind      Kind      // {kind}, or a suffix where the template has none
-	Word      string    // what the kind is called; English when empty
+	Kind      Kind      // {kind}, or a suffix if the template lacks it
+	Word      string    // the name of the kind; English when empty
 }
 
-// Template says how files are named. The zero value is [DefaultTemplate]. It is immutable and safe for concurrent use.
+// Template says how to name files. The zero value is [DefaultTemplate]. It is immutable and safe for concurrent use.
 type Template struct {
 	text     string
 	elements [][]piece // one list of pieces per path element
@@ -78,15 +78,15 @@ type piece struct {
 	field   string
 }
 
-// TemplateError is what is wrong with a template.
+// TemplateError says what is wrong with a template.
 type TemplateError struct{ message message.Message }
 
 func (e TemplateError) Error() string { return e.message.String() }
 
 func (e TemplateError) Message() message.Message { return e.message }
 
-// Parse reads a template such as "{date}/{package} - {document}". An empty text means [DefaultTemplate]; an ending such as
-// ".pdf" may be written and changes nothing. Its errors are of type [TemplateError].
+// Parse reads a template such as "{date}/{package} - {document}". An empty text means [DefaultTemplate]; an extension such
+// as ".pdf" is allowed and has no effect. Its errors are of type [TemplateError].
 func Parse(text string) (Template, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -142,7 +142,7 @@ func parseElement(text string) ([]piece, error) {
 	return pieces, nil
 }
 
-// String is the text the template was parsed from.
+// String is the text from which the template was parsed.
 func (t Template) String() string {
 	if t.text == "" {
 		return DefaultTemplate
@@ -151,7 +151,7 @@ func (t Template) String() string {
 }
 
 // Name makes the name of a file: a relative path with forward slashes that ends in ".pdf". It is safe on every system and
-// leaves room for [Numbered]. It always answers, if need be with "Document.pdf".
+// leaves room for [Numbered]. If nothing else is left, it is "Document.pdf".
 func (t Template) Name(f Fields) string {
 	if t.elements == nil {
 		t, _ = Parse(DefaultTemplate)
@@ -164,7 +164,7 @@ func (t Template) Name(f Fields) string {
 	return assemble(elements[:last], elements[last], t.suffix(f))
 }
 
-// suffix tells a certificate and a master file from the document beside them.
+// suffix distinguishes a certificate or a master file from the document beside it.
 func (t Template) suffix(f Fields) string {
 	if t.kind || f.Kind != Certificate && f.Kind != Master {
 		return ""
@@ -172,8 +172,8 @@ func (t Template) suffix(f Fields) string {
 	return " - " + flat(f.word())
 }
 
-// render fills in one element. Where a value is empty, the separator that would dangle beside it goes too: a master file
-// has no document, and "Lease - " is not a name. Nor is "Lease - Lease", of a package that is called like its document.
+// render fills in one element. If a value is empty, it also drops the separator that would dangle beside it: a master file
+// has no document, and "Lease - " is no name. It also avoids "Lease - Lease" for a package named like its document.
 func render(pieces []piece, f Fields) string {
 	for i := 0; i+2 < len(pieces); i++ {
 		if pieces[i].field == "package" && separator(pieces[i+1].literal) && pieces[i+2].field == "document" &&
@@ -200,8 +200,8 @@ func render(pieces []piece, f Fields) string {
 	return out.String()
 }
 
-// danglesAt reports whether the separator pieces[i] has nothing to separate: the value after it is empty, or the one
-// before it is and nothing came earlier.
+// danglesAt reports whether the separator pieces[i] separates nothing: the value after it is empty, or the one before it is
+// and no value came earlier.
 func danglesAt(pieces []piece, i int, f Fields, missing, filled bool) bool {
 	if i+1 < len(pieces) && f.value(pieces[i+1].field) == "" {
 		return true
@@ -209,12 +209,12 @@ func danglesAt(pieces []piece, i int, f Fields, missing, filled bool) bool {
 	return missing && !filled
 }
 
-// separator reports whether a literal only keeps two values apart.
+// separator reports whether a literal merely separates two values.
 func separator(literal string) bool {
 	return strings.Trim(literal, " -_.,;+~\u2013\u2014") == ""
 }
 
-// value is a field as text from which no path can be made: see [flat].
+// value is a field as text that cannot form a path: see [flat].
 func (f Fields) value(field string) string {
 	switch field {
 	case "date", "month", "year":

@@ -1,5 +1,5 @@
-// Package settingstest holds what the settings accept and refuse, field by field, for the tests of all who take settings:
-// the agent, the commands and the window. It must not judge anything itself.
+// Package settingstest lists what the settings accept and refuse, field by field, for the tests of everything that accepts
+// settings: the agent, the commands and the window. It must not check anything itself.
 package settingstest
 
 import (
@@ -10,28 +10,28 @@ import (
 	"countersign/internal/office"
 )
 
-// Secret is in every value that holds a password. Nobody may repeat it.
+// Secret is part of every value that contains a password. No output may repeat it.
 const Secret = "s3cr3tpassw0rd"
 
 // Case is one value of one field, as a person types it.
 type Case struct {
 	Field  string
-	Flag   string // of countersign setup; "" where it has none
+	Flag   string // of countersign setup; "" if it has none
 	Value  string
-	Kept   string      // how it is kept when it is right
-	Code   office.Code // what is wrong with it; "" when it is right
-	Around string      // the tunnel it goes with, "" for ngrok
+	Kept   string      // how a valid value is stored
+	Code   office.Code // what is wrong with it; "" if it is valid
+	Around string      // the tunnel it belongs to, "" for ngrok
 }
 
-// Name is fit for a subtest.
+// Name is suitable for a subtest.
 func (c Case) Name() string {
 	return c.Field + " " + strings.NewReplacer("/", "_", "\n", "_").Replace(strconv.Quote(c.Value))
 }
 
-// Wrong says whether the value is to be refused.
+// Wrong reports whether the value must be refused.
 func (c Case) Wrong() bool { return c.Code != "" }
 
-// Settings are good settings into which the value goes. folder is where documents go.
+// Settings are valid settings for the value to be put into. folder is where documents are saved.
 func (c Case) Settings(folder string) office.Settings {
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com/api/v1", "office"
@@ -47,7 +47,7 @@ func (c Case) Settings(folder string) office.Settings {
 	return s
 }
 
-// With is Settings with the value.
+// With is Settings including the value.
 func (c Case) With(folder string) office.Settings {
 	s := c.Settings(folder)
 	switch at := c.At(&s).(type) {
@@ -67,7 +67,7 @@ func (c Case) With(folder string) office.Settings {
 	return s
 }
 
-// At is the field of s.
+// At is a pointer to the field in s.
 func (c Case) At(s *office.Settings) any {
 	return map[string]any{
 		office.FieldAuthURL: &s.AuthURL, office.FieldBaseURL: &s.BaseURL, office.FieldClientID: &s.ClientID, office.FieldScopes: &s.Scopes,
@@ -80,7 +80,7 @@ func (c Case) At(s *office.Settings) any {
 	}[c.Field]
 }
 
-// Is is the field of s as a text.
+// Is is the field in s as text.
 func (c Case) Is(s office.Settings) string {
 	switch at := c.At(&s).(type) {
 	case *string:
@@ -99,7 +99,7 @@ func (c Case) Is(s office.Settings) string {
 	return ""
 }
 
-// Cases are values of every field; folder is an absolute path.
+// Cases are values for every field; folder is an absolute path.
 func Cases(folder string) (all []Case) {
 	field, flag, around := "", "", ""
 	good := func(value, kept string) { all = append(all, Case{field, flag, value, kept, "", around}) }
@@ -177,7 +177,7 @@ func Cases(folder string) (all []Case) {
 	good(" https://Connect.example.com:443/ ", "connect.example.com:443")
 	bad(office.CodeForm, "connect.example.com", "connect.example.com:99999", ":443", "connect.example.com:https", "ana:"+Secret+"@connect.example.com:443")
 
-	field, flag = office.FieldNgrokCA, "" // the command makes every path a full one
+	field, flag = office.FieldNgrokCA, "" // the command makes every path absolute
 	same("", filepath.Join(folder, "ca.pem"))
 	bad(office.CodePath, "ca.pem", filepath.Join("certificates", "ca.pem"))
 
@@ -220,7 +220,7 @@ func Cases(folder string) (all []Case) {
 	field, flag = office.FieldSaveTo, "--save-to"
 	same(filepath.Join(folder, "Signed"))
 	good(" "+filepath.Join(folder, "Signed")+string(filepath.Separator), filepath.Join(folder, "Signed"))
-	flag = "" // the command makes every path a full one
+	flag = "" // the command makes every path absolute
 	bad(office.CodeMissing, "", " ")
 	bad(office.CodePath, "Signed", filepath.Join(".", "a", "b"))
 
