@@ -18,8 +18,8 @@ import (
 	"countersign/internal/message"
 )
 
-// parse reads the JSON of an administrator. What it has beside the two lists, a mistyped name above all, is named, for whoever
-// wrote it takes it for decided.
+// parse reads the administrator's JSON. It reports anything beside the two lists, in particular a mistyped name, because
+// whoever wrote it believes that it is in force.
 func parse(path string, text []byte) (p Policy) {
 	var written map[string]json.RawMessage
 	if err := json.Unmarshal(text, &written); err != nil {
@@ -82,8 +82,8 @@ func read(path string) Policy {
 	return p
 }
 
-// othersWrite reports whether somebody can write to a file or folder who is neither the administrator nor the person who runs the
-// program, and decides for nobody else.
+// othersWrite reports whether a file or folder can be written by somebody other than the administrator and the person who
+// runs the program; that person decides only for themselves.
 func othersWrite(info fs.FileInfo) bool {
 	owner, known := info.Sys().(*syscall.Stat_t)
 	return info.Mode().Perm()&0o022 != 0 || known && owner.Uid != 0 && int(owner.Uid) != os.Geteuid()

@@ -1,4 +1,4 @@
 package policy
 
-// place is the file of the policy. A build for tests has another.
+// place is the policy file. Tests use another.
 var place = "/Library/Application Support/Countersign/policy.json"

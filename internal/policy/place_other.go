@@ -2,5 +2,5 @@
 
 package policy
 
-// place is the file of the policy. A build for tests has another.
+// place is the policy file. Tests use another.
 var place = "/etc/countersign/policy.json"

@@ -1,9 +1,9 @@
-// Package policy reads what the administrator of this computer has decided for Countersign: settings by their names, fixed
-// ones and those to begin with. On Windows they are values below HKEY_LOCAL_MACHINE, Software\Policies\Countersign, those to
-// begin with in the key Defaults there; elsewhere they are a file that only an administrator can write.
+// Package policy reads the settings that the administrator of this computer has determined for Countersign: fixed ones and
+// defaults, by name. On Windows they are registry values below HKEY_LOCAL_MACHINE, Software\Policies\Countersign, with the
+// defaults in the subkey Defaults; elsewhere they are in a file that only an administrator can write.
 //
-// It promises to read a bounded amount, to say in one sentence what it cannot use and read the rest, and to take nothing back
-// because a place cannot be read for a while. It must not know what the settings mean.
+// It promises to read a bounded amount, to report in one sentence what it cannot use while reading the rest, and to keep the
+// last readable policy while the source cannot be read. It must not know what the settings mean.
 package policy
 
 import (
@@ -15,22 +15,23 @@ import (
 	"countersign/internal/message"
 )
 
-// Policy is what was decided. Values are texts, truth values, whole numbers (float64, as JSON has them) or lists of texts.
+// Policy is the administrator's policy. Values are strings, booleans, whole numbers (float64, as in JSON) or lists of
+// strings.
 type Policy struct {
-	From     string // where it is written; empty when nothing is
+	From     string // where it is defined; empty if there is none
 	Fixed    map[string]any
 	Defaults map[string]any
-	Wrong    message.Message // what could not be read, for whoever looks after this computer; none for nothing
+	Wrong    message.Message // what could not be read, for the administrator; empty for nothing
 }
 
-// Reader reads what is decided on this computer. What it cannot read, which may be half written, counts as it was when it last
-// could. The zero value is ready to use, by several goroutines at once.
+// Reader reads the policy of this computer. Parts that cannot be read, perhaps because they are half written, keep their
+// last readable value. The zero value is ready to use, by several goroutines at once.
 type Reader struct {
 	mu   sync.Mutex
 	last Policy
 }
 
-// Read reads the policy as it is now.
+// Read returns the current policy.
 func (r *Reader) Read() Policy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,13 +46,13 @@ func (r *Reader) Read() Policy {
 	return now
 }
 
-// Bounds of what is read of a place.
+// Limits of what is read.
 const (
 	maxFile   = 64 << 10
 	maxValues = 100
 )
 
-// home puts the person's folder in the place of ~ at the beginning of a text: a policy is for everybody on a computer.
+// home replaces ~ at the beginning of a text by the person's home folder: a policy is for everybody on a computer.
 func home(values map[string]any) map[string]any {
 	for name, v := range values {
 		text, is := v.(string)

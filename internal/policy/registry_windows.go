@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// place is the key of the policy below HKEY_LOCAL_MACHINE. A build for tests has another.
+// place is the key of the policy below HKEY_LOCAL_MACHINE. Tests use another.
 var place = `Software\Policies\Countersign`
 
-// read reads the values of a key below HKEY_LOCAL_MACHINE, which are fixed, and of its key Defaults.
+// read reads the values of a key below HKEY_LOCAL_MACHINE as fixed settings, and those of its subkey Defaults.
 func read(path string) (p Policy) {
 	there := true
 	var wrong [2]message.Message
@@ -25,7 +25,7 @@ func read(path string) (p Policy) {
 	return p
 }
 
-// readKey reads the values of a key; nil for those of one that cannot be read.
+// readKey reads the values of a key; found is nil if the key cannot be read.
 func readKey(path string) (found map[string]any, there bool, wrong message.Message) {
 	found = map[string]any{}
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE|registry.WOW64_64KEY)
@@ -39,7 +39,7 @@ func readKey(path string) (found map[string]any, there bool, wrong message.Messa
 	defer key.Close()
 	names, err := key.ReadValueNames(maxValues + 1)
 	switch {
-	case err != nil && !errors.Is(err, io.EOF): // which means that there are fewer
+	case err != nil && !errors.Is(err, io.EOF): // EOF means that there are fewer values
 		return nil, true, message.PolicyNotRead(path)
 	case len(names) > maxValues:
 		return nil, true, message.PolicyTooLong(path)

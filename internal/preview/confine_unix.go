@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Confine bounds this process from now on: the memory it has in bytes, the processor's time it uses beyond what it has
-// used, after which the system kills it, and it opens nothing any more, neither files nor connections.
+// Confine restricts this process for good: its memory, in bytes; the processor time it may use from now on, after which the
+// system kills it; and it can no longer open anything, neither files nor connections.
 func Confine(memory uint64, cpu time.Duration) error {
 	used, err := cpuTime()
 	if err != nil {
 		return err
 	}
-	watch(memory, used+cpu) // before nothing can be opened any more
+	watch(memory, used+cpu) // first, because it opens what it needs
 	seconds := uint64((used + cpu + time.Second - 1) / time.Second)
 	for _, limit := range []struct {
 		of    int
@@ -32,7 +32,7 @@ func Confine(memory uint64, cpu time.Duration) error {
 	return nil
 }
 
-// cpuTime is the processor's time that this process has used.
+// cpuTime is the processor time that this process has used.
 func cpuTime() (time.Duration, error) {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Confine bounds this process from now on by a job of its own: the memory it has in bytes, the processor's time it uses
-// beyond what it has used, after which the system ends it, and it starts no other process.
+// Confine restricts this process for good by a job object of its own: its memory, in bytes; the processor time it may use
+// from now on, after which the system ends it; and it can start no other process.
 func Confine(memory uint64, cpu time.Duration) error {
 	used, err := cpuTime()
 	if err != nil {
 		return err
 	}
-	job, err := windows.CreateJobObject(nil, nil) // kept until the process ends
+	job, err := windows.CreateJobObject(nil, nil) // stays open until the process ends
 	if err != nil {
 		return fmt.Errorf("make a job: %w", err)
 	}
@@ -25,7 +25,7 @@ func Confine(memory uint64, cpu time.Duration) error {
 		windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
 	limits.BasicLimitInformation.ActiveProcessLimit = 1
 	limits.BasicLimitInformation.PerProcessUserTimeLimit = int64((used + cpu) / tick)
-	var still runtime.Pinner // the stack may move before the system reads from the address
+	var still runtime.Pinner // the stack could move before the system reads the value
 	still.Pin(&limits)
 	defer still.Unpin()
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
@@ -40,10 +40,10 @@ func Confine(memory uint64, cpu time.Duration) error {
 	return nil
 }
 
-// tick is the unit of the times of processes.
+// tick is the unit of process times.
 const tick = 100 * time.Nanosecond
 
-// cpuTime is the processor's time that this process has used.
+// cpuTime is the processor time that this process has used.
 func cpuTime() (time.Duration, error) {
 	var created, exited, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user); err != nil {

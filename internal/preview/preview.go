@@ -1,15 +1,17 @@
-// Package preview looks into PDF documents: how many pages there are, and what the first one looks like; and it has others, of whom
-// it knows nothing, look into them as safely. It is the one place that reads documents from outside, and takes them to be hostile.
+// Package preview looks into PDF documents: how many pages they have, and what a page looks like. It also runs other code,
+// of which it knows nothing, over documents in the same safe way. It is the only place that reads documents from outside,
+// and treats them as hostile.
 //
 // It promises:
-//   - A document is read in a process of its own that ends with the answer, by PDFium compiled to WebAssembly, which
-//     reaches nothing but the bytes it is given. One such process of a Reader runs at a time.
-//   - That process is bounded, see Confine, and gets no secrets: neither the environment nor the path of the document.
-//     When it takes too long, or when nobody waits any more, it is killed.
+//   - A document is read in a process of its own that ends with the answer, by PDFium compiled to WebAssembly, which can
+//     access nothing but the bytes it is given. A Reader runs one such process at a time.
+//   - That process is restricted, see Confine, and gets no secrets: neither the environment nor the path of the document.
+//     It is killed when it takes too long, or when nobody waits for it any more.
 //   - The size of a picture is decided before it is drawn.
-//   - Nothing is decoded here. An answer is a few numbers and as many raw pixels as they say, checked before they are read.
+//   - This process decodes nothing. An answer is a few numbers and as many raw pixels as they announce, checked before the
+//     pixels are read.
 //
-// It knows nothing of the office, and what to tell people of a document that cannot be read is the caller's business.
+// It knows nothing of the office. The caller tells people about a document that cannot be read.
 package preview
 
 import (
@@ -42,18 +44,19 @@ import (
 	"countersign/internal/disk"
 )
 
-// What is told of a document that cannot be looked into.
+// Why a document cannot be read.
 var (
 	ErrNotPDF     = errors.New("not a PDF document") // no %PDF- within the first KiB
 	ErrPassword   = errors.New("protected by a password")
-	ErrUnreadable = errors.New("cannot be read") // damaged, or reading it takes more than it may
+	ErrUnreadable = errors.New("cannot be read") // it is damaged, or reading it exceeds a limit
 	ErrTooLarge   = errors.New("too large to be looked into")
 )
 
-// ErrNotStarted means that no process could look at the document, through no fault of the document: another time it may.
+// ErrNotStarted means that no process could read the document, through no fault of the document: another attempt may
+// succeed.
 var ErrNotStarted = errors.New("the reader of documents did not start")
 
-// errNoReader is the answer where no program reads documents.
+// errNoReader is returned when there is no program that reads documents.
 var errNoReader = fmt.Errorf("%w: nothing here reads documents", ErrNotStarted)
 
 // Limits of what is read and drawn.
@@ -63,22 +66,22 @@ const (
 	maxTall  = 4        // times the width
 
 	startPatience   = time.Minute      // compiling PDFium, the first time, on a slow and busy computer
-	readPatience    = 30 * time.Second // from then on
-	comparePatience = 5 * time.Minute  // where there are several documents
+	readPatience    = 30 * time.Second // for everything else
+	comparePatience = 5 * time.Minute  // for several documents
 )
 
-// Reader looks into documents. Its methods may be called from several goroutines; they wait for each other.
+// Reader looks into documents. Its methods may be called from several goroutines; they take turns.
 type Reader struct {
 	program []string
-	turn    chan struct{} // held by whoever has a process
+	turn    chan struct{} // held while a process runs
 
-	// What a test sees and changes.
+	// For tests.
 	patience time.Duration
 	ended    func(*os.ProcessState)
 }
 
-// NewReader returns a Reader whose processes are the program, started with its arguments and a width. It must call
-// Serve. Without a program nothing is read.
+// NewReader returns a Reader that starts program, with its arguments followed by a width; the program must call Serve.
+// Without a program nothing can be read.
 func NewReader(program ...string) *Reader {
 	return &Reader{program: program, turn: make(chan struct{}, 1), patience: readPatience}
 }
@@ -89,7 +92,7 @@ func (r *Reader) Pages(ctx context.Context, path string) (int, error) {
 	return int(got.Pages), err
 }
 
-// FirstPage draws page 1 of the document at path, width pixels wide; one that is very tall is drawn narrower.
+// FirstPage draws page 1 of the document at path, width pixels wide; a very tall page is drawn narrower.
 func (r *Reader) FirstPage(ctx context.Context, path string, width int) (image.Image, error) {
 	if width < 1 || width > maxWidth {
 		return nil, fmt.Errorf("a width of %d pixels cannot be drawn", width)
@@ -120,7 +123,7 @@ func (r *Reader) Page(ctx context.Context, document *os.File, page, width int) (
 	return img, nil
 }
 
-// look has the document at path read, and page 1 drawn when width is not 0.
+// look counts the pages of the document at path, and draws page 1 if width is not 0.
 func (r *Reader) look(ctx context.Context, path string, width int) (reply, *image.RGBA, error) {
 	f, err := openDocument(path)
 	if err != nil {
@@ -134,7 +137,7 @@ func (r *Reader) look(ctx context.Context, path string, width int) (reply, *imag
 	return got, img, nil
 }
 
-// openDocument opens a file that may be read: a regular one, not too large, that begins as a PDF does.
+// openDocument opens a file that may be read: a regular file, not too large, that begins like a PDF.
 func openDocument(path string) (*os.File, error) {
 	f, info, err := disk.OpenFile(path)
 	if errors.Is(err, disk.ErrNotFile) {
@@ -150,10 +153,10 @@ func openDocument(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s: %w", filepath.Base(path), cmp.Or(err, ErrTooLarge))
 }
 
-// CheckHeader fails with ErrNotPDF for a file that does not begin as a PDF does.
+// CheckHeader fails with ErrNotPDF if a file does not begin like a PDF.
 func CheckHeader(f *os.File) error {
 	head := make([]byte, 1024)
-	n, err := f.ReadAt(head, 0) // the process reads from the beginning, too
+	n, err := f.ReadAt(head, 0) // ReadAt, because the process must read from the beginning, too
 	if err != nil && err != io.EOF {
 		return err
 	}
@@ -163,13 +166,13 @@ func CheckHeader(f *os.File) error {
 	return nil
 }
 
-// Ask runs a process that finds something else out about an open file, of any kind and size, and returns what it writes, up to so many
-// bytes. The process gets what instead of a width, and must call Begin.
+// Ask runs a process that answers another question about an open file, of any type and size, and returns its output, at most
+// most bytes. The process gets what instead of a width, and must call Begin.
 func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most int64) ([]byte, error) {
 	return r.askFor(ctx, document, what, most, r.patience)
 }
 
-// AskAbout is Ask about several documents, which the process gets from ReadDocuments.
+// AskAbout is Ask for several documents, which the process reads with ReadDocuments.
 func (r *Reader) AskAbout(ctx context.Context, documents []*os.File, what string, most int64) ([]byte, error) {
 	var all int64
 	var parts []io.Reader
@@ -190,7 +193,7 @@ func (r *Reader) AskAbout(ctx context.Context, documents []*os.File, what string
 	return r.askFor(ctx, io.MultiReader(parts...), what, most, comparePatience)
 }
 
-// ReadDocuments reads what AskAbout has sent.
+// ReadDocuments reads the documents that AskAbout sends.
 func ReadDocuments(in io.Reader) (documents [][]byte, err error) {
 	for all := uint32(0); ; {
 		var size uint32
@@ -222,7 +225,7 @@ func (r *Reader) askFor(ctx context.Context, in io.Reader, what string, most int
 	return answer, err
 }
 
-// ask runs a process that reads the document and returns its answer.
+// ask runs a process that reads the document, and returns its answer.
 func (r *Reader) ask(ctx context.Context, document *os.File, width, page int) (got reply, img *image.RGBA, err error) {
 	what := strconv.Itoa(width)
 	if page > 1 {
@@ -235,7 +238,7 @@ func (r *Reader) ask(ctx context.Context, document *os.File, width, page int) (g
 	return got, img, err
 }
 
-// run runs a process that reads from in, for so long, and has its answer received.
+// run runs a process that reads from in, limited to patience once it is ready, and passes its output to receive.
 func (r *Reader) run(ctx context.Context, in io.Reader, what string, patience time.Duration, receive func(io.Reader) error) error {
 	if len(r.program) == 0 {
 		return errNoReader
@@ -260,7 +263,7 @@ func (r *Reader) run(ctx context.Context, in io.Reader, what string, patience ti
 	}
 	defer func() {
 		kill()
-		_ = cmd.Wait() // it was killed, or said all
+		_ = cmd.Wait() // it was killed, or has said everything
 		if r.ended != nil {
 			r.ended(cmd.ProcessState)
 		}
@@ -272,7 +275,7 @@ func (r *Reader) run(ctx context.Context, in io.Reader, what string, patience ti
 	if _, err := io.ReadFull(out, ready[:]); err != nil || ready[0] != isReady {
 		return fmt.Errorf("%w: %w", ErrNotStarted, errors.Join(caller.Err(), err))
 	}
-	// From here on whatever goes wrong is the document's fault.
+	// From here on, any failure is the document's fault.
 	timer.Reset(patience)
 	err = receive(out)
 	if err != nil && caller.Err() != nil {
@@ -281,10 +284,10 @@ func (r *Reader) run(ctx context.Context, in io.Reader, what string, patience ti
 	return err
 }
 
-// harmlessEnvironment is what of an environment a process that reads documents gets: where it may keep the compiled
+// harmlessEnvironment is the part of the environment that a document-reading process gets: where it may cache the compiled
 // PDFium, and nothing secret.
 func harmlessEnvironment(all []string) []string {
-	kept := []string{} // nil would be everything
+	kept := []string{} // nil would mean the whole environment
 	for _, e := range all {
 		name, _, _ := strings.Cut(e, "=")
 		switch strings.ToUpper(name) {
@@ -295,7 +298,7 @@ func harmlessEnvironment(all []string) []string {
 	return kept
 }
 
-// isReady is the first byte of an answer: the process is confined, and now it reads the document.
+// isReady is the first byte of an answer: the process is restricted and about to read the document.
 const isReady = 'R'
 
 type verdict uint32
@@ -306,14 +309,14 @@ const (
 	isUnreadable
 )
 
-// reply follows, in a fixed number of bytes, and then the picture's pixels as image.RGBA has them.
+// reply follows, with a fixed number of bytes, and then the picture's pixels in the format of image.RGBA.
 type reply struct {
 	Verdict       verdict
 	Pages         uint32
-	Width, Height uint32 // of the picture, 0 when there is none
+	Width, Height uint32 // of the picture, 0 if there is none
 }
 
-// send writes an answer. img is nil when no picture was asked for.
+// send writes an answer. img is nil if no picture was requested.
 func send(out io.Writer, r reply, img *image.RGBA) error {
 	if img != nil {
 		size := img.Bounds().Size()
@@ -333,7 +336,7 @@ func send(out io.Writer, r reply, img *image.RGBA) error {
 	return nil
 }
 
-// receive reads what send wrote. The sender is not trusted: nothing larger than what width allows is believed.
+// receive reads what send wrote. It does not trust the sender: it accepts nothing larger than width allows.
 func receive(in io.Reader, width int) (reply, *image.RGBA, error) {
 	var r reply
 	if err := binary.Read(in, binary.LittleEndian, &r); err != nil {
@@ -358,16 +361,16 @@ func receive(in io.Reader, width int) (reply, *image.RGBA, error) {
 
 // Limits of a process that reads a document.
 const (
-	maxCPU    = 6 * time.Second // of reading one, not of compiling PDFium
-	maxPDFium = 256 << 20       // bytes that PDFium may have, the document among them
-	maxMemory = 640 << 20       // bytes of the whole process: PDFium's are copied when they become more
+	maxCPU    = 6 * time.Second // for reading a document, excluding compiling PDFium
+	maxPDFium = 256 << 20       // bytes for PDFium, including the document
+	maxMemory = 640 << 20       // bytes for the whole process: PDFium's memory is copied when it grows
 
 	wasmPage = 64 << 10 // bytes
 )
 
-// Serve is what the process of a Reader does: it reads a document from in and writes to out how many pages it has and,
-// when the width it is asked for is not 0, page 1, that many pixels wide, or the page behind a slash. The process is confined for good,
-// and fit for nothing else then.
+// Serve is the main function of a Reader's process: it reads a document from in and writes to out how many pages it has and,
+// if what is a width other than 0, a picture of page 1 that many pixels wide; "width/page" selects another page. The process
+// is restricted for good and can do nothing else afterwards.
 func Serve(ctx context.Context, in *os.File, out io.Writer, what string) (err error) {
 	first, number, _ := strings.Cut(what, "/")
 	page, _ := strconv.Atoi(cmp.Or(number, "1"))
@@ -391,7 +394,8 @@ func Serve(ctx context.Context, in *os.File, out io.Writer, what string) (err er
 	return send(out, r, img)
 }
 
-// Begin confines this process, for good, before it reads the document, and says that it does. It may use the processor for so long.
+// Begin restricts this process for good before it reads the document, and reports that it is ready. cpu is the processor
+// time it may use.
 func Begin(out io.Writer, cpu time.Duration) error {
 	if err := Confine(maxMemory, cpu); err != nil {
 		return fmt.Errorf("confine the PDF reader: %w", err)
@@ -413,7 +417,7 @@ func readAll(in *os.File) ([]byte, error) {
 	return document, err
 }
 
-// Start compiles PDFium, which takes more than a second; the result is kept for the next time.
+// Start compiles PDFium, which takes more than a second; the result is cached for the next process.
 func Start(ctx context.Context) (engine pdfium.Pdfium, stop func() error, err error) {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(maxPDFium / wasmPage)
 	if dir, err := os.UserCacheDir(); err == nil {
@@ -424,7 +428,7 @@ func Start(ctx context.Context) (engine pdfium.Pdfium, stop func() error, err er
 	}
 	pool, err := webassembly.Init(webassembly.Config{
 		MinIdle: 1, MaxIdle: 1, MaxTotal: 1, RuntimeConfig: config, Stdout: io.Discard, Stderr: io.Discard,
-		FSConfig: wazero.NewFSConfig(), // nothing of the disk is shown to it
+		FSConfig: wazero.NewFSConfig(), // it sees nothing of the disk
 	})
 	if err != nil {
 		return nil, nil, err
@@ -436,7 +440,7 @@ func Start(ctx context.Context) (engine pdfium.Pdfium, stop func() error, err er
 	return instance, pool.Close, nil
 }
 
-// read looks into a document. One whose pages can be counted but not drawn is unreadable to whoever wants a picture.
+// read looks into a document. If its pages can be counted but not drawn, it counts as unreadable if a picture was requested.
 func read(engine pdfium.Pdfium, document []byte, width, number int) (reply, *image.RGBA) {
 	opened, err := engine.OpenDocument(&requests.OpenDocument{File: &document})
 	switch {
@@ -469,8 +473,8 @@ func read(engine pdfium.Pdfium, document []byte, width, number int) (reply, *ima
 	return r, page.Result.Image
 }
 
-// fit is the size in pixels of the picture of a page: width pixels wide, and narrower when it would be too tall. It is
-// not ok for a page without a size.
+// fit is the size of a page's picture in pixels: width pixels wide, or narrower if it would become too tall. ok is false for
+// a page without a size.
 func fit(pageWidth, pageHeight float64, width int) (w, h int, ok bool) {
 	ratio := pageHeight / pageWidth
 	if math.IsNaN(ratio) || math.IsInf(ratio, 0) || pageWidth <= 0 || pageHeight <= 0 {
@@ -482,11 +486,11 @@ func fit(pageWidth, pageHeight float64, width int) (w, h int, ok bool) {
 	return width, max(1, int(math.Round(float64(width)*ratio))), true
 }
 
-// watch ends this process when Go has so many bytes from the system, or when it has used so much of the processor's
-// time. It is for the systems that do not keep to the limits that Confine sets: macOS for memory, Wine for time. When it
-// returns, a timer runs and the runtime has opened what it needs for timers.
+// watch ends this process when Go has obtained that much memory from the system, or when it has used that much processor
+// time. It serves systems that ignore some of Confine's limits: macOS for memory, Wine for time. When it returns, a timer is
+// running and the runtime has opened everything it needs for timers.
 func watch(memory uint64, cpu time.Duration) {
-	debug.SetMemoryLimit(int64(memory / 2)) // Go tries harder from there on
+	debug.SetMemoryLimit(int64(memory / 2)) // the garbage collector works harder from there on
 	have := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	var look func()
 	look = func() {

@@ -1,17 +1,17 @@
-// Package private keeps files and folders to the user who runs the program, by the means of the system: mode bits on
-// Unix, access lists on Windows.
+// Package private restricts files and folders to the user who runs the program, using the system's means: mode bits on Unix,
+// access control lists on Windows.
 //
 // It promises:
-//   - What it makes is private from its first moment: nobody can open it in between.
-//   - What is there and is open to others is closed to them. What is private already is not written to.
-//   - A folder that is meant for everybody (one with the sticky bit, such as /tmp; on Windows the top of a disk) keeps its
-//     rights.
-//   - A folder is there after a loss of power, too, as package disk has it.
+//   - What it creates is private from the start: there is no moment in which others can open it.
+//   - It makes existing files and folders private. It does not write to what is already private.
+//   - It leaves the permissions of shared folders alone (those with the sticky bit, such as /tmp; on Windows the root of a
+//     disk).
+//   - Folders it creates survive a power failure, see package disk.
 //
-// On Windows the system itself keeps access, as in every profile: programs for backups and against viruses run as SYSTEM,
-// and it could take the rights anyway. Administrators can do so too, but by a deliberate act, and not by just looking.
+// On Windows the system itself keeps access, as in every profile: backup programs and virus scanners run as SYSTEM, which
+// could take the permission anyway. Administrators can do that, too, but only deliberately and not by just looking.
 //
-// It does not know what is kept, and never follows a link inside a folder.
+// It does not know what the files contain, and never follows a link inside a folder.
 package private
 
 import (
@@ -24,10 +24,10 @@ import (
 	"strings"
 )
 
-// Folder makes a folder, with those above it where they are missing, or makes one that is there private. What lies in it
-// already is out of reach of others on Unix; on Windows it takes the folder's rights over unless it has rights of its own.
-// With [ErrStaysOpen] the folder is there and can be used, but is not private: a disk may know no rights, or the folder may
-// be another's.
+// Folder creates a folder, including missing parents, or makes an existing one private. On Unix that also protects what is
+// already inside; on Windows the contents inherit the folder's permissions unless they have their own. ErrStaysOpen means
+// that the folder exists and is usable, but is not private: the disk may not support permissions, or the folder may belong
+// to somebody else.
 func Folder(path string) error {
 	if err := makeFolder(path); err != nil {
 		return err
@@ -35,8 +35,8 @@ func Folder(path string) error {
 	return closeFolder(path)
 }
 
-// NewFolder makes a folder that nobody else has had a hand in: one that is there already is an error that matches
-// [fs.ErrExist]. With [ErrStaysOpen] it is made, but is not private.
+// NewFolder creates a folder that nobody else can have prepared: if the folder exists, the error matches [fs.ErrExist].
+// [ErrStaysOpen] means that it was created but is not private.
 func NewFolder(path string) error {
 	if err := newFolder(path); err != nil {
 		return err
@@ -51,8 +51,8 @@ func closeFolder(path string) error {
 	return nil
 }
 
-// Files makes those of the files and folders that are there private, and returns the errors of all that could not be. A
-// link is left alone.
+// Files makes the existing ones of these files and folders private, and returns the errors of all that failed. It skips
+// links.
 func Files(paths ...string) error {
 	var failed []error
 	for _, path := range paths {
@@ -76,14 +76,14 @@ func Files(paths ...string) error {
 // CreateTemp is os.CreateTemp for a private file.
 func CreateTemp(folder, pattern string) (*os.File, error) { return createTemp(folder, pattern) }
 
-// beginning and Temporary are how the name begins and ends that a file of WriteFile's has until it is whole. A killed program may leave
-// one behind, see Sweep.
+// beginning and Temporary are the prefix and the suffix of a temporary file of WriteFile. A killed program may leave one
+// behind, see Sweep.
 const (
 	beginning = ".countersign-"
 	Temporary = ".new"
 )
 
-// WriteFile makes a private file, whole or not at all: fill writes its content, and name is disk.Create or disk.Replace.
+// WriteFile creates a private file atomically: fill writes its content, and name is disk.Create or disk.Replace.
 func WriteFile(path string, name func(temp *os.File, path string) error, fill func(io.Writer) error) error {
 	temp, err := CreateTemp(filepath.Dir(path), beginning+"*"+Temporary)
 	if err != nil {
@@ -95,7 +95,7 @@ func WriteFile(path string, name func(temp *os.File, path string) error, fill fu
 	return name(temp, path)
 }
 
-// From is the fill of WriteFile that writes all of r.
+// From returns a fill function for WriteFile that copies all of r.
 func From(r io.Reader) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.Copy(w, r)
@@ -103,8 +103,8 @@ func From(r io.Reader) func(io.Writer) error {
 	}
 }
 
-// Sweep removes the files of WriteFile's that killed programs left in a folder, in which nobody writes one now. What cannot be removed
-// is left to the next time.
+// Sweep removes the temporary files that killed programs left in a folder. Nobody may be writing one there. It leaves what
+// it cannot remove to the next call.
 func Sweep(folder string) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
@@ -114,12 +114,12 @@ func Sweep(folder string) {
 	}
 }
 
-// OpenToOthers says why an open file can be read, or replaced, by somebody else; nil when it cannot. On Windows the
-// system and its administrators do not count.
+// OpenToOthers says why somebody else can read or replace an open file; nil if nobody can. On Windows, SYSTEM and
+// administrators do not count.
 func OpenToOthers(f *os.File) error { return openToOthers(f) }
 
-// ErrStaysOpen means that a folder could not be closed to others.
+// ErrStaysOpen means that a folder could not be made private.
 var ErrStaysOpen = errors.New("others keep access to the folder")
 
-// ErrOpen means that others have rights to a file.
+// ErrOpen means that others have access to a file.
 var ErrOpen = errors.New("other users have access to it")

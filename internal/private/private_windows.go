@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// descriptor is the owner alone, and SYSTEM, in the language of security descriptors: P takes nothing over from the
-// folder above, OICI hands the entry on to what is made in a folder, FA is all rights to a file.
+// descriptor grants access to the owner and SYSTEM only, in the security descriptor language: P inherits nothing from the
+// folder above, OICI passes the entry on to what is created in a folder, FA is full access.
 func descriptor(folder bool) (*windows.SECURITY_DESCRIPTOR, error) {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
@@ -48,7 +48,7 @@ func makeFolder(path string) error {
 	}
 	err := newFolder(path)
 	if errors.Is(err, fs.ErrExist) && isFolder(path) {
-		return nil // another process may have been quicker
+		return nil // another process may have created it
 	}
 	return err
 }
@@ -78,17 +78,17 @@ func tightenFolder(path string) error {
 		path = real
 	}
 	if full, err := filepath.Abs(path); err == nil && full == filepath.VolumeName(full)+`\` {
-		return nil // the top of a disk
+		return nil // the root of a disk
 	}
 	return tighten(path, true)
 }
 
 func tightenFile(path string) error { return tighten(path, false) }
 
-// rights is what is read of a file: who owns it, and whom it lets in.
+// rights selects what is read of a file's security descriptor: its owner and its access list.
 const rights = windows.DACL_SECURITY_INFORMATION | windows.OWNER_SECURITY_INFORMATION
 
-// tighten replaces the access list of a file or folder unless it is as it should be.
+// tighten replaces the access list of a file or folder unless it is already correct.
 func tighten(path string, folder bool) error {
 	handle, err := openRights(path)
 	if err != nil {
@@ -110,7 +110,7 @@ func tighten(path string, folder bool) error {
 	return nil
 }
 
-// openRights opens a file, a folder or a link itself, to read and write nothing but its rights.
+// openRights opens a file, a folder or a link itself, with access only to its permissions.
 func openRights(path string) (windows.Handle, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -121,14 +121,14 @@ func openRights(path string) (windows.Handle, error) {
 		windows.FILE_FLAG_BACKUP_SEMANTICS|windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
 }
 
-// replaceList sets the access list and makes sure that it is in force.
+// replaceList sets the access list and verifies that it is in force.
 func replaceList(path string, handle windows.Handle, folder bool) error {
 	want, err := descriptor(folder)
 	if err != nil {
 		return err
 	}
 	const closed = windows.DACL_SECURITY_INFORMATION | windows.PROTECTED_DACL_SECURITY_INFORMATION
-	if folder { // this call alone hands the list on to what lies in the folder; what counts is the next one
+	if folder { // only this call passes the list on to the folder's contents; the next one is the decisive one
 		if list, _, err := want.DACL(); err == nil {
 			_ = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, closed, nil, nil, list, nil)
 		}
@@ -170,18 +170,18 @@ func openToOthers(f *os.File) error {
 	return judge(sd, true)
 }
 
-// telling are the rights by which somebody could read or replace a file, or give himself the right to.
+// telling are the rights that let somebody read or replace a file, or obtain the right to.
 const telling = windows.FILE_READ_DATA | windows.FILE_WRITE_DATA | windows.FILE_APPEND_DATA | windows.WRITE_DAC | windows.WRITE_OWNER |
 	windows.DELETE | windows.GENERIC_READ | windows.GENERIC_WRITE | windows.GENERIC_ALL
 
-// Types of entries in an access list (winnt.h) beside windows.ACCESS_ALLOWED_ACE_TYPE.
+// Types of access control entries (winnt.h) besides windows.ACCESS_ALLOWED_ACE_TYPE.
 const (
 	deniedType          = 1
 	auditType           = 2
-	allowedCallbackType = 9 // has the form of an allowed one, and a condition behind it
+	allowedCallbackType = 9 // has the format of an allowed entry, followed by a condition
 )
 
-// judge says who beside the user and SYSTEM has telling rights. With administrators, these may have them too.
+// judge reports who other than the user and SYSTEM has telling rights. With administrators set, these may have them, too.
 func judge(sd *windows.SECURITY_DESCRIPTOR, administrators bool) error {
 	ours, err := trusted(administrators)
 	if err != nil {
@@ -192,7 +192,7 @@ func judge(sd *windows.SECURITY_DESCRIPTOR, administrators bool) error {
 	}
 	list, _, err := sd.DACL()
 	if err != nil || list == nil {
-		return fmt.Errorf("%w: it has no access list", ErrOpen) // which means everybody
+		return fmt.Errorf("%w: it has no access list", ErrOpen) // no access list means access for everybody
 	}
 	for i := range uint32(list.AceCount) {
 		var entry *windows.ACCESS_ALLOWED_ACE
@@ -216,7 +216,8 @@ func judge(sd *windows.SECURITY_DESCRIPTOR, administrators bool) error {
 	return nil
 }
 
-// trusted reports of an identifier whether it is the user's own, the system's or, with administrators, theirs.
+// trusted returns a function that reports whether an identifier is the user's own, the system's or, with administrators set,
+// theirs.
 func trusted(administrators bool) (func(*windows.SID) bool, error) {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"net/url"
 )
 
-// alone asks a system that takes no context one question at a time, and waits for each answer as long as ctx says. Who gets none
-// learns that a script could not be run: one that never ends would otherwise be begun again with each question, and every time
-// take another thread, and a processor with it, for good.
+// alone serializes questions to a system API that takes no context, and waits for each answer as long as ctx allows. If a
+// call gets no answer in time, it reports that a script could not be run. Without this, a script that never ends would be
+// started again with each question, each time using up another thread and a processor for good.
 func alone(ask func(to *url.URL) (Answer, error)) func(ctx context.Context, to *url.URL) (Answer, error) {
 	type result struct {
 		Answer

@@ -11,13 +11,13 @@ import (
 
 var errForm = errors.New("not the address of a proxy")
 
-// usable is a proxy's address with one of the schemes that dial knows.
+// usable is a proxy's address with one of the schemes that dialing supports.
 func usable(proxy *url.URL) (*url.URL, error) {
 	own := *proxy
 	switch own.Scheme = strings.ToLower(own.Scheme); own.Scheme {
 	case "http", "https", "socks5":
 	case "socks", "socks5h", "socks4", "socks4a":
-		own.Scheme = "socks5" // with which names are looked up there in any case
+		own.Scheme = "socks5" // the name is resolved by the proxy in any case
 	default:
 		return nil, errForm
 	}
@@ -27,7 +27,7 @@ func usable(proxy *url.URL) (*url.URL, error) {
 	return &own, nil
 }
 
-// parseWay reads one address of a proxy: with a scheme or without.
+// parseWay reads the address of a proxy, with or without a scheme.
 func parseWay(s string) (*url.URL, error) {
 	if !strings.Contains(s, "://") {
 		s = "http://" + s
@@ -39,7 +39,7 @@ func parseWay(s string) (*url.URL, error) {
 	return usable(u)
 }
 
-// waysFromURLs reads what the desktops' resolvers answer: "http://proxy:8080", "socks5://proxy:1080", "direct://".
+// waysFromURLs reads the answers of the desktops' resolvers: "http://proxy:8080", "socks5://proxy:1080", "direct://".
 func waysFromURLs(list []string) (ways []*url.URL) {
 	for _, s := range list {
 		if strings.HasPrefix(s, "direct:") {
@@ -51,8 +51,8 @@ func waysFromURLs(list []string) (ways []*url.URL) {
 	return ways
 }
 
-// waysFromList reads how Windows writes proxies for TLS servers: "proxy:8080", "http=a:80;https=b:80;socks=c:1080", or
-// several of one kind, to be tried in order, between semicolons or blanks.
+// waysFromList reads Windows' notation of proxies for TLS servers: "proxy:8080", "http=a:80;https=b:80;socks=c:1080", or
+// several of one kind to be tried in order, separated by semicolons or spaces.
 func waysFromList(list string) []*url.URL {
 	byKind := map[string][]*url.URL{}
 	for entry := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune("; \t\r\n", r) }) {
@@ -80,8 +80,8 @@ func waysFromList(list string) []*url.URL {
 	return nil
 }
 
-// excluded says whether the exceptions of a system's proxy have this address: names with "*", networks such as
-// "169.254/16", "<local>" for names without a dot; each perhaps with a scheme before it and a port behind it.
+// excluded reports whether a system proxy's exceptions cover this address: names with "*", networks such as "169.254/16",
+// "<local>" for names without a dot; each optionally with a scheme and a port.
 func excluded(exceptions []string, to *url.URL) bool {
 	host := strings.ToLower(to.Hostname())
 	port := to.Port()
@@ -125,7 +125,7 @@ func excluded(exceptions []string, to *url.URL) bool {
 	return false
 }
 
-// inNetwork reads networks that may lack the zeros at their end: 10/8.
+// inNetwork reads networks that may omit trailing zeros: 10/8.
 func inNetwork(pattern, host string) bool {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {

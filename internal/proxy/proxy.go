@@ -1,16 +1,15 @@
-// Package proxy knows the way to an address: straight, or through a proxy of the network that the office has. It dials that
-// way.
+// Package proxy finds the way to an address, directly or through the network's proxy, and dials it.
 //
-// What names the proxy, the first that has something to say:
+// The proxy is determined by the first of these that has one:
 //
-//  1. the environment: HTTPS_PROXY, else ALL_PROXY, unless NO_PROXY excludes the address (all also in lower case);
+//  1. the environment: HTTPS_PROXY or ALL_PROXY, unless NO_PROXY excludes the address (all also in lower case);
 //  2. the system: on Windows what WinHTTP says (a fixed proxy with its exceptions, a script, a script found by WPAD), on
 //     macOS the network settings, elsewhere the desktop's (the XDG portal, which runs scripts too);
-//  3. nothing: the way is straight.
+//  3. nothing: the connection is direct.
 //
-// Addresses of this computer are never reached through a proxy. It promises that no text and no error of it holds a
-// password, and that whoever is signed in to this computer is never signed in to a proxy, or to where its script lies: the
-// network may have named both. It must not know who is called, nor why.
+// Addresses of this computer are never reached through a proxy. It promises that none of its texts and errors contains a
+// password, and that the signed-in user's credentials are never sent to a proxy or to the server of its script: the network
+// may have named both. It must not know who is called, nor why.
 package proxy
 
 import (
@@ -39,30 +38,30 @@ import (
 	"countersign/internal/message"
 )
 
-// Source is what has named the way.
+// Source says what determined the way.
 type Source string
 
 const (
-	Nothing     Source = ""            // nobody has: the way is straight
+	Nothing     Source = ""            // nothing: the connection is direct
 	Here        Source = "here"        // the address is on this computer
 	Environment Source = "environment" // HTTPS_PROXY, ALL_PROXY, NO_PROXY
 	System      Source = "system"      // a fixed proxy, with its exceptions
 	Script      Source = "script"      // a script (PAC) whose address is set
-	Detected    Source = "detected"    // a script that the network has offered (WPAD)
-	Unread      Source = "unread"      // a script that cannot be run here, or does not end: the way is taken to be straight
+	Detected    Source = "detected"    // a script that the network offered (WPAD)
+	Unread      Source = "unread"      // a script that cannot be run here, or does not end: the connection is assumed to be direct
 )
 
-// Answer is how to get to an address.
+// Answer is how to reach an address.
 type Answer struct {
-	// Ways are to be tried in order; nil stands for the straight one. There is always one. The schemes are http, https and
-	// socks5. A user and a password may be in them: for people there is Name.
+	// Ways are to be tried in order; nil means a direct connection. There is always at least one. The schemes are http,
+	// https and socks5. They may contain a user and a password: show people Name instead.
 	Ways   []*url.URL
 	Source Source
 }
 
 var straight = []*url.URL{nil}
 
-// First is the proxy that is tried first; nil for none.
+// First is the proxy to try first; nil for none.
 func (a Answer) First() *url.URL {
 	if len(a.Ways) == 0 {
 		return nil
@@ -70,7 +69,7 @@ func (a Answer) First() *url.URL {
 	return a.Ways[0]
 }
 
-// Name is the proxy that is tried first as host:port, without a password; empty for none.
+// Name is the proxy to try first as host:port, without a password; empty for none.
 func (a Answer) Name() string {
 	if p := a.First(); p != nil {
 		return hostPort(p)
@@ -79,21 +78,21 @@ func (a Answer) Name() string {
 }
 
 const (
-	// keepTime is how long an answer of the system is believed: no longer after a sleep, or once its way has led nowhere.
+	// keepTime is how long a system answer is cached. It is dropped earlier after a sleep, or if its way failed.
 	keepTime = 2 * time.Minute
-	// askTime bounds a question to the system: looking for a script (WPAD) and fetching it take seconds.
+	// askTime limits a question to the system: finding a script (WPAD) and fetching it take seconds.
 	askTime = 15 * time.Second
-	// maxWays bounds what a script may have tried.
+	// maxWays limits how many ways of a script are tried.
 	maxWays = 16
 )
 
-// Finder finds ways and dials them. The zero value asks the environment alone. All methods are safe for concurrent use.
+// Finder finds ways and dials them. The zero value uses only the environment. All methods are safe for concurrent use.
 type Finder struct {
-	// Ask is what the system says about the way to a URL; nil when there is no system to ask. It may block for askTime.
+	// Ask asks the system for the way to a URL; nil if there is no system to ask. It may block for askTime.
 	Ask func(ctx context.Context, to *url.URL) (Answer, error)
 
 	asking   singleflight.Group
-	patience time.Duration // silentFor when it is 0
+	patience time.Duration // silentFor if it is 0
 
 	mu   sync.Mutex
 	kept map[string]answerKept // by host:port
@@ -104,11 +103,11 @@ type answerKept struct {
 	at time.Time
 }
 
-// OfSystem is a Finder that also asks the system.
+// OfSystem returns a Finder that also asks the system.
 func OfSystem() *Finder { return &Finder{Ask: askSystem} }
 
-// Find says how to get to a TLS server at hostport. An error means that a setting cannot be understood: it is an *Error.
-// When the system does not answer, the way is straight.
+// Find says how to reach a TLS server at hostport. An error, always an *Error, means that a setting cannot be understood. If
+// the system does not answer, the connection is direct.
 func (f *Finder) Find(ctx context.Context, hostport string) (Answer, error) {
 	to := &url.URL{Scheme: "https", Host: strings.TrimSuffix(hostport, ":443"), Path: "/"}
 	if IsHere(to.Hostname()) {
@@ -146,13 +145,13 @@ func (f *Finder) Find(ctx context.Context, hostport string) (Answer, error) {
 func (f *Finder) keep(hostport string, a answerKept) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.kept == nil || len(f.kept) > 256 { // an office asks for a handful
+	if f.kept == nil || len(f.kept) > 256 { // an office needs only a handful
 		f.kept = map[string]answerKept{}
 	}
 	f.kept[hostport] = a
 }
 
-// Forget has the system asked anew: the network may be another one, or a way did not lead anywhere.
+// Forget drops the system's answers: the network may have changed, or a way may have failed.
 func (f *Finder) Forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,7 +165,7 @@ func (f *Finder) forget(hostport string) {
 	delete(f.kept, hostport)
 }
 
-// prefer tries from now on that way first, because those before it lead nowhere. Several may say so at the same time.
+// prefer makes that way the first to be tried, because those before it failed. It may be called concurrently.
 func (f *Finder) prefer(hostport string, way *url.URL) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,7 +176,7 @@ func (f *Finder) prefer(hostport string, way *url.URL) {
 	}
 }
 
-// IsHere is true for addresses of this computer.
+// IsHere reports whether a host is this computer.
 func IsHere(host string) bool {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -187,7 +186,7 @@ func IsHere(host string) bool {
 	return err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
 }
 
-// hostPort is where a proxy listens.
+// hostPort is the address of a proxy as host:port.
 func hostPort(proxy *url.URL) string {
 	port := proxy.Port()
 	if port == "" {
@@ -199,8 +198,8 @@ func hostPort(proxy *url.URL) string {
 	return net.JoinHostPort(proxy.Hostname(), port)
 }
 
-// fromEnvironment is what the environment says, as the standard library reads it, and with ALL_PROXY, which it does not
-// know. decided is false when it has nothing to say. NO_PROXY counts for the system's proxy, too.
+// fromEnvironment is the environment's answer as the standard library determines it, plus ALL_PROXY, which the library
+// ignores. decided is false if the environment says nothing. NO_PROXY also applies to the system's proxy.
 func fromEnvironment(to *url.URL) (answer Answer, decided bool, err error) {
 	config := httpproxy.FromEnvironment()
 	for _, name := range []string{"ALL_PROXY", "all_proxy"} {
@@ -209,7 +208,7 @@ func fromEnvironment(to *url.URL) (answer Answer, decided bool, err error) {
 		}
 	}
 	named := config.HTTPSProxy
-	config.HTTPSProxy = "http://proxy.invalid" // to learn what NO_PROXY says
+	config.HTTPSProxy = "http://proxy.invalid" // only to evaluate NO_PROXY
 	if way, err := config.ProxyFunc()(to); err == nil && way == nil {
 		return Answer{straight, Environment}, true, nil
 	}
@@ -223,12 +222,12 @@ func fromEnvironment(to *url.URL) (answer Answer, decided bool, err error) {
 	return Answer{[]*url.URL{way}, Environment}, true, nil
 }
 
-// Error is a proxy that does not let us through. Its text holds no user, password or token.
+// Error means that a proxy does not let us through. Its text contains no user, password or token.
 type Error struct {
 	Proxy  string // host:port
-	To     string // where to, as host:port
+	To     string // destination as host:port
 	Status int    // the proxy's answer, 0 if it gave none
-	// Page is where the proxy sends browsers to, if it does so instead of letting us through.
+	// Page is where the proxy redirects browsers instead of letting us through, if it does.
 	Page string
 
 	unreadable bool  // a setting cannot be understood
@@ -247,7 +246,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.err }
 
-// WantsBrowser says whether the proxy asks for a sign-in in the browser (RFC 6585 section 6, or a redirect).
+// WantsBrowser reports whether the proxy demands a sign-in in the browser (RFC 6585 section 6, or a redirect).
 func (e *Error) WantsBrowser() bool {
 	return e.Status == http.StatusNetworkAuthenticationRequired || e.Status/100 == 3
 }
@@ -268,31 +267,30 @@ func (e *Error) Message() message.Message {
 	return message.ProxyBlocks(e.Proxy, e.To)
 }
 
-// refusedBySOCKS says whether a SOCKS proxy was there, and said no.
+// refusedBySOCKS reports whether a SOCKS proxy answered and refused.
 func refusedBySOCKS(err error) bool {
 	var outer, inner *net.OpError
 	return errors.As(err, &outer) && strings.HasPrefix(outer.Op, "socks") && !errors.As(outer.Err, &inner)
 }
 
 const (
-	silentFor = 3 * time.Second  // until the next way is tried beside one that says nothing
+	silentFor = 3 * time.Second  // before the next way is tried in parallel
 	dialTime  = 30 * time.Second // to a server or a proxy
 	proxyTime = 30 * time.Second // until the proxy has connected
 )
 
-// errBroken is a proxy that hung up, or speaks something else than HTTP. What it said is not repeated.
+// errBroken means that a proxy closed the connection or does not speak HTTP. Its answer is not quoted.
 var errBroken = errors.New("no usable answer")
 
-// DialContext connects to address, the way that Find gives: the first of several that leads there. One that is silent has the
-// next begin beside it, so that whoever waits less than a connection may take gets through all the same. A proxy that does not
-// let us through is an *Error.
+// DialContext connects to address through the first of Find's ways that works. While one is silent, the next one is started
+// in parallel, so that a caller with a short timeout still gets through. A proxy that does not let us through is an *Error.
 func (f *Finder) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	answer, err := f.Find(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	trying, stop := context.WithCancel(ctx)
-	defer stop() // ends those that are too late
+	defer stop() // stops the slower ones
 	type result struct {
 		way  *url.URL
 		conn net.Conn
@@ -339,7 +337,7 @@ func (f *Finder) DialContext(ctx context.Context, network, address string) (net.
 	if ctx.Err() == nil {
 		f.forget(address)
 	}
-	return nil, cmp.Or(failed, ctx.Err(), errNoWay) // nothing was tried where ctx had ended before
+	return nil, cmp.Or(failed, ctx.Err(), errNoWay) // errNoWay only if ctx had ended before anything was tried
 }
 
 var errNoWay = errors.New("there is no way out")
@@ -356,7 +354,7 @@ func through(ctx context.Context, way *url.URL, network, address string) (net.Co
 
 var dialer = &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
 
-// throughSOCKS has a SOCKS 5 proxy connect (RFC 1928), which looks the name up.
+// throughSOCKS connects through a SOCKS 5 proxy (RFC 1928), which resolves the name.
 func throughSOCKS(ctx context.Context, way *url.URL, network, address string) (net.Conn, error) {
 	at := hostPort(way)
 	var auth *proxy.Auth
@@ -377,8 +375,8 @@ func throughSOCKS(ctx context.Context, way *url.URL, network, address string) (n
 	return conn, nil
 }
 
-// connect has an HTTP proxy connect (RFC 9110 section 9.3.6). The only sign-in it gets is one that stands in its address: the
-// network may have named it, and whoever is signed in to this computer was not asked.
+// connect connects through an HTTP proxy (RFC 9110 section 9.3.6). It sends only the credentials in the proxy's address: the
+// network may have named the proxy, and the signed-in user was not asked.
 func connect(ctx context.Context, way *url.URL, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, proxyTime)
 	defer cancel()
@@ -411,7 +409,7 @@ func connect(ctx context.Context, way *url.URL, address string) (net.Conn, error
 	return conn, nil
 }
 
-// ask sends a CONNECT and reads the head of its answer. reader has what came behind that already.
+// ask sends a CONNECT and reads the head of the answer. reader has buffered what followed it.
 func ask(conn net.Conn, user *url.Userinfo, address string) (*http.Response, *bufio.Reader, error) {
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"Countersign"}}}
 	if user != nil {
@@ -426,7 +424,7 @@ func ask(conn net.Conn, user *url.Userinfo, address string) (*http.Response, *bu
 	return response, reader, err
 }
 
-// ahead is a connection of which some bytes are read already.
+// ahead is a connection of which some bytes have already been read.
 type ahead struct {
 	net.Conn
 	reader io.Reader
@@ -434,7 +432,7 @@ type ahead struct {
 
 func (a *ahead) Read(p []byte) (int, error) { return a.reader.Read(p) }
 
-// harmless is err, if it is one of the network: the text of others repeats what the proxy said.
+// harmless returns err if it is a network error: the text of other errors quotes the proxy.
 func harmless(err error) error {
 	var network net.Error
 	var unverified *tls.CertificateVerificationError
@@ -445,7 +443,7 @@ func harmless(err error) error {
 	return errBroken
 }
 
-// page is where an answer sends browsers to.
+// page is where an answer redirects browsers.
 func page(response *http.Response) string {
 	if response.StatusCode/100 != 3 {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// fromScutil reads what `scutil --proxy` of macOS prints: lines of "Key : value", and lists between braces. A script is not
-// run: there is nothing to run it with but the code of whoever has written it.
+// fromScutil reads the output of macOS' `scutil --proxy`: lines of "Key : value", and lists in braces. It does not run a
+// script: that would need a script engine, running code of unknown origin.
 func fromScutil(out string, to *url.URL) Answer {
 	values := map[string]string{}
 	var exceptions []string
@@ -16,7 +16,7 @@ lines:
 	for line := range strings.Lines(out) {
 		key, value, has := strings.Cut(strings.TrimSpace(line), " : ")
 		switch {
-		case key == "__SCOPED__": // what follows are those of single networks
+		case key == "__SCOPED__": // settings of single networks follow
 			break lines
 		case strings.TrimSpace(line) == "}":
 			inExceptions = false

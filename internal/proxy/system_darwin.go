@@ -6,8 +6,8 @@ import (
 	"os/exec"
 )
 
-// askSystem asks the network settings. They are read with the system's own tool, which takes some milliseconds, so that
-// programs without C code know them too.
+// askSystem asks the network settings through the system's own command, which takes some milliseconds, so that it also works
+// in programs built without cgo.
 func askSystem(ctx context.Context, to *url.URL) (Answer, error) {
 	out, err := exec.CommandContext(ctx, "/usr/sbin/scutil", "--proxy").Output()
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"countersign/internal/sessionbus"
 )
 
-// portalTime is how long the desktop may take; one that does not run must not hold up the first call.
+// portalTime is how long the desktop may take; a desktop that does not answer must not delay the first call.
 const portalTime = 3 * time.Second
 
-// askSystem asks the desktop, whichever it is: org.freedesktop.portal.ProxyResolver. It reads the settings of GNOME and
-// KDE, and runs scripts. Where there is no desktop, there is no answer.
+// askSystem asks the desktop, whichever it is: org.freedesktop.portal.ProxyResolver. It reads the settings of GNOME and KDE,
+// and runs scripts. Without a desktop there is no answer.
 func askSystem(ctx context.Context, to *url.URL) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, portalTime)
 	defer cancel()

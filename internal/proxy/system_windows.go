@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// askSystem asks WinHTTP for what the person has set, or the administrator for them: a script that the network offers, a
-// script whose address is set, a fixed proxy with its exceptions, in this order, as Windows itself does.
+// askSystem asks WinHTTP for the settings of the person or the administrator: a script offered by the network, a script with
+// a configured address, a fixed proxy with its exceptions, in this order, as Windows itself does.
 var askSystem = alone(askWinHTTP)
 
 func askWinHTTP(to *url.URL) (Answer, error) {
@@ -41,7 +41,7 @@ func askWinHTTP(to *url.URL) (Answer, error) {
 	return Answer{straight, Nothing}, nil
 }
 
-// The documented interface: winhttp.h. Its texts are freed with GlobalFree.
+// The documented interface: winhttp.h. Its strings are freed with GlobalFree.
 var (
 	winhttp             = windows.NewLazySystemDLL("winhttp.dll")
 	procOpen            = winhttp.NewProc("WinHttpOpen")
@@ -81,14 +81,14 @@ type proxyInfo struct {
 	proxyBypass *uint16
 }
 
-// configured is what is set for whoever is signed in.
+// configured is the configuration of the signed-in user.
 type configured struct {
 	detect                    bool
 	script, proxy, exceptions string
 }
 
-// settings reads what the person has set. A service of the system has nobody who set anything: then it is what an
-// administrator has set for the computer (netsh winhttp set proxy).
+// settings reads the user's configuration. A system service has no user's configuration: then it reads the administrator's
+// for the computer (netsh winhttp set proxy).
 func settings() (set configured, err error) {
 	if err := procUserConfig.Find(); err != nil {
 		return set, err
@@ -112,7 +112,7 @@ func settings() (set configured, err error) {
 	return set, nil
 }
 
-// session is WinHTTP's, which keeps the script for a while.
+// session is the WinHTTP session, which caches the script for a while.
 var session = sync.OnceValues(func() (uintptr, error) {
 	agent, err := windows.UTF16PtrFromString("Countersign")
 	if err != nil {
@@ -125,8 +125,8 @@ var session = sync.OnceValues(func() (uintptr, error) {
 	return handle, nil
 })
 
-// runScript has WinHTTP find (an empty address), fetch and run a script. A server that keeps the script from strangers is not
-// given the person's sign-in (autoLogon stays 0): with WPAD the network has named it.
+// runScript makes WinHTTP find (if address is empty), fetch and run a script. The user's credentials are never sent to a
+// server that demands them for the script (autoLogon stays 0): with WPAD, the network has named that server.
 func runScript(address string, to *url.URL) ([]*url.URL, error) {
 	handle, err := session()
 	if err != nil {
@@ -159,7 +159,7 @@ func runScript(address string, to *url.URL) ([]*url.URL, error) {
 	return straight, nil
 }
 
-// take copies a text of WinHTTP and frees it.
+// take copies a WinHTTP string and frees it.
 func take(text *uint16) string {
 	if text == nil {
 		return ""

@@ -1,6 +1,6 @@
-// Package proxytest is a proxy such as offices have, on this computer, for tests: one that wants a password, one that opens
-// TLS, one that says no. It is an HTTP proxy that only connects (CONNECT),
-// and it decides where names lead. It must not know who uses it, and it is not part of the shipped program.
+// Package proxytest runs a proxy like those in offices, on this computer, for tests: one that demands a password, one that
+// intercepts TLS, one that refuses. It is an HTTP proxy that only supports CONNECT, and it decides where names lead. It must
+// not know who uses it, and is not part of the shipped program.
 package proxytest
 
 import (
@@ -16,32 +16,33 @@ import (
 	"sync"
 )
 
-// Options say how a Proxy behaves. The zero value connects everybody to everywhere.
+// Options determine how a Proxy behaves. The zero value connects everybody to everywhere.
 type Options struct {
-	User, Password string // what it wants (Basic); nothing for an empty User
+	User, Password string // required credentials (Basic); none if User is empty
 
-	Hosts map[string]string // host:port to where it is; others are where they say
+	Hosts map[string]string // overrides the address of a host:port; others are connected to as named
 
-	// Certificate makes the proxy open TLS and show this to whoever connects. Upstream is how it connects itself then.
+	// Certificate makes the proxy intercept TLS and present this certificate. Upstream is then the proxy's own
+	// configuration.
 	Certificate func(host string) (tls.Certificate, error)
 	Upstream    *tls.Config
 
-	Status   int    // it answers this instead of connecting, if it is set
-	Location string // with it
+	Status   int    // if set, the answer instead of connecting
+	Location string // header sent with Status
 }
 
-// Proxy is one that runs. All methods are safe for concurrent use.
+// Proxy is a running proxy. All methods are safe for concurrent use.
 type Proxy struct {
 	options  Options
 	listener net.Listener
 	running  sync.WaitGroup
 
 	mu        sync.Mutex
-	connected []string          // host:port, one for each connection
+	connected []string          // host:port of each connection
 	open      map[net.Conn]bool // both ends
 }
 
-// Start listens on a free port. Close the proxy.
+// Start listens on a free port. The caller closes the proxy.
 func Start(o Options) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,7 +61,7 @@ func Start(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// Close ends all connections and waits for whatever runs.
+// Close closes all connections and waits for all goroutines.
 func (p *Proxy) Close() {
 	p.listener.Close()
 	p.mu.Lock()
@@ -72,7 +73,7 @@ func (p *Proxy) Close() {
 	p.running.Wait()
 }
 
-// URL is where it listens, with the password that it wants.
+// URL is the proxy's address, with the password it demands.
 func (p *Proxy) URL() *url.URL {
 	u := &url.URL{Scheme: "http", Host: p.listener.Addr().String()}
 	if p.options.User != "" {
@@ -81,14 +82,14 @@ func (p *Proxy) URL() *url.URL {
 	return u
 }
 
-// Connected are the addresses that it has connected to, oldest first.
+// Connected lists the addresses it has connected to, oldest first.
 func (p *Proxy) Connected() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.connected...)
 }
 
-// hold has Close close conn; false when it has closed already.
+// hold registers conn for Close to close; it returns false if the proxy is closed.
 func (p *Proxy) hold(conn net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +126,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	}
 }
 
-// decide is the answer to one request.
+// decide determines the answer to one request.
 func (p *Proxy) decide(r *http.Request) (status int, header http.Header) {
 	o := p.options
 	header = http.Header{}
@@ -182,7 +183,7 @@ func (p *Proxy) connect(here net.Conn, host string) {
 	splice(here, there)
 }
 
-// splice copies both ways until either side ends.
+// splice copies in both directions until either side ends.
 func splice(a, b net.Conn) {
 	done := make(chan error, 1)
 	go func() {
