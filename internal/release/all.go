@@ -1,10 +1,10 @@
-// Command release makes what people install: the Windows program and its installer, the Debian package, the archive
-// for other Linuxes, the bundle for macOS, and a whole release with check sums, licence notices and a bill of
-// materials. The Makefile calls it, and installs the tools of the system that it says it needs.
+// Command release builds what people install: the Windows program and its installer, the Debian package, the archive for
+// other Linuxes, the macOS bundle, and a whole release with checksums, licence notices and a bill of materials. The Makefile
+// calls it, and installs the system tools that it says it needs.
 //
-// It promises that the same commit and version give the same bytes, on any day and in any folder, as long as the tools are
-// the same: times come from the commit, nothing of this computer's paths goes in, and lists are sorted. The texts and forms it
-// fills in are in assets/packaging. It knows nothing of how Countersign works, apart from its command line, for the
+// It promises that the same commit and version produce the same bytes, on any day and in any folder, as long as the tools
+// are the same: times come from the commit, nothing contains local paths, and lists are sorted. The texts and templates it
+// fills in are in assets/packaging. It knows nothing about how Countersign works, except for its command line, for the
 // manual page.
 package main
 
@@ -29,7 +29,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// commandLine is what the Makefile says.
+// commandLine is the command line that the Makefile uses.
 type commandLine struct {
 	Root    string `help:"The source tree." default:"." type:"existingdir"`
 	Out     string `help:"Where the results go." default:"build" type:"path"`
@@ -88,8 +88,8 @@ func (c *commandLine) run(ctx context.Context) error {
 	return nil
 }
 
-// needs prints the packages for the Makefile to install. Those for another kind of processor are cross compilers and that one's
-// libraries: that this computer's apt-get may have them, its owner decides.
+// needs prints the packages for the Makefile to install. For another processor they are cross compilers and that processor's
+// libraries; whether apt-get on this computer offers those is up to its owner.
 func (c *commandLine) needs(ctx context.Context) error {
 	windows := strings.Fields("gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode")
 	deb := strings.Fields("dpkg-dev libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1")
@@ -120,15 +120,15 @@ func (c *commandLine) needs(ctx context.Context) error {
 // product is one version of the program, from one source tree.
 type product struct {
 	root, out string // absolute folders: the source tree, and where the results go
-	version   string // as people say it: "1.2.0"
-	commit    string // short; empty when the tree is no checkout
-	arch      string // the kind of processor on Linux, as Go calls it
+	version   string // for people: "1.2.0"
+	commit    string // short; empty if the tree is not a checkout
+	arch      string // the Linux processor, in Go's terms
 	made      time.Time
-	announced announcement    // how programs hear of newer versions
-	key       *openpgp.Entity // that signs packages for Linux; nil for none
+	announced announcement    // how programs learn of newer versions
+	key       *openpgp.Entity // signs packages for Linux; nil for none
 }
 
-// product finds out what is being made.
+// product determines what to build.
 func (c *commandLine) product(ctx context.Context) (product, error) {
 	p := product{out: c.Out, version: c.Version, arch: c.Arch}
 	var err error
@@ -156,7 +156,7 @@ func (c *commandLine) product(ctx context.Context) (product, error) {
 	return p, os.MkdirAll(p.out, 0o755)
 }
 
-// commitTime is the time that everything in the results carries (https://reproducible-builds.org/specs/source-date-epoch).
+// commitTime is the time stamp of everything in the results (https://reproducible-builds.org/specs/source-date-epoch).
 func commitTime(ctx context.Context, root string) (time.Time, error) {
 	seconds := os.Getenv("SOURCE_DATE_EPOCH")
 	if seconds == "" {
@@ -172,7 +172,7 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 	return time.Unix(n, 0).UTC(), nil
 }
 
-// said is the version as the program says it: with its commit.
+// said is the version as the program prints it, with its commit.
 func (p product) said() string {
 	if p.commit == "" || strings.Contains(p.version, p.commit[:min(7, len(p.commit))]) {
 		return p.version
@@ -180,12 +180,12 @@ func (p product) said() string {
 	return p.version + " (" + p.commit + ")"
 }
 
-// fields are what a version consists of.
+// fields are the numbers and words of a version.
 func (p product) fields() []string {
 	return strings.FieldsFunc(p.version, func(r rune) bool { return r == '.' || r == '-' || r == '+' })
 }
 
-// numbers is the version as Windows and macOS want it: n numbers of 16 bits, zero where the version names none.
+// numbers is the version for Windows and macOS: n numbers of 16 bits, zero for those the version lacks.
 func (p product) numbers(n int) []string {
 	numbers := slices.Repeat([]string{"0"}, n)
 	for i, field := range p.fields() {
@@ -198,7 +198,7 @@ func (p product) numbers(n int) []string {
 	return numbers
 }
 
-// serverProgram builds the program without its window, which needs no C, for servers with that system and kind of processor.
+// serverProgram builds the program without its window, which needs no C, for servers with that system and processor.
 func (p product) serverProgram(ctx context.Context, s server, path string) error {
 	err := p.link(ctx, path, "./internal/server", "-s -w", "GOOS="+s.system, "GOARCH="+s.arch, "CGO_ENABLED=0")
 	if err != nil || s.system != "windows" {
@@ -207,16 +207,16 @@ func (p product) serverProgram(ctx context.Context, s server, path string) error
 	return p.sign(ctx, path)
 }
 
-// cFlags are those that Go has without any, and what the Makefile says of how names are tried.
+// cFlags are Go's defaults, plus the Makefile's flag about how cgo tries names.
 const cFlags = "-O2 -g -D__cgo_undefined__2=_GoBytes_"
 
-// build links the program with its window into path. This computer's C flags leave no trace.
+// build links the program with its window into path, ignoring this computer's C flags.
 func (p product) build(ctx context.Context, path, ldflags string, env ...string) error {
 	env = append(env, "CGO_ENABLED=1", "CGO_CFLAGS="+cFlags, "CGO_CXXFLAGS=-O2 -g", "CGO_LDFLAGS=-O2 -g")
 	return p.link(ctx, path, ".", ldflags, env...)
 }
 
-// link links a program of ours into path. The tree's own place and its version control leave no trace.
+// link links one of our programs into path, without the tree's location and version control.
 func (p product) link(ctx context.Context, path, program, ldflags string, env ...string) error {
 	ldflags += fmt.Sprintf(" -buildid= -X 'main.version=%s'", p.said()) + p.announced.ldflags()
 	return run(ctx, p.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", path, program)
@@ -227,7 +227,7 @@ func (p product) packaging(elements ...string) string {
 	return filepath.Join(append([]string{p.root, "assets", "packaging"}, elements...)...)
 }
 
-// form fills in one of the forms in assets/packaging.
+// form fills in one of the templates in assets/packaging.
 func (p product) form(name string, values any) ([]byte, error) {
 	text, err := os.ReadFile(p.packaging(filepath.FromSlash(name)))
 	if err != nil {
@@ -244,16 +244,16 @@ func (p product) form(name string, values any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// say tells whoever waits what is being done.
+// say prints progress.
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
-// run runs a tool in dir with env added to the environment.
+// run runs a tool in dir, with env added to the environment.
 func run(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	_, err := output(ctx, dir, env, name, args...)
 	return err
 }
 
-// output runs a tool as run does and returns what it prints, without the space around it. All that the tool says is shown when it fails.
+// output runs a tool like run and returns its trimmed output. If it fails, the error contains everything it printed.
 func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -269,21 +269,21 @@ func output(ctx context.Context, dir string, env []string, name string, args ...
 	return strings.TrimSpace(printed.String()), nil
 }
 
-// git is output of git, also where the tree belongs to somebody else, as in a container.
+// git runs git and returns its output, even if the tree belongs to another user, as in a container.
 func git(ctx context.Context, root string, args ...string) (string, error) {
 	return output(ctx, root, nil, "git", append([]string{"-c", "safe.directory=*"}, args...)...)
 }
 
-// described is what git adds to the name of a tag: how many commits came after it, the last of them, and that the tree differs
-// from that (git-describe(1)).
+// described matches what git appends to the name of a tag: the number of later commits, the last of them, and whether the
+// tree differs from it (git-describe(1)).
 var described = regexp.MustCompile(`(-[0-9]+-g[0-9a-f]+)?(-dirty)?$`)
 
-// notAllowed is what versions of packages may not have.
+// notAllowed matches characters that a package's version must not contain.
 var notAllowed = regexp.MustCompile(`[^0-9A-Za-z.+~]`)
 
-// packageVersion is the version as Debian and RPM allow and sort it (deb-version(7), rpm-version(7)): it begins with a digit, a
-// hyphen would announce a revision, what comes before a release (1.2.0-rc.1) sorts before it, what comes after it
-// (1.2.0-3-g1234567) after it, and what is no release yet before all of them.
+// packageVersion is the version in a form that Debian and RPM allow and sort correctly (deb-version(7), rpm-version(7)): it
+// begins with a digit and has no hyphen, which would introduce a revision. A pre-release (1.2.0-rc.1) sorts before its
+// release, later commits (1.2.0-3-g1234567) after it, and anything without a release before all releases.
 func (p product) packageVersion() string {
 	base, after := p.version, ""
 	if at := described.FindStringIndex(base); at != nil {
@@ -300,7 +300,7 @@ func (p product) packageVersion() string {
 	return v + after
 }
 
-// changes is what is new in p, in one paragraph.
+// changes describes what is new in p, in one paragraph.
 func (p product) changes() (string, error) {
 	changes, err := os.ReadFile(filepath.Join(p.root, "assets", "docs", "changes.md"))
 	if err != nil {
@@ -309,8 +309,8 @@ func (p product) changes() (string, error) {
 	return changesIn(string(changes), p.version)
 }
 
-// changesIn is what changes.md says of a version, without its markup; of one that it does not name, the newest entry, for
-// that is what a build between releases is.
+// changesIn is the entry of changes.md for a version, without markup; for a version without one, the newest entry, because
+// that is what a build between releases contains.
 func changesIn(changes, version string) (string, error) {
 	_, list, found := strings.Cut(changes, "# Changes\n")
 	if !found {

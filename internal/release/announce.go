@@ -19,18 +19,18 @@ import (
 	"aead.dev/minisign"
 )
 
-// announcement is how programs hear of a release, as the environment of its maker says: UPDATE_URL is the address of the
-// manifest, beside which the files will lie, UPDATE_KEYS the public keys of which one has to sign it, UPDATE_PAGE where
-// people get the program by hand, UPDATE_DAYS for how long the manifest counts. RELEASE_KEY is the file with the secret
-// key, as minisign(1) makes it, and RELEASE_KEY_PASSWORD_FILE the one with its password.
+// announcement says how programs learn of a release. It comes from environment variables: UPDATE_URL is the address of the
+// manifest, beside which the files will lie; UPDATE_KEYS are the public keys, one of which must sign it; UPDATE_PAGE is
+// where people download the program by hand; UPDATE_DAYS is how long the manifest is valid. RELEASE_KEY is the file with the
+// secret key, as made by minisign(1), and RELEASE_KEY_PASSWORD_FILE the file with its password.
 type announcement struct {
 	address, keys, page string
 	days                int
-	name                string               // of the manifest's file
-	secret              *minisign.PrivateKey // nil where there is none
+	name                string               // of the manifest file
+	secret              *minisign.PrivateKey // nil if there is none
 }
 
-// announced is the announcement of the environment; the zero value when it names no address.
+// announced reads the announcement from the environment; it is zero if there is no address.
 func announced() (a announcement, err error) {
 	a = announcement{address: os.Getenv("UPDATE_URL"), keys: os.Getenv("UPDATE_KEYS"), page: os.Getenv("UPDATE_PAGE"), days: 180}
 	file := os.Getenv("RELEASE_KEY")
@@ -61,7 +61,7 @@ func announced() (a announcement, err error) {
 	return a, a.unlock(file, source.Keys)
 }
 
-// unlock reads the secret key, whose public one has to be among keys: nobody would believe the manifest otherwise.
+// unlock reads the secret key. Its public key must be among keys: otherwise nobody would accept the manifest.
 func (a *announcement) unlock(file string, keys []string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *announcement) unlock(file string, keys []string) error {
 	return errors.New("the public key of RELEASE_KEY is not among UPDATE_KEYS: nobody would believe what it signs")
 }
 
-// passwordOf is the password of the key in the file that a variable names. The file that holds it is named by a variable of its own.
+// passwordOf is the password of a key, from the file that the variable KEY_PASSWORD_FILE names.
 func passwordOf(key string) ([]byte, error) {
 	variable := key + "_PASSWORD_FILE"
 	password, err := os.ReadFile(os.Getenv(variable))
@@ -107,8 +107,8 @@ func (a announcement) ldflags() string {
 	return fmt.Sprintf(" -X 'main.updates=%s' -X 'main.updateKeys=%s'", a.address, a.keys)
 }
 
-// publish writes the manifest of a version with its files, which lie in dir and which programs replace themselves with, and its
-// signature, or says why programs will not hear of it.
+// publish writes the manifest of a version, with those files in dir that programs update themselves with, and its signature;
+// or it explains why programs will not learn of the release.
 func (a announcement) publish(dir, version string, files []update.File) error {
 	switch {
 	case a.address == "":
@@ -128,7 +128,7 @@ func (a announcement) publish(dir, version string, files []update.File) error {
 	return a.sign(dir, update.Manifest{Product: update.Product, Version: version, Page: a.page, Files: files})
 }
 
-// sign writes a manifest that counts from now on, and its signature.
+// sign writes a manifest that is valid from now on, and its signature.
 func (a announcement) sign(dir string, m update.Manifest) error {
 	m.Signed = time.Now().UTC().Truncate(time.Second)
 	m.Expires = m.Signed.Add(time.Duration(a.days) * 24 * time.Hour)
@@ -150,7 +150,7 @@ func (a announcement) sign(dir string, m update.Manifest) error {
 	return err
 }
 
-// renew signs the manifest of the last release, which lies in dir, anew, before it expires.
+// renew signs the manifest of the last release, in dir, again before it expires.
 func renew(dir string) error {
 	a, err := announced()
 	if err != nil {

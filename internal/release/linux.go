@@ -19,19 +19,19 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/goreleaser/nfpm/v2"
-	_ "github.com/goreleaser/nfpm/v2/deb" // how these are packed
+	_ "github.com/goreleaser/nfpm/v2/deb" // registers its format, as rpm does below
 	"github.com/goreleaser/nfpm/v2/files"
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 
 	"countersign/internal/cli"
 )
 
-// gnu are the kinds of processors that packages for Linux are made for, as Go and Debian call them, with the names that GCC and the
-// folders of libraries have for them.
+// gnu are the processors for which Linux packages are made, by their name in Go and Debian, with their name in GCC and in
+// library folders.
 var gnu = map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
-// linuxProgram builds the program for p's kind of processor. It lies in memory where chance has it (PIE), and what it calls is
-// bound before it starts and then write-protected (bindnow, relro).
+// linuxProgram builds the program for p's processor. It is position-independent (PIE); the functions it calls are bound at
+// start and then write-protected (bindnow, relro).
 func (p product) linuxProgram(ctx context.Context, path string) error {
 	env := []string{"GOOS=linux", "GOARCH=" + p.arch, "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildmode=pie")}
 	if p.arch != runtime.GOARCH {
@@ -42,7 +42,7 @@ func (p product) linuxProgram(ctx context.Context, path string) error {
 	return p.build(ctx, path, "-s -w -extldflags '-Wl,-z,relro -Wl,-z,now'", env...)
 }
 
-// linux makes the packages of a kind, deb, rpm or tar: of the program, and of the one for servers, which has no archive.
+// linux makes the packages of one format, deb, rpm or tar: of the program, and of the server program, which has no archive.
 func (p product) linux(ctx context.Context, kind string) (made []string, err error) {
 	program := filepath.Join(p.out, "linux-"+p.arch, "countersign")
 	if err := p.linuxProgram(ctx, program); err != nil {
@@ -60,9 +60,10 @@ func (p product) linux(ctx context.Context, kind string) (made []string, err err
 	return append(made, more...), err
 }
 
-// linked are the dependencies of a package of a kind on the libraries that a program is linked with. RPM takes their names and
-// versions, for names of packages differ between Fedora, openSUSE and their like; Debian's packages are those that this computer built
-// the program with. What the window opens by itself (GLFW's src/*_init.c and *_context.c), the package's form names.
+// linked are a package's dependencies for the libraries that a program is linked with. For RPM they are library names and
+// versions, because package names differ between Fedora, openSUSE and others; for Debian, the packages with which this
+// computer built the program. Libraries that the window loads itself (GLFW's src/*_init.c and *_context.c) are listed in the
+// package's template.
 func (p product) linked(ctx context.Context, kind, program string) (depends []string, err error) {
 	f, err := elf.Open(program)
 	if err != nil {
@@ -106,8 +107,8 @@ func (p product) linked(ctx context.Context, kind, program string) (depends []st
 	return strings.Split(linked, ", "), nil
 }
 
-// pack makes the packages of some kinds (deb, rpm or tar) with a program, and returns their paths in that order. What is made for one
-// is made for all: to find the licences of a program takes seconds.
+// pack makes a program's packages in some formats (deb, rpm or tar), and returns their paths in that order. They share
+// generated files, because finding a program's licences takes seconds.
 func (p product) pack(ctx context.Context, name, program string, kinds ...string) (paths []string, err error) {
 	made, err := os.MkdirTemp("", "countersign-package-")
 	if err != nil {
@@ -127,7 +128,7 @@ func (p product) pack(ctx context.Context, name, program string, kinds ...string
 	return paths, nil
 }
 
-// packKind makes one of them from the files in made. Its form is assets/packaging/linux/NAME.yaml.
+// packKind makes one package from the files in made. Its template is assets/packaging/linux/NAME.yaml.
 func (p product) packKind(ctx context.Context, kind, name, program, made string) (string, error) {
 	depends, err := p.linked(ctx, kind, program)
 	if err != nil {
@@ -154,7 +155,7 @@ func (p product) packKind(ctx context.Context, kind, name, program, made string)
 		info.Deb.Signature.SignFn, info.RPM.Signature.SignFn = p.signature, p.signature
 	}
 	for _, c := range info.Contents {
-		if c.FileInfo == nil { // whatever the umask is here
+		if c.FileInfo == nil { // independent of the umask here
 			c.FileInfo = &files.ContentFileInfo{Mode: 0o644}
 		}
 	}
@@ -176,14 +177,14 @@ func (p product) packKind(ctx context.Context, kind, name, program, made string)
 	return path, os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// tarball writes the archive for Linuxes without packages of ours: the files below files/ in dir, and beside that the script that
-// installs them for one person. They have the owner root and the time of the commit.
+// tarball writes the archive for Linuxes for which we have no packages: the files below files/ in dir, and beside that the
+// script that installs them for one person. Their owner is root, their time that of the commit.
 func (p product) tarball(contents files.Contents, dir string, to io.Writer) error {
 	contents, err := files.PrepareForPackager(contents, 0, "tar", true, p.made)
 	if err != nil {
 		return err
 	}
-	squeezed, _ := gzip.NewWriterLevel(to, gzip.BestCompression) // the level is a valid one
+	squeezed, _ := gzip.NewWriterLevel(to, gzip.BestCompression) // the level is valid
 	w := tar.NewWriter(squeezed)
 	for _, c := range contents {
 		if c.IsDir() {
@@ -205,10 +206,10 @@ func (p product) tarball(contents files.Contents, dir string, to io.Writer) erro
 	return errors.Join(w.Close(), squeezed.Close())
 }
 
-// iconSizes are the sizes of the icon theme (freedesktop.org's Icon Theme Specification) that we draw.
+// iconSizes are the sizes of the icon theme (freedesktop.org's Icon Theme Specification) for which we draw icons.
 var iconSizes = []int{22, 32, 48, 64, 128, 256, 512}
 
-// makeFiles writes into dir the files of a package that are made from its program and the source tree.
+// makeFiles generates into dir the package's files that come from its program and the source tree.
 func (p product) makeFiles(ctx context.Context, dir, name, program string) error {
 	changes, err := p.changes()
 	if err != nil {
@@ -241,17 +242,17 @@ func (p product) makeFiles(ctx context.Context, dir, name, program string) error
 	return nil
 }
 
-// packed is text as gzip, without a name or a time in it.
+// packed is text compressed by gzip, without a name or a time.
 func packed(text []byte, err error) ([]byte, error) {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
-	_, _ = w.Write(text)                                  // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(text)                                  // a buffer never fails
 	err = errors.Join(err, w.Close())
 	return b.Bytes(), err
 }
 
-// manual is the manual page (man-pages(7)): the form in assets/packaging, with the commands and options that the
-// program itself knows.
+// manual is the manual page (man-pages(7)): the template in assets/packaging, with the commands and options from the program
+// itself.
 func (p product) manual() ([]byte, error) {
 	grammar := cli.Grammar()
 	var commands strings.Builder
@@ -259,7 +260,7 @@ func (p product) manual() ([]byte, error) {
 		if c.Type != kong.CommandNode {
 			continue
 		}
-		synopsis := c.Path() // with what it takes: "send FILE..."
+		synopsis := c.Path() // with its arguments: "send FILE..."
 		for _, a := range c.Positional {
 			synopsis += " " + a.Summary()
 		}
@@ -285,7 +286,7 @@ func options(b *strings.Builder, flags []*kong.Flag) {
 	}
 }
 
-// item is one entry of a list with a hanging indent.
+// item is an entry of a list with a hanging indent.
 func item(b *strings.Builder, term, text string) {
 	fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(term), roff(text))
 }
@@ -298,8 +299,8 @@ func paragraphs(text string) string {
 	return strings.Join(parts, "\n.PP\n")
 }
 
-// roff makes text mean itself: the page's own signs are a backslash, a hyphen that may be copied, a quote after a
-// request, and a point or a quote where a line begins.
+// roff escapes text: backslashes, hyphens (so that they can be copied), quotes after a request, and a period or a quote at
+// the beginning of a line.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, `-`, `\-`, `"`, `\(dq`).Replace(text)
 	lines := strings.Split(text, "\n")

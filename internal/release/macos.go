@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// macos writes what needs no Mac everywhere, and the bundle on a Mac.
+// macos writes everywhere what needs no Mac, and the bundle on a Mac.
 func (p product) macos(ctx context.Context) error {
 	bundle := filepath.Join(p.out, "Countersign.app")
 	if err := p.bundleForms(bundle); err != nil {
@@ -23,7 +23,7 @@ func (p product) macos(ctx context.Context) error {
 	return p.bundle(ctx, bundle)
 }
 
-// bundleForms writes the parts of the bundle that are not code.
+// bundleForms writes the non-code parts of the bundle.
 func (p product) bundleForms(bundle string) error {
 	plist, err := p.form("macos/Info.plist", map[string]string{"Short": strings.Join(p.numbers(3), ".")})
 	if err != nil {
@@ -38,8 +38,8 @@ func (p product) bundleForms(bundle string) error {
 	)
 }
 
-// bundle builds the program for both kinds of Mac into one file, adds the notices, signs the bundle with SIGN_IDENTITY
-// (or for this Mac alone) and packs it.
+// bundle builds the program for both Mac processors into one file, adds the notices, signs the bundle with SIGN_IDENTITY (or
+// only for this Mac) and packs it.
 func (p product) bundle(ctx context.Context, bundle string) error {
 	var parts []string
 	for _, arch := range []string{"amd64", "arm64"} {

@@ -24,16 +24,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// component is software of others in a program: its line in the bill of materials, and the texts that must be passed on with it, each
-// once.
+// component is third-party software in a program: its entry in the bill of materials, and the texts that must accompany it,
+// each once.
 type component struct {
 	cdx.Component
 	texts []string
-	parts []cdx.Component // what a module brings along compiled; the first contains the others
+	parts []cdx.Component // software that a module contains in compiled form; the first part contains the others
 }
 
-// components are those in any of the programs, as the linker wrote the modules down there; the standard library, which goes by the
-// path "std", is the first. A module without a licence text is an error: nobody may pass on its code.
+// components are the third-party software in any of the programs, according to the modules that the linker recorded; the
+// first one is the standard library, with the path "std". A module without a licence text is an error: its code must not be
+// distributed.
 func (p product) components(ctx context.Context, programs ...string) ([]component, error) {
 	found := map[string]*debug.Module{}
 	goVersion, mingw := "", false
@@ -92,7 +93,7 @@ func (p product) components(ctx context.Context, programs ...string) ([]componen
 	return append(list, runtime...), err
 }
 
-// golang is a module as a component. The hash is that of its files, by which go.sum knows it: SHA-256 of their sorted SHA-256 sums.
+// golang is a module as a component. The hash is the one in go.sum: SHA-256 of the sorted SHA-256 sums of its files.
 func golang(path, version, sum string, texts []string) component {
 	url := fmt.Sprintf("pkg:golang/%s@%s", path, version)
 	c := cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url, Scope: cdx.ScopeRequired}
@@ -103,7 +104,8 @@ func golang(path, version, sum string, texts []string) component {
 	return component{Component: c, texts: texts}
 }
 
-// mingwRuntime is what GCC puts into every Windows program from Debian's packages: the C runtime of mingw-w64 and GCC's own.
+// mingwRuntime is the code that GCC links into every Windows program, from Debian's packages: the C runtime of mingw-w64 and
+// GCC's own.
 func mingwRuntime(ctx context.Context) ([]component, error) {
 	version, err := output(ctx, ".", nil, "dpkg-query", "--show", "--showformat", "${Version}", "mingw-w64-x86-64-dev")
 	if err != nil {
@@ -121,11 +123,11 @@ func mingwRuntime(ctx context.Context) ([]component, error) {
 	c.Component = generic("mingw-w64", version, "https://www.mingw-w64.org")
 	c.Licenses = &cdx.Licenses{{License: &cdx.License{Name: "MinGW-w64 runtime licensing"}}}
 	gcc := component{Component: generic("libgcc", compiler, "https://gcc.gnu.org")}
-	gcc.Licenses = &cdx.Licenses{{Expression: "GPL-3.0-or-later WITH GCC-exception-3.1"}} // which asks for nothing of the programs
+	gcc.Licenses = &cdx.Licenses{{Expression: "GPL-3.0-or-later WITH GCC-exception-3.1"}} // puts no conditions on the programs
 	return []component{c, gcc}, nil
 }
 
-// generic is software that is no module, as a component.
+// generic is a component that is not a module.
 func generic(name, version, home string) cdx.Component {
 	url := "pkg:generic/" + strings.ToLower(strings.NewReplacer(" ", "-", "+", "%2B").Replace(name))
 	if version != "" {
@@ -137,7 +139,7 @@ func generic(name, version, home string) cdx.Component {
 	}
 }
 
-// folders are where the modules lie that were downloaded for the build, by path@version.
+// folders are the locations of the modules downloaded for the build, by path@version.
 func (p product) folders(ctx context.Context) (map[string]string, error) {
 	list, err := output(ctx, p.root, nil, "go", "list", "-m", "-f", "{{.Path}}@{{.Version}} {{.Dir}}", "all")
 	folders := map[string]string{}
@@ -148,20 +150,20 @@ func (p product) folders(ctx context.Context) (map[string]string, error) {
 	return folders, err
 }
 
-// licenceName matches the names of files that must be passed on with a program; code with such a name is not meant.
+// licenceName matches the names of files that must accompany a program; it must not match code.
 var licenceName = regexp.MustCompile(`(?i)^(un)?(licen[cs]es?|copying|notice|ofl)([-_.][a-z0-9.+-]*)?$`)
 
 var isCode = regexp.MustCompile(`(?i)\.(go|c|h|js|json|ya?ml|html|tmpl|py|sh)$`)
 
-// mustGoAlong reports whether a file is called so, or lies in a folder that is (https://reuse.software).
+// mustGoAlong reports whether a file has such a name, or lies in a folder with one (https://reuse.software).
 func mustGoAlong(path string) bool {
 	name := filepath.Base(path)
 	reuse := strings.EqualFold(filepath.Base(filepath.Dir(path)), "licenses")
 	return (reuse || licenceName.MatchString(name)) && !isCode.MatchString(name)
 }
 
-// licenceTexts are those in a module's folder and below: code of others that it brings along has its own. What is for the
-// module's tests is in no program.
+// licenceTexts are the licences in a module's folder and below: third-party code in a module has its own. It skips the
+// module's test files, which are in no program.
 func licenceTexts(dir string) ([]string, error) {
 	if dir == "" {
 		return nil, errors.New("the module is not in the module cache")
@@ -194,20 +196,20 @@ func licenceTexts(dir string) ([]string, error) {
 	return texts, err
 }
 
-// tidy makes texts that differ only in their line ends and the space around them the same.
+// tidy normalizes line ends and surrounding space.
 func tidy(text []byte) string {
 	return string(bytes.TrimSpace(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))))
 }
 
-// licences are those that texts contain, by their SPDX identifiers. A text without one, such as a list of authors, goes by the name of
-// its module.
+// licences are the licences that texts contain, by SPDX identifier. A text without one, such as a list of authors, is named
+// after its module.
 func licences(module string, texts []string) *cdx.Licenses {
 	found := map[string]cdx.LicenseChoice{}
 	for _, text := range texts {
 		matches := licensecheck.Scan([]byte(text)).Match
 		for _, m := range matches {
 			l := &cdx.License{ID: m.ID}
-			if strings.HasPrefix(m.ID, "Google") { // Google's clauses about patents have no identifier of SPDX
+			if strings.HasPrefix(m.ID, "Google") { // Google's patent clauses have no SPDX identifier
 				l = &cdx.License{Name: m.ID}
 			}
 			found[m.ID] = cdx.LicenseChoice{License: l}
@@ -224,7 +226,7 @@ func licences(module string, texts []string) *cdx.Licenses {
 	return &list
 }
 
-// notices are the licence texts of everything in the programs, each text once, with the names of all it applies to.
+// notices are the licence texts of everything in the programs, each once, with the names of everything it applies to.
 func (p product) notices(ctx context.Context, programs ...string) ([]byte, error) {
 	components, err := p.components(ctx, programs...)
 	if err != nil {
@@ -248,7 +250,7 @@ func (p product) notices(ctx context.Context, programs ...string) ([]byte, error
 	return b.Bytes(), nil
 }
 
-// title is the component for people.
+// title is the component's name for people.
 func (c component) title() string {
 	if c.Name == "std" {
 		return "Go " + c.Version
@@ -256,8 +258,8 @@ func (c component) title() string {
 	return c.Name + " " + c.Version
 }
 
-// bill is the bill of materials of the programs (CycloneDX 1.6, JSON): Go and every module in them, and what modules and GCC bring
-// along, with licences. Its serial number follows from what it says.
+// bill is the programs' bill of materials (CycloneDX 1.6, JSON): Go and every module in them, and what modules and GCC
+// contribute, with licences. Its serial number is derived from its content.
 func (p product) bill(ctx context.Context, programs ...string) ([]byte, error) {
 	found, err := p.components(ctx, programs...)
 	if err != nil {
@@ -300,19 +302,19 @@ func encode(bom *cdx.BOM) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// bundle is what a module brings along: the first part contains the others.
+// bundle is third-party software inside a module: the first part contains the others.
 type bundle struct {
-	licences string // the file in assets/packaging/licences with the texts, which the module does not have
+	licences string // the file in assets/packaging/licences with the texts, which the module lacks
 	file     string // in the module
-	version  string // the file in the module that says the version of the first part, as "Version: 1"
+	version  string // the file in the module with the version of the first part, as "Version: 1"
 	parts    []part
 }
 
-// part is software that is compiled into a module's file, with its licences as an SPDX expression (https://spdx.org/licenses).
+// part is software compiled into a module's file, with its licences as an SPDX expression (https://spdx.org/licenses).
 type part struct{ name, version, licence, home string }
 
-// bundled are the modules that bring along the work of others. What is in PDFium is what its build links without JavaScript and
-// XFA (BUILD.gn and third_party there), and the C and C++ libraries of Emscripten, which compiled it to WebAssembly.
+// bundled are the modules that contain the work of others. PDFium's parts are those it links when built without JavaScript
+// and XFA (BUILD.gn and third_party there), and the C and C++ libraries of Emscripten, which compiled it to WebAssembly.
 var bundled = map[string]bundle{"github.com/klippa-app/go-pdfium": {
 	licences: "pdfium.txt", file: "webassembly/pdfium.wasm", version: ".github/workflows/pdfium.pc",
 	parts: []part{
@@ -333,7 +335,7 @@ var bundled = map[string]bundle{"github.com/klippa-app/go-pdfium": {
 
 var saidVersion = regexp.MustCompile(`(?m)^Version: (\S+)$`)
 
-// found are the parts with what the module in dir tells of them.
+// found are the parts, with their versions read from the module in dir.
 func (b bundle) found(dir string) ([]cdx.Component, error) {
 	content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(b.file)))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"countersign/internal/update"
 )
 
-// releaseCommit makes a release of the last commit. It works on a copy of the commit, so that nothing else in the tree can get
-// in, and still demands a clean tree, so that nobody believes that more was released.
+// releaseCommit makes a release of the last commit. It works on a copy of the commit, so that nothing else in the tree can
+// get in, and still requires a clean tree, so that nobody believes uncommitted changes were released.
 func (p product) releaseCommit(ctx context.Context, asked string) error {
 	if asked == "" {
 		return errors.New("a release needs a version: make release VERSION=1.2.0")
@@ -54,7 +54,7 @@ func (p product) releaseCommit(ctx context.Context, asked string) error {
 	return nil
 }
 
-// server is a kind of computer on which the program without its window works.
+// server is a kind of computer on which the server program runs.
 type server struct{ system, arch, ending string }
 
 // file is the name under which the program for such a computer is published.
@@ -62,11 +62,10 @@ func (s server) file(version string) string {
 	return "countersign-server-" + version + "-" + s.system + "-" + s.arch + s.ending
 }
 
-// servers are the kinds of servers that people rent, and the computers with Windows for which there is no other program of their
-// own.
+// servers are common kinds of servers, and the Windows computers that have no other program of their own.
 var servers = []server{{"linux", "amd64", ""}, {"linux", "arm64", ""}, {"windows", "amd64", ".exe"}, {"windows", "arm64", ".exe"}}
 
-// release makes everything that is published of p, in p.out.
+// release builds everything that is published for p, in p.out.
 func (p product) release(ctx context.Context) error {
 	if err := os.MkdirAll(p.out, 0o755); err != nil {
 		return err
@@ -85,7 +84,7 @@ func (p product) release(ctx context.Context) error {
 		programs = append(programs, program)
 	}
 	updates := []update.File{{System: "windows", Arch: "amd64", Kind: update.Installer, Name: "Countersign-" + p.version + "-setup.exe"}}
-	packing, packCtx := errgroup.WithContext(ctx) // each of them squeezes on one processor for long
+	packing, packCtx := errgroup.WithContext(ctx) // each of them compresses for a long time on one processor
 	packing.Go(func() error {
 		_, err := p.windows(packCtx, windows, "Countersign-"+p.version)
 		return err
@@ -101,7 +100,7 @@ func (p product) release(ctx context.Context) error {
 	})
 	for _, s := range servers {
 		if s.system != "linux" {
-			continue // on Windows nothing tells the program for servers from one that was unpacked
+			continue // on Windows nothing distinguishes the server program from an unpacked one
 		}
 		updates = append(updates, update.File{System: s.system, Arch: s.arch, Kind: update.Server, Name: s.file(p.version)})
 		packing.Go(func() error {
@@ -132,13 +131,13 @@ func (p product) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.repository(ctx); err != nil { // after the sums, which without a key are the same each time
+	if err := p.repository(ctx); err != nil { // after the sums, which without a key are reproducible
 		return err
 	}
 	return p.announced.publish(p.out, p.version, append(updates, packages...))
 }
 
-// publishPolicy packs the templates for the Group Policy editor as they belong below PolicyDefinitions.
+// publishPolicy packs the templates for the Group Policy editor in the layout of PolicyDefinitions.
 func (p product) publishPolicy(path string) error {
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
@@ -160,7 +159,7 @@ func (p product) publishPolicy(path string) error {
 	return errors.Join(err, w.Close(), write(path, packed.Bytes()))
 }
 
-// writeSums writes the SHA-256 sums of the files in dir as sha256sum checks them.
+// writeSums writes the SHA-256 sums of the files in dir in the format of sha256sum.
 func writeSums(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
 )
 
-// packageKey is the key that packages for Linux and their repository are signed with: the secret OpenPGP key in the file that
-// PACKAGE_KEY names, which PACKAGE_KEY_PASSWORD_FILE unlocks. It is nil where none is named.
+// packageKey is the key that signs packages for Linux and their repository: the secret OpenPGP key in the file named by
+// PACKAGE_KEY, unlocked by the password in PACKAGE_KEY_PASSWORD_FILE. It is nil if there is none.
 func packageKey() (*openpgp.Entity, error) {
 	file := os.Getenv("PACKAGE_KEY")
 	if file == "" {
@@ -44,15 +44,15 @@ func packageKey() (*openpgp.Entity, error) {
 	return ring[0], nil
 }
 
-// signature is that of a package, which lies within it.
+// signature is a package's embedded signature.
 func (p product) signature(content io.Reader) ([]byte, error) {
 	var b bytes.Buffer
 	err := openpgp.DetachSign(&b, p.key, content, nil)
 	return b.Bytes(), err
 }
 
-// repository makes of p.out a repository that apt and dnf take, too: lists of the packages in it, signed, and the public key. They name
-// their files as those beside them, so that the folder works wherever it is put, as long as it stays together.
+// repository turns p.out into a repository for apt and dnf, too: signed lists of the packages in it, and the public key. The
+// lists refer to the files beside them, so the folder works wherever it is put, as long as it stays together.
 func (p product) repository(ctx context.Context) error {
 	if p.key == nil {
 		say("There is no PACKAGE_KEY: packages for Linux are not signed, and apt and dnf get no repository.")

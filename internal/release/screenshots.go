@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// screenshots are pictures of the window for software centres: by the names that their description has for them, those in
-// ui/window/testdata. They are some of the window's tests, so that they show what people get.
+// screenshots are pictures of the window for software centres: their names in the metainfo, and the files in
+// ui/window/testdata. Some of the window's tests check them, so they show what people get.
 var screenshots = map[string]string{"packages": "packages-saved.png", "send": "send-filled.png", "dark": "packages-dark.png"}
 
-// pictures is what the addresses of the screenshots begin with, beside the rest of the release; empty where nobody says where that
-// will lie, for software centres load pictures from nowhere else.
+// pictures is the base address of the screenshots, beside the rest of the release. It is empty if the release's address is
+// unknown: software centres load pictures only from an address.
 func (p product) pictures() string {
 	if p.announced.address == "" {
 		return ""
@@ -20,7 +20,7 @@ func (p product) pictures() string {
 	return p.announced.address[:strings.LastIndex(p.announced.address, "/")+1] + "countersign-" + p.version + "-"
 }
 
-// publishScreenshots puts the screenshots where the description says that they are.
+// publishScreenshots copies the screenshots to where the metainfo says they are.
 func (p product) publishScreenshots() (err error) {
 	if p.pictures() == "" {
 		return nil

@@ -21,16 +21,16 @@ import (
 // mingwGCC is the compiler for 64-bit Windows, from Debian's gcc-mingw-w64-x86-64.
 const mingwGCC = "x86_64-w64-mingw32-gcc"
 
-// What Windows knows the program's windows and notifications by, and the class that it tells of a press on one: as in
-// internal/notify, which internal/release must not know.
+// The identifiers under which Windows knows the program's windows and notifications, and the class that it calls when one is
+// pressed: the same as in internal/notify, which internal/release must not import.
 const (
 	appID     = "Countersign"
 	activator = "{B85DE858-D538-4C47-98EC-F0A9DA700DAC}"
 )
 
-// windowsProgram builds Countersign.exe, signed where there is a certificate.
+// windowsProgram builds Countersign.exe, signed if there is a certificate.
 func (p product) windowsProgram(ctx context.Context, path string) error {
-	// Go links every .syso beside the main package that is named for the system. It is of no use afterwards.
+	// Go links every .syso beside the main package whose name has the target system. It is not needed afterwards.
 	resources := filepath.Join(p.root, "resources_windows_amd64.syso")
 	defer os.Remove(resources)
 	if err := p.windowsResources(resources); err != nil {
@@ -44,7 +44,8 @@ func (p product) windowsProgram(ctx context.Context, path string) error {
 	return p.sign(ctx, path)
 }
 
-// windowsResources writes what Windows shows of the program: its icon, its version, and in the manifest how it wants to be run.
+// windowsResources writes what Windows shows about the program: its icon, its version, and the manifest with its
+// requirements.
 func (p product) windowsResources(path string) error {
 	picture, err := os.Open(p.icon())
 	if err != nil {
@@ -77,10 +78,10 @@ func (p product) windowsResources(path string) error {
 	return errors.Join(err, resources.WriteObject(&b, winres.ArchAMD64), write(path, b.Bytes()))
 }
 
-// icon is the path of the icon as Windows reads it.
+// icon is the path of the icon in Windows' format.
 func (p product) icon() string { return filepath.Join(p.root, "assets", "icons", "icon.ico") }
 
-// windows builds the program and packs it in every way there is; the names of these files begin with name. It returns the paths of all.
+// windows builds the program and packs it in every Windows format; the files' names begin with name. It returns all paths.
 func (p product) windows(ctx context.Context, program, name string) ([]string, error) {
 	if err := p.windowsProgram(ctx, program); err != nil {
 		return nil, err
@@ -136,13 +137,13 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 	return path, p.sign(ctx, path)
 }
 
-// windowsNotices are the notices as the old editor of Windows shows them, which wants both line ends.
+// windowsNotices are the notices for older versions of Notepad, which need CR LF.
 func (p product) windowsNotices(ctx context.Context, program string) ([]byte, error) {
 	text, err := p.notices(ctx, program)
 	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")), err
 }
 
-// certificate reports whether there is one to sign with: SIGN_PFX names the file, SIGN_PASSWORD_FILE the one with its
+// certificate reports whether there is one to sign with: SIGN_PFX names the file, SIGN_PASSWORD_FILE the file with its
 // password.
 func certificate() bool { return os.Getenv("SIGN_PFX") != "" }
 
@@ -155,7 +156,7 @@ func (p product) sign(ctx context.Context, path string) error {
 	return signWindows(ctx, path)
 }
 
-// signWindows calls osslsigncode, which writes a second file. The password stays out of the list of processes.
+// signWindows calls osslsigncode, which writes a second file. The password does not appear in the list of processes.
 func signWindows(ctx context.Context, path string) error {
 	args := []string{"sign", "-h", "sha256", "-n", "Countersign", "-pkcs12", os.Getenv("SIGN_PFX")}
 	if file := os.Getenv("SIGN_PASSWORD_FILE"); file != "" {
@@ -193,13 +194,13 @@ func write(path string, content []byte) error {
 	return os.WriteFile(path, content, 0o644)
 }
 
-// upgradeCode tells Windows Installer which packages are Countersign's, for ever. Names of other things are made from it.
+// upgradeCode permanently identifies Countersign's packages to Windows Installer. Other identifiers are derived from it.
 var upgradeCode = uuid.MustParse("7b0f1f2e-6c3c-4a53-9a0e-0d6c2c3f5a10")
 
-// msiVersion is the version as Windows Installer compares it: three numbers, of which the first two are bytes.
+// msiVersion is the version for Windows Installer: three numbers, the first two of which fit in a byte.
 func (p product) msiVersion() (string, error) {
 	numbers := p.numbers(3)
-	if !strings.Contains(p.version, ".") { // a commit, which may consist of digits
+	if !strings.Contains(p.version, ".") { // a commit hash, which may consist of digits only
 		return strings.Join(numbers, "."), nil
 	}
 	for i, n := range p.fields() {
@@ -208,7 +209,7 @@ func (p product) msiVersion() (string, error) {
 			last = 65535
 		}
 		v, err := strconv.ParseUint(n, 10, 64)
-		if i > 2 || errors.Is(err, strconv.ErrSyntax) { // from here on it is no number, which is left out
+		if i > 2 || errors.Is(err, strconv.ErrSyntax) { // ignores everything from the first part that is not a number
 			break
 		}
 		if err != nil || v > uint64(last) {
@@ -218,19 +219,19 @@ func (p product) msiVersion() (string, error) {
 	return strings.Join(numbers, "."), nil
 }
 
-// productCode is the package's own name, which winget and administrators use. Every build has another one.
+// productCode identifies the package to winget and administrators. Every build has a different one.
 func (p product) productCode() string {
 	return braced(uuid.NewSHA1(upgradeCode, []byte("product "+p.said())))
 }
 
-// windowsPackage packs the program for Windows Installer, for everybody on a computer.
+// windowsPackage makes a Windows Installer package that installs for all users of a computer.
 func (p product) windowsPackage(ctx context.Context, program, name string) (string, error) {
 	version, err := p.msiVersion()
 	if err != nil {
 		return "", err
 	}
 	say("Packing the package for Windows Installer.")
-	dir, err := os.MkdirTemp("", "countersign-msi-") // wixl takes files beside its text alone
+	dir, err := os.MkdirTemp("", "countersign-msi-") // wixl looks for files only beside its input
 	if err != nil {
 		return "", err
 	}
@@ -244,7 +245,7 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 	})
 	err = errors.Join(err, write(filepath.Join(dir, "NOTICES.txt"), notices), write(filepath.Join(dir, "countersign.wxs"), text),
 		copyFile(program, filepath.Join(dir, "Countersign.exe")), copyFile(p.icon(), filepath.Join(dir, "icon.ico")))
-	for _, file := range []string{"Countersign.exe", "NOTICES.txt", "icon.ico"} { // their times go into the package
+	for _, file := range []string{"Countersign.exe", "NOTICES.txt", "icon.ico"} { // copied because their times go into the package
 		err = errors.Join(err, os.Chtimes(filepath.Join(dir, file), p.made, p.made))
 	}
 	if err != nil {
@@ -258,8 +259,8 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 	if err := run(ctx, dir, nil, "msibuild", made, "-q", secure); err != nil {
 		return "", err
 	}
-	// What wixl draws from chance and the clock is replaced by what the same tree always has. The package code names these bytes and no
-	// others: it is made from them, with none in its place.
+	// Replace wixl's random and time-dependent values by reproducible ones. The package code identifies exactly these bytes:
+	// it is computed from them with an empty package code.
 	if err := p.describe(ctx, made, version, uuid.Nil); err != nil {
 		return "", err
 	}
@@ -277,7 +278,7 @@ func (p product) windowsPackage(ctx context.Context, program, name string) (stri
 	return path, p.sign(ctx, path)
 }
 
-// describe puts into a package the tables that wixl has no words for, and a package code.
+// describe adds to a package the tables that wixl does not support, and a package code.
 func (p product) describe(ctx context.Context, msi, version string, code uuid.UUID) error {
 	forms, err := filepath.Glob(p.packaging("windows", "msi", "*.idt"))
 	args := []string{msi}
@@ -297,17 +298,17 @@ func (p product) describe(ctx context.Context, msi, version string, code uuid.UU
 	return run(ctx, filepath.Dir(msi), []string{"TZ=UTC"}, "msibuild", args...)
 }
 
-// braced is a code as Windows writes it.
+// braced is a GUID as Windows writes it.
 func braced(code uuid.UUID) string { return strings.ToUpper("{" + code.String() + "}") }
 
-// wingetID is the program's name among the packages of winget.
+// wingetID is the program's id in winget.
 const wingetID = "Countersign.Countersign"
 
-// download is where a file will lie, and its sum as winget writes it.
+// download is where a file will lie, and its checksum in winget's format.
 type download struct{ Address, Sum string }
 
-// winget writes the manifest of Windows' package manager into p.out: for the installer and for the package,
-// both of which will lie beside the manifest of UPDATE_URL, or where DOWNLOAD_URL says. Without either it says so and makes none.
+// winget writes the winget manifest into p.out, for the installer and for the package. Both will lie beside the manifest of
+// UPDATE_URL, or at DOWNLOAD_URL. Without either address it says so and writes nothing.
 func (p product) winget(setup, msi string) (files []string, err error) {
 	folder, err := p.downloads()
 	if err != nil {
@@ -351,7 +352,7 @@ func (p product) winget(setup, msi string) (files []string, err error) {
 	return files, nil
 }
 
-// downloads is the folder in which the files of a release will lie; nil where nobody says.
+// downloads is the address of the folder with a release's files; nil if unknown.
 func (p product) downloads() (*url.URL, error) {
 	address, name := os.Getenv("DOWNLOAD_URL"), "DOWNLOAD_URL"
 	if address == "" {
@@ -364,7 +365,7 @@ func (p product) downloads() (*url.URL, error) {
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%s is no https address", name)
 	}
-	if name == "UPDATE_URL" { // the file beside which they lie
+	if name == "UPDATE_URL" { // the address of a file in that folder
 		u.Path = path.Dir(u.Path)
 	}
 	return u, nil

@@ -1,17 +1,18 @@
 // Package safe writes and reads sealed files: streams of any length that nobody can read, or change unnoticed, without the
-// password or the key that they were sealed for.
+// password or key for which they were sealed.
 //
-// A file is an age file (https://age-encryption.org/v1): ChaCha20-Poly1305 in parts of 64 KiB, of which none can be left out,
-// moved or added, under a file key that its header holds, sealed with what scrypt makes of a password. A key is a password that
-// nobody guesses. So everything dangerous is the library's, and age itself opens the file.
+// A file is an age file (https://age-encryption.org/v1): ChaCha20-Poly1305 in chunks of 64 KiB, none of which can be
+// omitted, moved or added, under a file key. The header contains the file key, encrypted with what scrypt derives from a
+// password. A key is treated as a password that nobody can guess. So all critical cryptography is in the library, and age
+// itself can open the file.
 //
 // It promises:
-//   - What Open's reader returned until io.EOF is all that was sealed, to the last byte; anything else is an error.
-//   - A hostile file costs no more memory and time than a real one: the header is bounded, and so is what scrypt may be
-//     asked to do.
-//   - Errors hold neither the password nor what was sealed.
+//   - What Open's reader returns until io.EOF is everything that was sealed, to the last byte; anything else is an error.
+//   - A hostile file costs no more memory and time than a real one: the size of the header and the cost of scrypt are
+//     limited.
+//   - Errors contain neither the password nor what was sealed.
 //
-// It must not know what is sealed, where the files are, nor where a key comes from.
+// It must not know what is sealed, where the files are, and where a key comes from.
 package safe
 
 import (
@@ -31,24 +32,24 @@ var (
 	// ErrKey means that the password or the key does not open the file.
 	ErrKey = errors.New("the password or key does not open the file")
 
-	// ErrDamaged means that the file was cut or altered.
+	// ErrDamaged means that the file was truncated or altered.
 	ErrDamaged = errors.New("the sealed file is damaged")
 )
 
 const (
-	intro     = "age-encryption.org/v1\n" // which every file begins with
-	maxHeader = 16 << 10                  // bytes; that of one of ours has less than 1 KiB
+	intro     = "age-encryption.org/v1\n" // the first line of every file
+	maxHeader = 16 << 10                  // bytes; ours have less than 1 KiB
 )
 
-// Is reports whether what r begins with is a sealed file.
+// Is reports whether r begins like a sealed file.
 func Is(r io.Reader) bool {
 	begin := make([]byte, len(intro))
 	_, err := io.ReadFull(r, begin)
 	return err == nil && string(begin) == intro
 }
 
-// Seal returns a writer of what is to be sealed for the key. It ends with Close, which does not close w. Without Close the
-// file is cut.
+// Seal returns a writer that seals for the key. Close finishes the file but does not close w. Without Close the file is
+// truncated.
 func Seal(w io.Writer, key Key) (io.WriteCloser, error) {
 	words, work := key.passphrase()
 	recipient, err := age.NewScryptRecipient(words)
@@ -59,7 +60,7 @@ func Seal(w io.Writer, key Key) (io.WriteCloser, error) {
 	return age.Encrypt(w, recipient)
 }
 
-// Open returns a reader of what was sealed for the key. Its errors, and those of the reader, are the package's own, or r's.
+// Open returns a reader of what was sealed for the key. Its errors, and those of the reader, are this package's or r's.
 func Open(r io.Reader, key Key) (io.Reader, error) {
 	source := &source{r: bufio.NewReaderSize(r, 4<<10), left: maxHeader}
 	if begin, err := source.r.Peek(len(intro)); string(begin) != intro {
@@ -68,7 +69,7 @@ func Open(r io.Reader, key Key) (io.Reader, error) {
 	words, most := key.passphrase()
 	identity, err := age.NewScryptIdentity(words)
 	if err != nil {
-		return nil, ErrKey // an empty one opens nothing
+		return nil, ErrKey // an empty password opens nothing
 	}
 	identity.SetMaxWorkFactor(most)
 	plain, err := age.Decrypt(source, identity)
@@ -79,12 +80,12 @@ func Open(r io.Reader, key Key) (io.Reader, error) {
 	return &reader{plain, source}, nil
 }
 
-// source bounds the header, and remembers why it could not be read.
+// source limits the header, and remembers why reading failed.
 type source struct {
 	r      *bufio.Reader
-	left   int // until open
+	left   int // bytes, until open
 	open   bool
-	failed error // of the file beneath; nil for its end
+	failed error // r's error; nil at its end
 }
 
 func (s *source) Read(p []byte) (int, error) {
@@ -101,7 +102,7 @@ func (s *source) Read(p []byte) (int, error) {
 
 var errLongHeader = errors.New("its header is too long")
 
-// judge says what an error of age's means.
+// judge translates an error of age.
 func (s *source) judge(err error) error {
 	var nobody *age.NoIdentityMatchError
 	switch {
@@ -126,21 +127,21 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Key is what files are sealed for and opened with: a Password or a Secret.
+// Key is what files are sealed and opened with: a Password or a Secret.
 type Key interface {
-	// passphrase is what age is given, and the work that is to be done for it: the logarithm of scrypt's N.
+	// passphrase is the passphrase for age, and its work factor: the logarithm of scrypt's N.
 	passphrase() (words string, work int)
 }
 
-// Password is what a person has chosen.
+// Password is chosen by a person.
 type Password string
 
-// work is what trying a password costs: 128 MiB, and some four tenths of a second on a small computer.
+// work is the cost of trying a password: 128 MiB, and about 0.4 s on a small computer.
 const work = 17
 
 func (p Password) passphrase() (string, int) { return string(p), work }
 
-// Stretch are two secrets that follow from the password alone. Trying one costs what trying it on a file does.
+// Stretch derives two secrets from the password alone. Trying a password this way costs as much as trying it on a file.
 func (p Password) Stretch(purpose string) (a, b Secret, err error) {
 	both, err := scrypt.Key([]byte(p), []byte(purpose), 1<<work, 8, 1, len(a)+len(b))
 	if err == nil {
@@ -149,7 +150,7 @@ func (p Password) Stretch(purpose string) (a, b Secret, err error) {
 	return a, b, err
 }
 
-// Secret is 32 random bytes. Nobody guesses them, however little a guess costs.
+// Secret is 32 random bytes. Nobody can guess them, however cheap a guess is.
 type Secret [32]byte
 
 func (s Secret) passphrase() (string, int) { return hex.EncodeToString(s[:]), 1 }

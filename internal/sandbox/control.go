@@ -13,20 +13,20 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Package is a package as tests look at it.
+// Package is a package for tests to inspect.
 type Package struct {
 	PackageID string     `json:"package_id"`
 	Name      string     `json:"name"`
 	State     string     `json:"state"`
 	Due       time.Time  `json:"due,omitzero"`
-	Notified  []string   `json:"notified"` // of what its people were told, a state each time
+	Notified  []string   `json:"notified"` // for each notification of its people, the state at the time
 	Documents []Document `json:"documents"`
 	Signers   []Signer   `json:"signers"`
 
 	Recipients []Recipient `json:"recipients"`
 }
 
-// Recipient is who gets a copy of a Package. Type is CC or BCC.
+// Recipient is a person who gets a copy of a Package. Type is CC or BCC.
 type Recipient struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`
@@ -46,12 +46,12 @@ type Signer struct {
 	Name     string `json:"name"`
 	Email    string `json:"email"`
 	Turn     bool   `json:"turn"`
-	Signed   bool   `json:"signed"` // every document
+	Signed   bool   `json:"signed"` // has signed every document
 	Declined bool   `json:"declined"`
 	Page     string `json:"page"`
 }
 
-// Packages returns all packages, oldest first, as they are at this moment. They are shared: nobody may change them.
+// Packages returns all packages, oldest first, in their current state. They are shared and must not be changed.
 func (s *Server) Packages() []Package {
 	all := s.packs()
 	out := make([]Package, 0, len(all))
@@ -61,7 +61,7 @@ func (s *Server) Packages() []Package {
 	return out
 }
 
-// controlView is p as tests look at it.
+// controlView is p for tests to inspect.
 func (s *Server) controlView(p *pack) Package {
 	now := s.opt.Now()
 	v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Notified: append([]string{}, p.Notified...), Documents: []Document{}, Signers: []Signer{}, Recipients: []Recipient{}}
@@ -84,7 +84,7 @@ func (s *Server) controlView(p *pack) Package {
 	return v
 }
 
-// SignAll lets every signer sign in turn until nobody has anything left to sign.
+// SignAll signs for all signers in turn until nobody has anything left to sign.
 func (s *Server) SignAll(packageID string) error {
 	for {
 		p := s.pack(packageID)
@@ -101,7 +101,7 @@ func (s *Server) SignAll(packageID string) error {
 	}
 }
 
-// Replace has another PDF delivered in place of each signed document of a package.
+// Replace makes the service deliver another PDF instead of each signed document of a package.
 func (s *Server) Replace(packageID string, pdf []byte) error {
 	p := s.pack(packageID)
 	if p == nil {
@@ -118,7 +118,8 @@ func (s *Server) Replace(packageID string, pdf []byte) error {
 	return nil
 }
 
-// Extend has a package be signed by another day, as its sender does on the service's own pages: one that has run out is open again.
+// Extend changes the date by which a package must be signed, as its sender can on the service's own pages: an expired
+// package is open again.
 func (s *Server) Extend(packageID string, by time.Time) error {
 	return s.changePack(packageID, func(p *pack, _ time.Time) ([]event, error) {
 		p.TimeSignBy = &by
@@ -126,7 +127,7 @@ func (s *Server) Extend(packageID string, by time.Time) error {
 	})
 }
 
-// ExpireAccessTokens makes every access token expired from now on.
+// ExpireAccessTokens makes all current access tokens expire.
 func (s *Server) ExpireAccessTokens() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
 		if err := tx.DeleteBucket([]byte(bucketAccess)); err != nil {
@@ -137,7 +138,7 @@ func (s *Server) ExpireAccessTokens() error {
 	})
 }
 
-// RevokeRefreshTokens ends every family of tokens.
+// RevokeRefreshTokens revokes every family of tokens.
 func (s *Server) RevokeRefreshTokens() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
 		var ids []string
@@ -152,8 +153,8 @@ func (s *Server) RevokeRefreshTokens() error {
 	})
 }
 
-// ReplaceEndpoint registers another address for the first client in every organization that has people, as another computer
-// of the office would; with "" it deletes what is registered, as that one would by signing out.
+// ReplaceEndpoint registers another address for the first client in every organization that has users, as another computer
+// of the office would; with "" it deletes the registered ones, as that computer would by signing out.
 func (s *Server) ReplaceEndpoint(url string) error {
 	organizations := map[string]bool{}
 	for _, u := range s.opt.Users {
@@ -181,7 +182,7 @@ func (s *Server) EndpointURLs() (urls []string) {
 	return urls
 }
 
-// endpoints are those of the first client.
+// endpoints are the first client's endpoints.
 func (s *Server) endpoints() (all []endpoint) {
 	err := s.db.View(func(tx *bolt.Tx) error {
 		return each(tx, bucketEndpoints, func(_ string, e endpoint) error {
@@ -199,13 +200,13 @@ func (s *Server) endpoints() (all []endpoint) {
 
 // Forgery is an event, or any bytes, sent to the first client's endpoint without anything having happened.
 type Forgery struct {
-	Action    string         // kind of the event
+	Action    string         // the event's kind
 	Fields    map[string]any // properties to set; a nil value is sent as null
-	Body      string         // sent as it is, instead of an event
+	Body      string         // sent as it is instead of an event
 	Signature string         // "valid" (default), "wrong" (another secret), "other-url", "none", or the header's value
 }
 
-// Forge sends a forgery at once and returns the receiver's answer.
+// Forge sends a forgery immediately and returns the receiver's answer.
 func (s *Server) Forge(ctx context.Context, f Forgery) (status int, err error) {
 	registered := s.endpoints()
 	if len(registered) == 0 {
@@ -230,7 +231,7 @@ func (s *Server) Forge(ctx context.Context, f Forgery) (status int, err error) {
 	return s.delivery.send(ctx, to.URL, signature, body)
 }
 
-// body writes the bytes: as given, or an event.
+// body is Body, or a generated event.
 func (f *Forgery) body(now time.Time) ([]byte, error) {
 	if f.Body != "" {
 		return []byte(f.Body), nil
@@ -244,14 +245,14 @@ func (f *Forgery) body(now time.Time) ([]byte, error) {
 	return raw, nil
 }
 
-// SetListHabits makes packages/list answer in that way from now on.
+// SetListHabits changes how packages/list answers from now on.
 func (s *Server) SetListHabits(h ListHabits) {
 	s.lists.mu.Lock()
 	defer s.lists.mu.Unlock()
 	s.lists.habits, s.lists.pages = h, 0
 }
 
-// DeleteTemplate deletes a template, as somebody in the service's web page would. Packages made from it stay.
+// DeleteTemplate deletes a template, as a person can on the service's own pages. Packages made from it stay.
 func (s *Server) DeleteTemplate(id string) error {
 	return s.db.Update(func(tx *bolt.Tx) error {
 		if _, err := get[packTemplate](tx, bucketTemplates, id); errors.Is(err, errNotFound) {

@@ -25,13 +25,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// dispatcher delivers events. The queue in memory mirrors the deliveries in the database that are not done; mu
-// guards it. Events arrive in order as long as the receiver answers; one that fails steps aside for its back-off and does not hold up
-// the others.
+// dispatcher delivers events. The queue in memory mirrors the unfinished deliveries in the database; mu guards it. Events
+// arrive in order as long as the receiver answers; one that fails waits for its back-off without holding up the others.
 type dispatcher struct {
 	s      *Server
 	http   *http.Client
-	signal chan struct{} // has room for one: there may be something to do
+	signal chan struct{} // capacity 1: signals that there may be something to do
 
 	mu          sync.Mutex
 	queue       []pending
@@ -41,7 +40,7 @@ type dispatcher struct {
 
 const (
 	deliverTimeout = 10 * time.Second // for one attempt
-	retryFor       = 72 * time.Hour   // an event older than this is given up
+	retryFor       = 72 * time.Hour   // events older than this are given up
 )
 
 func newDispatcher(s *Server) (*dispatcher, error) {
@@ -122,7 +121,7 @@ func (d *dispatcher) run(ctx context.Context) {
 	}
 }
 
-// take removes the next entry that is due, or says how long there is none.
+// take removes the next entry that is due, or returns how long to wait for one.
 func (d *dispatcher) take(now time.Time) (pending, time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +149,7 @@ func (d *dispatcher) take(now time.Time) (pending, time.Duration) {
 	return p, 0
 }
 
-// attempt sends one event once, to the endpoint as it is registered at this moment.
+// attempt sends one event once, to the currently registered endpoint.
 func (d *dispatcher) attempt(ctx context.Context, p pending) {
 	var item Delivery
 	var to endpoint
@@ -166,7 +165,7 @@ func (d *dispatcher) attempt(ctx context.Context, p pending) {
 		status, err = d.send(ctx, to.URL, sign(to.URL, to.Secret, item.Body), item.Body)
 	}
 	if ctx.Err() != nil {
-		return // stopped, not failed: the database still has it
+		return // interrupted, not failed: the database still has it
 	}
 	if err == nil && (status < 200 || status > 299) {
 		problem = fmt.Sprintf("The endpoint answered %d.", status)
@@ -189,7 +188,7 @@ func (d *dispatcher) attempt(ctx context.Context, p pending) {
 	}
 }
 
-// send posts a body with its signature, "" for none.
+// send posts a body with its signature; "" for none.
 func (d *dispatcher) send(ctx context.Context, address, signature string, body []byte) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -228,15 +227,15 @@ const (
 	actionRescinded        = "package_rescinded"
 )
 
-// event is one notification: the bytes are made once and never change, also when it is sent again.
+// event is one notification: its bytes are generated once and never change, even if it is sent again.
 type event struct {
 	ID     string
 	Action string
 	Body   []byte
 }
 
-// newEvent writes the body. The order of the properties and the digits of eventTime differ from event to event, as
-// they do in the samples of the service, so that nobody comes to rely on them.
+// newEvent writes the body. As in the samples of the service, the order of the properties and the digits of eventTime differ
+// from event to event, so that nobody comes to rely on them.
 func newEvent(action string, now time.Time, fields object) event {
 	id := newID()
 	fields["action"], fields["eventId"], fields["eventTime"] = action, id, eventTime(now)
@@ -245,7 +244,7 @@ func newEvent(action string, now time.Time, fields object) event {
 	var b bytes.Buffer
 	for i, name := range names {
 		b.WriteByte("{,"[min(i, 1)])
-		value, _ := fields[name].(json.RawMessage) // the caller's own data, with its spaces
+		value, _ := fields[name].(json.RawMessage) // the caller's own data, with its white space
 		if value == nil {
 			value, _ = json.Marshal(fields[name]) // a string or null always encodes
 		}
@@ -260,7 +259,7 @@ func eventTime(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05." + strings.Repeat("0", 1+chance().IntN(7)) + "Z")
 }
 
-// packageEvents are events that speak of a package as a whole.
+// packageEvents are events about a package as a whole.
 func packageEvents(p *pack, now time.Time, kinds ...string) (events []event) {
 	for _, kind := range kinds {
 		events = append(events, newEvent(kind, now, object{
@@ -286,7 +285,7 @@ func signedEvent(p *pack, d *document, n int, now time.Time) event {
 	})
 }
 
-// Delivery is one event for one endpoint. Body is what was or will be sent, byte for byte: not all of it need be UTF-8.
+// Delivery is an event for one endpoint. Body is what was or will be sent, byte for byte: it need not be UTF-8.
 type Delivery struct {
 	Seq            uint64     `json:"seq"`
 	EventID        string     `json:"event_id"`
@@ -296,12 +295,12 @@ type Delivery struct {
 	ClientID       string     `json:"client_id"`
 	Body           []byte     `json:"body"`
 	Created        time.Time  `json:"created"`
-	Next           time.Time  `json:"next"`      // not before, in real time
+	Next           time.Time  `json:"next"`      // not before this real time
 	Delivered      *time.Time `json:"delivered"` // the first 2xx
 	Attempts       int        `json:"attempts"`
-	Status         int        `json:"status"`   // of the last answer; 0: none came
+	Status         int        `json:"status"`   // of the last answer; 0 if none came
 	Problem        string     `json:"problem"`  // of the last attempt; "" after a 2xx
-	GivenUp        bool       `json:"given_up"` // too old, or nobody is registered any more
+	GivenUp        bool       `json:"given_up"` // too old, or no endpoint is registered any more
 }
 
 func deliveryKey(seq uint64) string {
@@ -314,14 +313,14 @@ type pending struct {
 	next time.Time
 }
 
-// Disturbance is how events travel from now on.
+// Disturbance says how events are delivered from now on.
 type Disturbance struct {
-	Duplicate int  `json:"duplicate"` // send every event this many times more
-	Reorder   bool `json:"reorder"`   // send what is waiting in random order
+	Duplicate int  `json:"duplicate"` // additional copies of every event
+	Reorder   bool `json:"reorder"`   // send waiting events in random order
 	DelayMS   int  `json:"delay_ms"`  // wait this long before the first attempt
 }
 
-// Disturb changes how events that are not on their way yet travel. The zero value ends all disturbance.
+// Disturb changes how events are delivered that are not being sent yet. The zero value ends all disturbance.
 func (s *Server) Disturb(d Disturbance) {
 	s.delivery.mu.Lock()
 	s.delivery.disturbance = d
@@ -355,7 +354,7 @@ func (s *Server) Release(order string) error {
 	return nil
 }
 
-// Redeliver sends an event again, also when it was delivered.
+// Redeliver sends an event again, even if it was delivered.
 func (s *Server) Redeliver(eventID string) error {
 	var again []uint64
 	err := s.db.View(func(tx *bolt.Tx) error {
@@ -378,7 +377,7 @@ func (s *Server) Redeliver(eventID string) error {
 	return nil
 }
 
-// Deliveries returns every event with how it fared, oldest first.
+// Deliveries returns all deliveries, oldest first.
 func (s *Server) Deliveries() ([]Delivery, error) {
 	all := []Delivery{}
 	err := s.db.View(func(tx *bolt.Tx) error {
@@ -390,8 +389,8 @@ func (s *Server) Deliveries() ([]Delivery, error) {
 	return all, err
 }
 
-// enqueue stores events for every endpoint of the package's organization; they leave once tx is committed. An event
-// that nobody is registered for is lost, as it would be.
+// enqueue stores events for every endpoint of the package's organization; they are sent once tx is committed. Without an
+// endpoint an event is lost, as it would be at the real service.
 func (d *dispatcher) enqueue(tx *bolt.Tx, p *pack, events []event) error {
 	var clients []string
 	err := each(tx, bucketEndpoints, func(_ string, e endpoint) error {
@@ -441,7 +440,7 @@ func (d *dispatcher) load() error {
 	})
 }
 
-// record notes how an attempt ended and says whether, and when, there is another.
+// record stores the result of an attempt and says whether, and when, there is another.
 func (d *dispatcher) record(seq uint64, status int, problem string, gone bool) (again bool, next time.Time, err error) {
 	err = d.s.db.Update(func(tx *bolt.Tx) error {
 		item, err := get[Delivery](tx, bucketDeliveries, deliveryKey(seq))
@@ -455,7 +454,7 @@ func (d *dispatcher) record(seq uint64, status int, problem string, gone bool) (
 			if item.Delivered == nil {
 				item.Delivered = &now
 			}
-		case item.Delivered != nil: // a copy of what has arrived: not worth trying again
+		case item.Delivered != nil: // another copy has arrived: not worth retrying
 		case gone, now.Sub(item.Created) > retryFor:
 			item.GivenUp = true
 		default:
@@ -481,8 +480,8 @@ func (d *dispatcher) backoff(attempts int) time.Duration {
 	return min(wait, d.s.opt.Delivery.RetryMax)
 }
 
-// setEndpoint is POST /events/endpoints/set. It replaces the endpoint of the calling client, with a fresh secret
-// every time, and names it after the client whatever name is asked for.
+// setEndpoint is POST /events/endpoints/set. It replaces the endpoint of the calling client, always with a new secret, and
+// names it after the client, whatever name is requested.
 func (s *Server) setEndpoint(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
 	if !who.can("organization") || !who.Admin {
 		return nil, forbidden("event_endpoint_not_authorized",
@@ -536,7 +535,7 @@ func (s *Server) replaceEndpoint(organizationID, clientID, address string) (endp
 	return e, err
 }
 
-// deleteEndpoint removes what is registered for a client, whatever its address is.
+// deleteEndpoint removes a client's endpoint, whatever its address.
 func (s *Server) deleteEndpoint(organizationID, clientID string) (endpoint, error) {
 	var e endpoint
 	key := endpointKey(organizationID, clientID)

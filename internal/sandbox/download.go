@@ -67,8 +67,8 @@ func (s *Server) executedDocument(r *http.Request, who caller) (*pack, *document
 	return p, d, nil
 }
 
-// serveMade answers with a PDF, whole or in ranges, padded to a size if that is larger. It is made first if it is missing, one at a
-// time for a package.
+// serveMade serves a PDF, whole or in ranges, padded if padTo is larger. If the PDF is missing it is made first, one at a
+// time for each package.
 func (s *Server) serveMade(w http.ResponseWriter, r *http.Request, p *pack, path, name string, padTo int64, build func() error) error {
 	lock := s.locks.of(p.PackageID)
 	lock.Lock()
@@ -81,7 +81,7 @@ func (s *Server) serveMade(w http.ResponseWriter, r *http.Request, p *pack, path
 	if err != nil {
 		return fmt.Errorf("opening a signed document: %w", err)
 	}
-	defer f.Close() // only read
+	defer f.Close() // opened for reading only
 	info, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("opening a signed document: %w", err)
@@ -97,7 +97,7 @@ func (s *Server) serveMade(w http.ResponseWriter, r *http.Request, p *pack, path
 	return sendPadded(w, f, info.Size(), padTo)
 }
 
-// attachment names a download for every browser: plain letters, and the whole name beside it (RFC 6266).
+// attachment names a download for every browser: an ASCII version, and the full name (RFC 6266).
 func attachment(name string) string {
 	plain := bytes.Map(func(r rune) rune {
 		if r < 0x20 || r > 0x7E || r == '"' || r == '\\' {
@@ -109,12 +109,12 @@ func attachment(name string) string {
 		"; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
 }
 
-// PadDownloads makes every executed download at least this large, still a PDF that opens; 0 ends it. The bytes are
-// made while they are sent.
+// PadDownloads makes every executed download at least this large, still as a PDF that opens; 0 ends it. The bytes are
+// generated while being sent.
 func (s *Server) PadDownloads(size int64) { s.pad.Store(max(0, size)) }
 
-// sendPadded sends the PDF in f, comments up to the wanted size, and the end of the PDF once more, because readers look for
-// the cross-reference from the end of the file.
+// sendPadded sends the PDF in f, comments up to the wanted size, and the end of the PDF again, because readers look for the
+// cross-reference table from the end of the file.
 func sendPadded(w http.ResponseWriter, f *os.File, size, want int64) error {
 	end := make([]byte, min(size, 1024))
 	if _, err := f.ReadAt(end, size-int64(len(end))); err != nil {
@@ -127,11 +127,11 @@ func sendPadded(w http.ResponseWriter, f *os.File, size, want int64) error {
 	want = max(want, size+int64(len(tail)))
 	w.Header().Set("Content-Length", strconv.FormatInt(want, 10))
 	filling := io.LimitReader(&filler{}, want-size-int64(len(tail)))
-	_, _ = io.Copy(w, io.MultiReader(f, filling, bytes.NewReader(tail))) // the caller has gone; there is nobody left to tell
+	_, _ = io.Copy(w, io.MultiReader(f, filling, bytes.NewReader(tail))) // the client has disconnected
 	return nil
 }
 
-// filler is lines of comment without end, no two of the next 26 alike, so that a shifted copy does not look right.
+// filler generates endless lines of comment. No two in 26 are alike, so that a shifted copy is detected.
 type filler struct{ left, line []byte }
 
 func (r *filler) Read(b []byte) (n int, err error) {
@@ -150,8 +150,8 @@ func (r *filler) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// The three kinds of PDF that signing gives (interface.md, downloads). They follow from the state alone, so one that
-// is missing is made again.
+// The three kinds of PDF that result from signing (interface.md, downloads). They are functions of the state, so a missing
+// one can be made again.
 
 func (s *Server) executedPath(documentID string) string {
 	return filepath.Join(s.dir, "signed", documentID+".executed.pdf")
@@ -165,9 +165,9 @@ func (s *Server) masterPath(packageID string) string {
 	return filepath.Join(s.dir, "signed", packageID+".master.pdf")
 }
 
-// writeExecuted makes the executed PDF of a document: the uploaded pages and a signature page. What pdfcpu cannot
-// join is attached to the signature page, and what is too large for that is passed on as it came: whatever was
-// uploaded, the document is executed.
+// writeExecuted makes the executed PDF of a document: the uploaded pages and a signature page. Pages that pdfcpu cannot join
+// are attached to the signature page, and a document too large for that is delivered as it was uploaded: the document is
+// executed whatever was uploaded.
 func (s *Server) writeExecuted(p *pack, d *document) error {
 	original := s.filePath(d.FileID)
 	page, err := s.signaturePage(p, d, nil)
@@ -223,7 +223,7 @@ func (s *Server) writeMaster(p *pack) error {
 	return writeFile(s.masterPath(p.PackageID), s.sealed(all, *p.TimeExecuted))
 }
 
-// ensure calls build unless the file is there.
+// ensure calls build if the file is missing.
 func ensure(path string, build func() error) error {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -232,7 +232,7 @@ func ensure(path string, build func() error) error {
 	return err
 }
 
-// writeFile makes a file appear whole or not at all.
+// writeFile writes a file atomically.
 func writeFile(path string, data []byte) error {
 	if err := os.WriteFile(path+".part", data, 0o600); err != nil {
 		return fmt.Errorf("writing a signed document: %w", err)
@@ -243,7 +243,7 @@ func writeFile(path string, data []byte) error {
 	return nil
 }
 
-// paper writes A4 pages in a font that every reader has, which has the letters of Latin-1 alone.
+// paper writes A4 pages in a font that every reader has. It has only the letters of Latin-1.
 type paper struct{ *fpdf.Fpdf }
 
 const (
@@ -264,7 +264,7 @@ func newPaper(title string, at time.Time) *paper {
 	return p
 }
 
-// fit makes any text printable in the font, whose letters are a byte each. What it does not have is shown as a question mark.
+// fit makes any text printable in the font, whose characters are single bytes. Missing characters become question marks.
 func fit(text string) string {
 	var letters []byte
 	for _, r := range norm.NFC.String(text) {
@@ -301,7 +301,7 @@ func (p *paper) field(name, value string) {
 	p.MultiCell(textWidth-35, 6, fit(value), "", "L", false)
 }
 
-// room starts a new page unless so many mm are left on this one.
+// room starts a new page unless the current one has that much space left, in mm.
 func (p *paper) room(height float64) {
 	if p.GetY()+height > pageEnd {
 		p.AddPage()
@@ -316,7 +316,7 @@ func (p *paper) bytes() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// convertedPage stands for the conversion of an office file: one page that names the original.
+// convertedPage imitates the conversion of an office file: one page that names the original.
 func (s *Server) convertedPage(name string, size int64, at time.Time) ([]byte, error) {
 	p := newPaper(name, at)
 	p.heading(name)
@@ -377,7 +377,7 @@ func (p *paper) signed(i int, sg *signer, r revision) {
 	p.Ln(3)
 }
 
-// certificate is the CAC PDF of a document: what happened to it, in words.
+// certificate is the CAC PDF of a document: its history in words.
 func (s *Server) certificate(pk *pack, d *document) ([]byte, error) {
 	p := newPaper("Certificate of "+d.Name, executedTime(d))
 	p.heading("Certificate of completion")

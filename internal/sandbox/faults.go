@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Fault is a rule that makes the service misbehave. The first rule that matches a request and is not used up is
-// applied; the kinds can be combined where that makes sense (a delay with anything).
+// Fault is a rule that makes the service misbehave. The first matching rule that is not used up is applied to a request;
+// effects can be combined where that makes sense (a delay with anything).
 type Fault struct {
 	ID     int    `json:"id"`
 	Method string `json:"method"` // "" matches every method
-	Path   string `json:"path"`   // glob over the path without /api/v1; * matches anything, also slashes
-	Skip   int    `json:"skip"`   // let this many matching requests pass first
-	Times  int    `json:"times"`  // apply this often, then no more; 0 is for ever
+	Path   string `json:"path"`   // glob over the path without /api/v1; * matches anything, including slashes
+	Skip   int    `json:"skip"`   // ignore this many matching requests first
+	Times  int    `json:"times"`  // apply this many times; 0 means for ever
 
 	DelayMS       int               `json:"delay_ms"`       // wait before anything else
 	Status        int               `json:"status"`         // answer with this status instead of doing the work
-	Body          string            `json:"body"`           // with Status: the body; "" is an error of the service
-	Headers       map[string]string `json:"headers"`        // set on the answer, for instance Retry-After
+	Body          string            `json:"body"`           // with Status: the body; "" is one of the service's errors
+	Headers       map[string]string `json:"headers"`        // set on the answer, for example Retry-After
 	Drop          bool              `json:"drop"`           // close the connection before doing or answering anything
 	LoseAnswer    bool              `json:"lose_answer"`    // do the work, then close the connection without an answer
-	TruncateAfter int64             `json:"truncate_after"` // > 0: cut the connection after this many bytes of body
+	TruncateAfter int64             `json:"truncate_after"` // > 0: close the connection after this many bytes of body
 
-	Applied int `json:"applied"` // how often it was applied so far
+	Applied int `json:"applied"` // how often it was applied
 	seen    int
 }
 
@@ -60,14 +60,14 @@ func (s *Server) Inject(rule Fault) int {
 	return rule.ID
 }
 
-// Heal removes the rule with this id, or every rule for 0.
+// Heal removes the rule with this id, or all rules for 0.
 func (s *Server) Heal(id int) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.rules = slices.DeleteFunc(s.faults.rules, func(r *Fault) bool { return id == 0 || r.ID == id })
 }
 
-// Faults returns the rules with how often each was applied.
+// Faults returns the rules with their counts.
 func (s *Server) Faults() []Fault {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *Server) Faults() []Fault {
 	return all
 }
 
-// takeFault returns the rule to apply to a request and counts it as applied.
+// takeFault returns the rule to apply to a request and counts it.
 func (s *Server) takeFault(method, path string) (Fault, bool) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -136,14 +136,14 @@ func (s *Server) misbehave(rule Fault, w http.ResponseWriter, r *http.Request, n
 	_, _ = w.Write([]byte(rule.Body))
 }
 
-// deaf takes an answer that nobody will hear.
+// deaf discards an answer that will not be sent.
 type deaf struct{ header http.Header }
 
 func (d *deaf) Header() http.Header         { return d.header }
 func (d *deaf) WriteHeader(int)             {}
 func (d *deaf) Write(p []byte) (int, error) { return len(p), nil }
 
-// truncated lets so many bytes of body pass and then cuts the connection.
+// truncated passes a number of bytes of body and then closes the connection.
 type truncated struct {
 	http.ResponseWriter
 	left int64

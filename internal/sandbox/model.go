@@ -36,7 +36,7 @@ type pack struct {
 	Message        string          `json:"message,omitempty"`
 	Description    string          `json:"description,omitempty"`
 	RescindMessage string          `json:"rescind_message,omitempty"`
-	Notified       []string        `json:"notified,omitempty"` // of what its people were told, a state each time
+	Notified       []string        `json:"notified,omitempty"` // for each notification of its people, the state at the time
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
 	TemplateID     string          `json:"template_id,omitempty"`
 	Documents      []document      `json:"documents"`
@@ -44,10 +44,10 @@ type pack struct {
 	Recipients     []recipient     `json:"recipients"`
 	times
 
-	said map[string]any // what was told of it while it lies on the shelf, see tell
+	said map[string]any // cache of its answers, see tell
 }
 
-// times are when what happened to a package.
+// times are the times of a package's events.
 type times struct {
 	TimeCreated   time.Time  `json:"time_created"`
 	TimeModified  time.Time  `json:"time_modified"`
@@ -71,7 +71,7 @@ type document struct {
 	Filled       []filledField   `json:"filled,omitempty"`
 }
 
-// filledField is a text field that was filled when the package was made.
+// filledField is a text field with the value it got when the package was made.
 type filledField struct {
 	DataID string `json:"data_id"`
 	Label  string `json:"label"`
@@ -86,7 +86,7 @@ type revision struct {
 	Signature  *signature `json:"signature,omitempty"`
 }
 
-// signature is what a signer left: typed words, a drawn picture, or both.
+// signature is what a signer supplied: a typed name, a drawn picture, or both.
 type signature struct {
 	Typed string `json:"typed,omitempty"`
 	PNG   []byte `json:"png,omitempty"`
@@ -103,7 +103,7 @@ type signer struct {
 	TimeDeclined  *time.Time `json:"time_declined,omitempty"`
 }
 
-// Recipient types: the words of the web pages (service-facts.md section 4.1), as the API's are not known.
+// Recipient types: the words of the web pages (service-facts.md section 4.1), because the API's are not known.
 const (
 	recipientOpen  = "CC"
 	recipientBlind = "BCC"
@@ -116,13 +116,13 @@ type recipient struct {
 	Type      string `json:"type"`
 }
 
-// link is what a signing link's token opens.
+// link is what the token of a signing link stands for.
 type link struct {
 	PackageID string `json:"package_id"`
 	SignerID  string `json:"signer_id"`
 }
 
-// file is an uploaded file; its bytes are a PDF in files/<file id>.pdf.
+// file is an uploaded file; its content is a PDF in files/<file id>.pdf.
 type file struct {
 	FileID      string          `json:"file_id"`
 	FileName    string          `json:"file_name"`
@@ -131,11 +131,11 @@ type file struct {
 	Size        int64           `json:"size"`
 	Pages       int             `json:"pages"`
 	Converted   bool            `json:"converted,omitempty"`
-	Used        bool            `json:"used,omitempty"` // part of a package: no longer temporary
+	Used        bool            `json:"used,omitempty"` // part of a package, so no longer temporary
 	TimeCreated time.Time       `json:"time_created"`
 }
 
-// fileLifetime is how long a file waits for a package (service-facts.md section 3).
+// fileLifetime is how long a file is kept without a package (service-facts.md section 3).
 const fileLifetime = 24 * time.Hour
 
 func (f file) expired(now time.Time) bool { return !f.Used && now.Sub(f.TimeCreated) > fileLifetime }
@@ -152,7 +152,7 @@ type endpoint struct {
 
 func endpointKey(organizationID, clientID string) string { return organizationID + "|" + clientID }
 
-// stateAt is the state seen at now: an open package whose day has passed is expired without anyone acting.
+// stateAt is the state at now: an open package past its due date is expired without anyone acting.
 func (p *pack) stateAt(now time.Time) string {
 	if p.State == stateOpen && p.TimeSignBy != nil && now.After(*p.TimeSignBy) {
 		return stateExpired
@@ -178,8 +178,8 @@ func (p *pack) signer(id string) (*signer, bool) {
 	return nil, false
 }
 
-// isTurn reports whether the i-th revision of d may be signed at now. Signers of a concurrent package sign in any
-// order; a Sequential one waits on each document until everyone before has signed it.
+// isTurn reports whether the i-th revision of d may be signed at now. Signers of a concurrent package sign in any order; in
+// a Sequential one, each waits on each document until everyone before has signed it.
 func (p *pack) isTurn(d *document, i int, now time.Time) bool {
 	r := d.Revisions[i]
 	s, ok := p.signer(r.SignerID)
@@ -226,7 +226,7 @@ func (d *document) signed() int {
 	return n
 }
 
-// nextSigner is the signer who follows the i-th revision, "" when everyone else has signed.
+// nextSigner is the signer who follows the i-th revision, "" if everyone else has signed.
 func (d *document) nextSigner(i int) string {
 	for _, r := range d.Revisions[i+1:] {
 		if r.TimeSigned == nil {

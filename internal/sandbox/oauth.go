@@ -24,7 +24,7 @@ import (
 
 var knownScopes = []string{"profile", "openid", "offline_access", "organization", "member"}
 
-// authorizeRequest is a checked authorization request.
+// authorizeRequest is a validated authorization request.
 type authorizeRequest struct {
 	Client    Client
 	Redirect  string
@@ -32,14 +32,15 @@ type authorizeRequest struct {
 	State     string
 	HasState  bool
 	Nonce     string
-	Hint      string // login_hint of OpenID Connect: the email to offer first
+	Hint      string // login_hint of OpenID Connect: the email to suggest
 	Challenge string
 }
 
 var challengeShape = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// authorize is GET and POST /connect/authorize: the page on which a person says who is there and allows it, and the form on it. Until
-// the client and the redirect are known to belong together, an error is shown here and sent nowhere (RFC 6749 section 4.1.2.1).
+// authorize is GET and POST /connect/authorize: the page on which a person chooses a user and consents, and its form. Until
+// it is verified that client and redirect belong together, errors are shown here and not sent to the redirect (RFC 6749
+// section 4.1.2.1).
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	c, ok := s.client(q.Get("client_id"))
@@ -78,7 +79,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// autoUser is who signs in when nobody is there: the hinted user, or else the first administrator.
+// autoUser is the user who signs in without a page: the hinted one, or else the first administrator.
 func (s *Server) autoUser(hint string) User {
 	if u, ok := s.user(hint); ok {
 		return u
@@ -119,7 +120,7 @@ func (a *authorizeRequest) check(q url.Values) *apiError {
 			return badRequest("invalid_scope", "The scope %q is unknown.", scope)
 		}
 	}
-	for p := range strings.FieldsSeq(q.Get("prompt")) { // the person is asked for both each time
+	for p := range strings.FieldsSeq(q.Get("prompt")) { // this page always asks for both
 		if p != "login" && p != "consent" {
 			return badRequest("invalid_request", "The prompt must be login or consent.")
 		}
@@ -127,7 +128,7 @@ func (a *authorizeRequest) check(q url.Values) *apiError {
 	return a.checkPKCE(q.Get("code_challenge_method"))
 }
 
-// checkPKCE accepts S256 alone: plain protects nothing (RFC 7636 section 7.2).
+// checkPKCE accepts only S256: plain protects nothing (RFC 7636 section 7.2).
 func (a *authorizeRequest) checkPKCE(method string) *apiError {
 	switch {
 	case a.Challenge == "" && method != "":
@@ -144,7 +145,7 @@ func (a *authorizeRequest) checkPKCE(method string) *apiError {
 	return nil
 }
 
-// back sends the browser to the application with these parameters and the state as it came.
+// back redirects the browser to the application with these parameters and the unchanged state.
 func (a *authorizeRequest) back(w http.ResponseWriter, r *http.Request, params url.Values) {
 	if a.HasState {
 		params.Set("state", a.State)
@@ -163,21 +164,22 @@ func (a *authorizeRequest) back(w http.ResponseWriter, r *http.Request, params u
 		w.WriteHeader(http.StatusFound)
 		return
 	}
-	w.WriteHeader(http.StatusSeeOther) // a form was posted here; it must not be posted on
+	w.WriteHeader(http.StatusSeeOther) // the request may be a POST, which must become a GET
 }
 
 func (a *authorizeRequest) fail(w http.ResponseWriter, r *http.Request, e *apiError) {
 	a.back(w, r, url.Values{"error": {e.Code}, "error_description": {e.Message}})
 }
 
-// granted are the scopes this user can give: organization needs an Organization Administrator (interface.md, scopes).
+// granted are the scopes that this user can grant: organization requires an Organization Administrator (interface.md,
+// scopes).
 func (a *authorizeRequest) granted(u User) []string {
 	return slices.DeleteFunc(slices.Clone(a.Scopes), func(scope string) bool {
 		return scope == "organization" && !u.Admin
 	})
 }
 
-// finish gives the application its code.
+// finish sends the application its code.
 func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequest, u User) {
 	code, err := s.newCode(authCode{
 		ClientID: a.Client.ID, Redirect: a.Redirect, Challenge: a.Challenge, Nonce: a.Nonce,
@@ -194,7 +196,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequ
 // errClient is the one answer to every failed client authentication.
 var errClient = &apiError{http.StatusUnauthorized, "invalid_client", "The client is unknown or its secret is wrong."}
 
-// writeOAuthError answers in the form of RFC 6749 section 5.2.
+// writeOAuthError answers in the format of RFC 6749 section 5.2.
 func writeOAuthError(w http.ResponseWriter, e *apiError) {
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="sandbox"`)
@@ -208,8 +210,8 @@ func noStore(w http.ResponseWriter) {
 	w.Header().Set("Pragma", "no-cache")
 }
 
-// readForm reads a request of the token or revocation endpoint: a form body only, no parameter twice (RFC 6749
-// section 3.2). Parameters in the query do not count.
+// readForm reads a request of the token or revocation endpoint: only a form body, without repeated parameters (RFC 6749
+// section 3.2). Parameters in the query are ignored.
 func readForm(w http.ResponseWriter, r *http.Request) *apiError {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
@@ -227,7 +229,7 @@ func readForm(w http.ResponseWriter, r *http.Request) *apiError {
 	return nil
 }
 
-// authenticateClient finds the client of a form request by its Authorization header, or else by the body.
+// authenticateClient authenticates the client of a form request by the Authorization header, or else by the body.
 func (s *Server) authenticateClient(r *http.Request) (Client, *apiError) {
 	header := r.Header.Get("Authorization")
 	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
@@ -243,7 +245,7 @@ func (s *Server) authenticateClient(r *http.Request) (Client, *apiError) {
 	if !strings.EqualFold(scheme, "Basic") || err != nil || !ok {
 		return Client{}, errClient
 	}
-	// interface.md encodes id and secret as they are, RFC 6749 section 2.3.1 form-encodes them first: both are right.
+	// interface.md encodes id and secret as they are, RFC 6749 section 2.3.1 form-encodes them first: both are accepted.
 	c, failed := s.checkClient(basicID, basicSecret)
 	if failed != nil {
 		plainID, err1 := url.QueryUnescape(basicID)
@@ -267,8 +269,8 @@ func (s *Server) checkClient(id, secret string) (Client, *apiError) {
 	return c, nil
 }
 
-// redirectProblem says what is wrong with a redirect address, "" for nothing: HTTPS, or plain HTTP to this very
-// machine by its number (RFC 8252 section 7.3).
+// redirectProblem says what is wrong with a redirect address, "" for nothing. Allowed are HTTPS, and plain HTTP to a
+// loopback IP address (RFC 8252 section 7.3).
 func redirectProblem(redirect string) string {
 	u, err := url.Parse(redirect)
 	switch {
@@ -312,7 +314,7 @@ const (
 	refreshGrace    = 60 * time.Second     // interface.md, limits
 )
 
-// authCode is an authorization code as stored, bound to all the request was made of.
+// authCode is a stored authorization code with the parameters of its request.
 type authCode struct {
 	ClientID  string    `json:"client_id"`
 	Redirect  string    `json:"redirect"`
@@ -323,10 +325,10 @@ type authCode struct {
 	AuthTime  time.Time `json:"auth_time"`
 	Expires   time.Time `json:"expires"`
 	Used      bool      `json:"used,omitempty"`
-	GrantID   string    `json:"grant_id,omitempty"` // what it was exchanged for
+	GrantID   string    `json:"grant_id,omitempty"` // the grant it was exchanged for
 }
 
-// grant is the family of tokens that one sign-in gave. Revoking it ends them all.
+// grant is the family of tokens from one sign-in. Revoking it ends them all.
 type grant struct {
 	GrantID  string    `json:"grant_id"`
 	ClientID string    `json:"client_id"`
@@ -357,7 +359,7 @@ type tokens struct {
 	Scope        string `json:"scope"`
 }
 
-// newCode stores a fresh code.
+// newCode stores a new code.
 func (s *Server) newCode(c authCode) (string, error) {
 	code := newToken()
 	c.Expires = s.opt.Now().Add(codeLifetime)
@@ -365,8 +367,8 @@ func (s *Server) newCode(c authCode) (string, error) {
 	return code, err
 }
 
-// redeemCode exchanges a code once. A second use revokes what the first one gave (RFC 6749 section 4.1.2), and a
-// wrong verifier uses the code up, so that it cannot be guessed at.
+// redeemCode exchanges a code once. A second attempt revokes the tokens from the first (RFC 6749 section 4.1.2). A wrong
+// verifier uses up the code, so that it cannot be guessed.
 func (s *Server) redeemCode(c Client, code, redirect, verifier string) (answer tokens, failed error) {
 	now := s.opt.Now()
 	err := s.db.Update(func(tx *bolt.Tx) error {
@@ -402,8 +404,8 @@ func (s *Server) redeemCode(c Client, code, redirect, verifier string) (answer t
 	return answer, errors.Join(err, failed)
 }
 
-// check compares the exchange with the request. interface.md lists no redirect_uri for the exchange, RFC 6749
-// section 4.1.3 wants it: it may be left out, but not differ.
+// check compares the exchange with the request. interface.md lists no redirect_uri for the exchange, RFC 6749 section 4.1.3
+// requires it: it may be missing, but must not differ.
 func (a authCode) check(redirect, verifier string, now time.Time) error {
 	switch {
 	case now.After(a.Expires):
@@ -418,8 +420,8 @@ func (a authCode) check(redirect, verifier string, now time.Time) error {
 	return nil
 }
 
-// refresh redeems a refresh token. For 60 seconds after its first redemption it works again and gives another fresh
-// pair; after that its use means that it was copied, and ends the whole family.
+// refresh redeems a refresh token. For 60 seconds after its first redemption it works again and yields another new pair;
+// after that, its use means that it was copied, and ends the whole family.
 func (s *Server) refresh(c Client, token string) (answer tokens, failed error) {
 	now := s.opt.Now()
 	err := s.db.Update(func(tx *bolt.Tx) error {
@@ -461,7 +463,7 @@ func (s *Server) refresh(c Client, token string) (answer tokens, failed error) {
 	return answer, errors.Join(err, failed)
 }
 
-// issue makes an access token and, as the scopes say, a refresh token and an id_token.
+// issue creates an access token and, depending on the scopes, a refresh token and an id_token.
 func (s *Server) issue(tx *bolt.Tx, g grant, nonce string, now time.Time) (tokens, error) {
 	t := tokens{
 		AccessToken: newToken(),
@@ -493,7 +495,7 @@ func (s *Server) issue(tx *bolt.Tx, g grant, nonce string, now time.Time) (token
 func revokeGrant(tx *bolt.Tx, id string) error {
 	g, err := get[grant](tx, bucketGrants, id)
 	if errors.Is(err, errNotFound) {
-		return nil // the code failed its first exchange: there is nothing to revoke
+		return nil // the code's first exchange failed: there is nothing to revoke
 	}
 	if err != nil {
 		return err
@@ -505,7 +507,7 @@ func revokeGrant(tx *bolt.Tx, id string) error {
 // keyRS256 is the key in bucketKeys that signs id_tokens.
 const keyRS256 = "rs256"
 
-// rsaKey returns the RS256 key. It is made when it is first needed: most starts never sign an id_token.
+// rsaKey returns the RS256 key, created on first use: most runs never sign an id_token.
 func (s *Server) rsaKey(tx *bolt.Tx) (*rsa.PrivateKey, error) {
 	der, err := get[[]byte](tx, bucketKeys, keyRS256)
 	if err == nil {
@@ -526,7 +528,7 @@ func keyID(key *rsa.PrivateKey) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// claims are the user claims (interface.md) that the scopes allow. The profile comes with profile and with openid.
+// claims are the user claims (interface.md) that the scopes allow. Both profile and openid include the profile.
 func (u User) claims(scopes []string) map[string]any {
 	c := map[string]any{"sub": u.subject(), "s:organization": u.OrganizationID, "s:member": u.MemberID}
 	if slices.Contains(scopes, "profile") || slices.Contains(scopes, "openid") {
@@ -605,7 +607,7 @@ func (s *Server) discovery(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// caller is who an access token speaks for.
+// caller is the user and client for which an access token was issued.
 type caller struct {
 	User
 	ClientID string
@@ -614,10 +616,10 @@ type caller struct {
 
 func (c caller) can(scope string) bool { return slices.Contains(c.Scopes, scope) }
 
-// canUsePackages reports whether the token opens packages at all (interface.md, scopes).
+// canUsePackages reports whether the token gives access to packages at all (interface.md, scopes).
 func (c caller) canUsePackages() bool { return c.can("organization") || c.can("member") }
 
-// sees reports whether the package is within the token's reach: the organization's, or the member's own.
+// sees reports whether the token covers the package: the organization's, or the member's own.
 func (c caller) sees(p *pack) bool {
 	return c.OrganizationID == p.OrganizationID && (c.can("organization") || c.MemberID == p.MemberID)
 }
@@ -658,7 +660,7 @@ func (s *Server) userinfo(_ http.ResponseWriter, _ *http.Request, who caller) (a
 	return who.claims(who.Scopes), nil
 }
 
-// scopeWords says in plain words what the scopes allow.
+// scopeWords describes what the scopes allow.
 func scopeWords(scopes []string) []string {
 	words := map[string]string{
 		"profile":        "see your name and email address",
@@ -674,7 +676,7 @@ func scopeWords(scopes []string) []string {
 	return out
 }
 
-// oauthForm serves the form that a client posts about its tokens. A nil answer has no body.
+// oauthForm handles a form that a client posts about its tokens. A nil answer has no body.
 func (s *Server) oauthForm(answer func(Client, *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if e := readForm(w, r); e != nil {
@@ -732,7 +734,8 @@ func verifies(verifier, challenge string) bool {
 	return verifierShape.MatchString(verifier) && base64.RawURLEncoding.EncodeToString(sum[:]) == challenge
 }
 
-// revoke is POST /connect/revoke (RFC 7009). A refresh token takes its whole family along, an unknown token is no error.
+// revoke is POST /connect/revoke (RFC 7009). Revoking a refresh token revokes its whole family; an unknown token is no
+// error.
 func (s *Server) revoke(c Client, r *http.Request) (any, error) {
 	token := r.PostForm.Get("token")
 	if token == "" {

@@ -16,7 +16,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// packageTypes are the constants of service-facts.md section 4.2. All but Sequential are signed in any order here.
+// packageTypes are the constants of service-facts.md section 4.2. Here, all but Sequential are signed in any order.
 var packageTypes = []string{"concurrent", typeSequential, "Counterpart", "video_closing_room", "Live Session"}
 
 // maxName is the longest package name, in characters.
@@ -47,7 +47,7 @@ type addDocument struct {
 	TemplateDocumentID string            `json:"templateDocumentId"`
 	TemplateData       map[string]string `json:"templateData"`
 
-	template *templateDocument // whose place it has, nil for none
+	template *templateDocument // that it replaces, nil for none
 }
 
 type person struct {
@@ -59,7 +59,7 @@ type person struct {
 	TemplateSignerID    string `json:"templateSignerId"`
 	TemplateRecipientID string `json:"templateRecipientId"`
 
-	fromTemplate bool // nobody named this person for the package
+	fromTemplate bool // the person comes from the template, not from the request
 }
 
 // addPackage is POST /packages/add.
@@ -107,7 +107,7 @@ func (s *Server) addPackage(w http.ResponseWriter, r *http.Request, who caller) 
 	return s.added(p, body.ReturnPackage == nil || *body.ReturnPackage), nil
 }
 
-// added is the answer in the shape that is asked for.
+// added is the answer in the requested shape.
 func (s *Server) added(p *pack, full bool) any {
 	if s.opt.Bare {
 		return object{"organizationId": p.OrganizationID, "memberId": p.MemberID, "packageId": p.PackageID}
@@ -119,7 +119,7 @@ func (s *Server) added(p *pack, full bool) any {
 	return answer
 }
 
-// newPack checks everything but the files.
+// newPack checks everything except the files.
 func (s *Server) newPack(b *addRequest, who caller, now time.Time) (*pack, error) {
 	p := &pack{
 		PackageID: newID(), OrganizationID: who.OrganizationID, MemberID: who.MemberID,
@@ -130,7 +130,7 @@ func (s *Server) newPack(b *addRequest, who caller, now time.Time) (*pack, error
 	if string(b.ExternalData) != "null" {
 		p.ExternalData = b.ExternalData
 	}
-	setDefault(&p.State, stateOpen) // the default is not documented; the signing guide leaves the field out and signs
+	setDefault(&p.State, stateOpen) // the default is not documented; the signing guide omits the field and signs
 	if err := checkHead(p, b, now); err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (p *pack) addPeople(b *addRequest) error {
 	return nil
 }
 
-// bareAddress accepts user@host alone, without a display name.
+// bareAddress accepts user@host without a display name.
 func bareAddress(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	a, err := mail.ParseAddress(text)
@@ -255,7 +255,7 @@ func (s *Server) takeFiles(tx *bolt.Tx, p *pack, b *addRequest, who caller, now 
 	return nil
 }
 
-// fileOf is the file that a document is made of: one that was uploaded, or the template's own.
+// fileOf is the file for a document: an uploaded one, or the template's own.
 func (s *Server) fileOf(tx *bolt.Tx, in addDocument, who caller, now time.Time) (file, error) {
 	if in.template != nil && in.FileID == "" {
 		return s.ownFile(tx, in, who, now)
@@ -267,7 +267,7 @@ func (s *Server) fileOf(tx *bolt.Tx, in addDocument, who caller, now time.Time) 
 	return f, nil
 }
 
-// fileExt is the ending of a name, at most five characters after the dot: "No. 4 of many things" has none.
+// fileExt is the extension of a name, at most five characters after the dot: "No. 4 of many things" has none.
 func fileExt(name string) string {
 	i := strings.LastIndexByte(name, '.')
 	if i <= 0 || len(name)-i > 6 || strings.ContainsRune(name[i:], ' ') {
@@ -276,7 +276,7 @@ func fileExt(name string) string {
 	return name[i:]
 }
 
-// visiblePack is a package the caller may see. It belongs to the shelf.
+// visiblePack is a package that the caller may see. It is shared, see shelf.
 func (s *Server) visiblePack(id string, who caller) (*pack, error) {
 	if !who.canUsePackages() {
 		return nil, forbidden("package_not_authorized", "The organization or member scope is needed.")
@@ -287,7 +287,7 @@ func (s *Server) visiblePack(id string, who caller) (*pack, error) {
 	return nil, notFound("package")
 }
 
-// packageAnswer is GET /packages/{packageId} and what is below it.
+// packageAnswer is GET /packages/{packageId} and the paths below it.
 func (s *Server) packageAnswer(kind string, view func(*pack) object) call {
 	return func(_ http.ResponseWriter, r *http.Request, who caller) (any, error) {
 		p, err := s.visiblePack(r.PathValue("packageId"), who)
@@ -322,17 +322,17 @@ const (
 	maxTake     = 500
 )
 
-// listQuery is the body of packages/list and templates/list, as far as it is known here (service-facts.md section 7). Teams and
-// folders do not exist here.
+// listQuery is the body of packages/list and templates/list, as far as it is supported (service-facts.md section 7). There
+// are no teams and folders here.
 type listQuery struct {
 	AllMembers bool   `json:"allMembers"`
-	Search     string `json:"search"` // of templates
+	Search     string `json:"search"` // templates only
 	SortBy     string `json:"sortBy"`
 	Take       *int   `json:"take"`
 	Skip       int    `json:"skip"`
 }
 
-// readList reads a list's query about a kind of thing, which can be sorted in some ways.
+// readList reads a list query for a kind of object, with the sort orders that it supports.
 func readList(w http.ResponseWriter, r *http.Request, who caller, kind string, sorts ...string) (q listQuery, take int, err error) {
 	if !who.canUsePackages() {
 		return q, 0, forbidden(kind+"_not_authorized", "The organization or member scope is needed.")
@@ -397,7 +397,7 @@ func mentioned(search string, text []string) bool {
 
 type object = map[string]any
 
-// head is what every answer about a package has.
+// head has the fields common to all answers about a package.
 func (p *pack) head(now time.Time) object {
 	return object{
 		"packageId": p.PackageID, "organizationId": p.OrganizationID, "memberId": p.MemberID, "name": p.Name, "type": p.Type,
@@ -406,13 +406,13 @@ func (p *pack) head(now time.Time) object {
 	}
 }
 
-// with is o with what more has.
+// with is o extended by more.
 func with(o, more object) object {
 	maps.Copy(o, more)
 	return o
 }
 
-// packageView is the full record (service-facts.md section 7.1), as far as this service knows it.
+// packageView is the full record (service-facts.md section 7.1), as far as this service supports it.
 func (s *Server) packageView(p *pack) object {
 	now := s.opt.Now()
 	signed, total := 0, 0
@@ -530,7 +530,7 @@ func stampOrNil(t *time.Time) any {
 	return stamp(*t)
 }
 
-// rescindPackage is POST /packages/rescind: a package that was sent is withdrawn.
+// rescindPackage is POST /packages/rescind: it withdraws a sent package.
 func (s *Server) rescindPackage(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
 	var body struct {
 		PackageID      string `json:"packageId"`
@@ -546,8 +546,8 @@ func (s *Server) rescindPackage(w http.ResponseWriter, r *http.Request, who call
 	return object{"packageId": body.PackageID}, s.Rescind(body.PackageID, body.RescindMessage, body.Notify)
 }
 
-// Rescind withdraws a package, as its sender does on the service's own pages. notify tells its people. What event the service
-// sends, if any, is not documented: this one is named as its others are.
+// Rescind withdraws a package, as its sender can on the service's own pages. notify tells its people. What event the service
+// sends, if any, is not documented: here it is named like the others.
 func (s *Server) Rescind(packageID, message string, notify bool) error {
 	return s.changePack(packageID, func(p *pack, now time.Time) ([]event, error) {
 		if state := p.stateAt(now); state != stateOpen && state != stateExpired {
@@ -563,20 +563,20 @@ func (s *Server) Rescind(packageID, message string, notify bool) error {
 
 // ListHabits are oddities of packages/list that the interface does not rule out. The zero value has none of them.
 type ListHabits struct {
-	Order    string `json:"order"`     // of the list, whatever sortBy asks for: newest (as for ""), oldest, or random, which is a new order for each page
-	MostTake int    `json:"most_take"` // how many items a page has at most, whatever take asks for; 0 is no such limit
+	Order    string `json:"order"`     // of the list, whatever sortBy says: newest (or ""), oldest, or random, which is different for each page
+	MostTake int    `json:"most_take"` // maximum items on a page, whatever take says; 0 for no limit
 	NoSkip   bool   `json:"no_skip"`   // every page is the first one
-	Shift    int    `json:"shift"`     // how many items are added before each further page, which then repeats that many; below 0, how many are removed, which the page then leaves out
+	Shift    int    `json:"shift"`     // items added before each further page, which therefore repeats that many; negative: items removed, so that the page skips that many
 }
 
-// lists holds how lists are answered. It may be used from any goroutine.
+// lists is how lists are answered. It may be used from any goroutine.
 type lists struct {
 	mu     sync.Mutex
 	habits ListHabits
-	pages  int // read since the last first one
+	pages  int // pages read since the last first page
 }
 
-// part sorts found, which is newest first, as the habits have it, and returns where the page begins and ends in it.
+// part sorts found, which is newest first, according to the habits, and returns the bounds of the page in it.
 func (l *lists) part(found []*pack, skip, take int) (from, to int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,16 +23,16 @@ import (
 	"countersign/internal/sandbox/press"
 )
 
-// sealer seals the PDFs that the service delivers (PAdES B-T, ETSI EN 319 142-1), with certificates of its own: a root, a signer and an
-// authority for time stamps (RFC 3161). They are made once for a folder.
+// sealer seals the PDFs that the service delivers (PAdES B-T, ETSI EN 319 142-1), with its own certificates: a root, a
+// signer and a time-stamping authority (RFC 3161). They are created once for a data folder.
 type sealer struct {
-	key       *rsa.PrivateKey // of all three
+	key       *rsa.PrivateKey // shared by all three
 	root      *x509.Certificate
 	signer    *x509.Certificate
 	authority *x509.Certificate
 }
 
-// openSealer reads the certificates in a folder, and makes them where they are missing.
+// openSealer reads the certificates in a folder, creating them if they are missing.
 func openSealer(dir string, now time.Time) (*sealer, error) {
 	path := filepath.Join(dir, "seal.der")
 	kept, err := os.ReadFile(path)
@@ -83,11 +83,11 @@ func makeSealer(now time.Time) ([]byte, error) {
 	return asn1.Marshal(struct{ Key, Certificates []byte }{x509.MarshalPKCS1PrivateKey(key), all})
 }
 
-// stampsOnly is the critical purpose that RFC 3161, section 2.3, demands of an authority.
+// stampsOnly is the critical key purpose that RFC 3161, section 2.3, requires of an authority.
 func stampsOnly() pkix.Extension {
 	value, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}})
 	if err != nil {
-		panic(err) // the identifier above is wrong
+		panic(err) // the identifier above would be wrong
 	}
 	return pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: value}
 }
@@ -98,7 +98,7 @@ var (
 	oidTimeStamp   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 14}
 )
 
-// sign is a seal over the bytes covered, stamped with the time.
+// sign creates a time-stamped seal over the covered bytes.
 func (s *sealer) sign(at time.Time, covered ...[]byte) ([]byte, error) {
 	digest := sha256.Sum256(slices.Concat(covered...))
 	own := sha256.Sum256(s.signer.Raw)
@@ -127,10 +127,10 @@ func (s *sealer) sign(at time.Time, covered ...[]byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return make(pkcs7.Attribute{Type: oidTimeStamp, Value: asn1.RawValue{FullBytes: token}}) // RSA signs the same in the same way
+	return make(pkcs7.Attribute{Type: oidTimeStamp, Value: asn1.RawValue{FullBytes: token}}) // RSA signatures are deterministic
 }
 
-// stamp is a time stamp over a signature.
+// stamp creates a time stamp for a signature.
 func (s *sealer) stamp(at time.Time, signature []byte) ([]byte, error) {
 	sum := sha256.Sum256(signature)
 	answer, err := (&timestamp.Timestamp{
@@ -147,7 +147,7 @@ func (s *sealer) stamp(at time.Time, signature []byte) ([]byte, error) {
 	return parsed.RawToken, nil
 }
 
-// sealed is a document with the service's seal on it, as Options.Seal says; one that cannot be sealed is as it was.
+// sealed is a document with the service's seal if Options.Seal is set; one that cannot be sealed is returned unchanged.
 func (s *Server) sealed(document []byte, at time.Time) []byte {
 	if s.sealer == nil {
 		return document
@@ -165,7 +165,7 @@ func (s *Server) sealed(document []byte, at time.Time) []byte {
 	return sealed
 }
 
-// SealRoot is the certificate at the root of the service's seals; nil when it makes none.
+// SealRoot is the root certificate of the service's seals; nil if it makes none.
 func (s *Server) SealRoot() *x509.Certificate {
 	if s.sealer == nil {
 		return nil

@@ -1,14 +1,13 @@
-// Package sandbox is the whole electronic signature service on this machine: the authorization server, the API, the
-// pages where people sign, the events, and an admin port that makes it misbehave on request. It is the embedded
-// service of the demo, the sandbox command, and the counterpart of the tests.
+// Package sandbox is the complete electronic signature service on this machine: the authorization server, the API, the pages
+// where people sign, the events, and an admin port that makes it misbehave on request. It is the embedded service of the
+// demo and of the sandbox command, and the counterpart of the tests.
 //
-// It promises to follow interface.md to the letter, service-facts.md where that is silent, and the RFCs where both
-// are; to keep everything it was told when it is killed and started again on the same folder; to sign the exact
-// bytes it delivers; and to leave no goroutine behind after Close.
+// It promises to follow interface.md to the letter, service-facts.md where that is silent, and the RFCs where both are; to
+// keep everything it was told when it is killed and restarted on the same folder; to sign the exact bytes it delivers; and
+// to leave no goroutine behind after Close.
 //
-// It must not know any other package of this program, and above all not esign: two independent readings of
-// interface.md check each other. It is made for one machine and for trying things out: whoever reaches its address
-// may act as any of its people.
+// It must not import any other package of this program, least of all esign: two independent readings of interface.md check
+// each other. It is made for one machine and for trying things out: whoever reaches its address may act as any of its users.
 package sandbox
 
 import (
@@ -51,7 +50,7 @@ type Server struct {
 	opt     Options
 	dir     string
 	press   press.Press
-	sealer  *sealer // nil for none
+	sealer  *sealer // nil if it does not seal
 	tempDir bool
 	url     string
 	admin   string
@@ -73,7 +72,7 @@ type Server struct {
 	closed  error
 }
 
-// Start opens the state and listens. The service answers when it returns.
+// Start opens the state and listens. When it returns, the service answers.
 func Start(o Options) (*Server, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *Server) openFolder() error {
 		}
 		halves, _ := filepath.Glob(filepath.Join(s.dir, sub, "*.part")) // the pattern is well formed
 		for _, half := range halves {
-			_ = os.Remove(half) // left by a kill; it costs space, nothing else
+			_ = os.Remove(half) // left behind by a kill; it only wastes space
 		}
 	}
 	return nil
@@ -135,7 +134,7 @@ func (s *Server) start() (err error) {
 	return nil
 }
 
-// listen opens both ports before either is served, so that a failure leaves no goroutine.
+// listen opens both ports before serving either, so that a failure leaves no goroutine.
 func (s *Server) listen() error {
 	main, err := s.opt.Listener, error(nil)
 	if main == nil {
@@ -172,10 +171,10 @@ func (s *Server) serve(l net.Listener, h http.Handler) {
 // URL is the address of the service: both {auth_url} and, with or without /api/v1, {base_url}. No trailing slash.
 func (s *Server) URL() string { return s.url }
 
-// AdminURL is the address of the admin port, "" when there is none.
+// AdminURL is the address of the admin port, "" if there is none.
 func (s *Server) AdminURL() string { return s.admin }
 
-// Close stops the service and waits for all it started. It is safe to call more than once.
+// Close stops the service and waits for everything it started. It may be called more than once.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
 		s.cancel()
@@ -209,7 +208,7 @@ func (s *Server) handler() http.Handler {
 		_, route := routes.Handler(r)
 		note := Request{Time: time.Now(), Method: r.Method, Path: r.URL.Path, Route: strings.Replace(route, " "+apiPrefix, " ", 1)}
 		if strings.HasPrefix(note.Path, "/link/") {
-			note.Path = "/link/…" // the token opens the document
+			note.Path = "/link/…" // the token gives access to the document
 		}
 		m := &meter{ResponseWriter: w}
 		rule, faulty := s.takeFault(r.Method, strings.TrimPrefix(r.URL.Path, apiPrefix))
@@ -295,12 +294,12 @@ func forbidden(code, message string) *apiError {
 	return &apiError{http.StatusForbidden, code, message}
 }
 
-// notFound says nothing about whether the thing exists for someone else.
+// notFound does not reveal whether the object exists for somebody else.
 func notFound(kind string) *apiError {
 	return &apiError{http.StatusNotFound, kind + "_not_found", "The " + kind + " does not exist or you have no permission to see it."}
 }
 
-// call is an API operation: it answers with a value to encode or with an error.
+// call is an API operation: it returns a value to encode, or an error.
 type call func(w http.ResponseWriter, r *http.Request, who caller) (any, error)
 
 // api turns an operation into a handler that checks the access token first.
@@ -341,7 +340,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the caller has gone; there is nobody left to tell
+	_ = enc.Encode(v) // the client has disconnected
 }
 
 // maxBody bounds a JSON body; file contents never travel in one.
@@ -365,43 +364,44 @@ func readJSON(w http.ResponseWriter, r *http.Request, kind string, v any) error 
 	return nil
 }
 
-// Options say how a service is started. The zero value is a service for a demo: a free port on 127.0.0.1, nothing
-// kept after Close, one client and two people.
+// Options configure a service. The zero value is a service for a demo: a free port on 127.0.0.1, nothing kept after Close,
+// one client and two people.
 type Options struct {
-	Dir         string // where state and documents live; "" is a temporary folder, removed by Close
+	Dir         string // for state and documents; "" is a temporary folder, removed by Close
 	Listen      string // host:port, default 127.0.0.1:0
-	AdminListen string // host:port of the admin port on a loopback address; "" is no admin port
-	PublicURL   string // the address people and programs see, when it is not the one listened on; no trailing slash
+	AdminListen string // host:port of the admin port on a loopback address; "" for none
+	PublicURL   string // the address people and programs see, if it differs from the one listened on; no trailing slash
 
-	Clients []Client // registered applications; none is DemoClient
-	Users   []User   // people who can sign in; none is DemoUsers
+	Clients []Client // registered applications; DemoClient if empty
+	Users   []User   // people who can sign in; DemoUsers if empty
 
 	AccessTokenLifetime time.Duration // default 30 minutes
 	SignatureHeader     string        // header that carries the signature of an event, default X-Service-Signature
 
-	// Listener, when set, is served instead of Listen, and PublicURL names it. With Delivery.Dial a whole service runs without a network.
+	// Listener, when set, is used instead of Listen, and PublicURL must name it. With Delivery.Dial a whole service runs
+	// without a network.
 	Listener net.Listener
 	Delivery DeliveryOptions
 
-	AutoConsent bool // whoever is hinted at, or else an administrator, is signed in and agrees without a page
+	AutoConsent bool // signs in the hinted user, or else an administrator, and consents without a page
 
-	Bare          bool // answer with exactly the fields interface.md shows instead of the public records
+	Bare          bool // answers exactly the fields that interface.md shows, not the public records
 	NoDiscovery   bool // 404 on /.well-known/openid-configuration
-	OnlyAPIPrefix bool // serve the API under /api/v1 alone
-	NoAPIPrefix   bool // serve the API without /api/v1 alone
+	OnlyAPIPrefix bool // serves the API only under /api/v1
+	NoAPIPrefix   bool // serves the API only without /api/v1
 
 	KeyBits int // of the key that signs id_tokens, default 2048
 
-	Press []string // the program that reads uploaded documents, see press.Press; none is this process
-	Seal  bool     // seal the PDFs that are delivered
+	Press []string // the program that reads uploaded documents, see press.Press; if empty, this process
+	Seal  bool     // seals the delivered PDFs
 
-	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time
-	Log *slog.Logger     // default: nowhere
+	Now func() time.Time // the clock for lifetimes and time stamps. Waiting uses real time
+	Log *slog.Logger     // nil logs nothing
 }
 
 // DeliveryOptions say how events reach their endpoints.
 type DeliveryOptions struct {
-	// Dial, when set, makes the connections, secure ones included, instead of the system's network.
+	// Dial, when set, makes all connections, including secure ones, instead of the system's network.
 	Dial       func(ctx context.Context, network, addr string) (net.Conn, error)
 	CAs        *x509.CertPool    // trusted; nil means the system's roots
 	Via        map[string]string // host:port of an endpoint to the host:port to connect to instead
@@ -417,18 +417,17 @@ type Client struct {
 	Redirects []string `json:"redirects"`
 }
 
-// User is someone with an account. There are no passwords: whoever reaches the sign-in page chooses who to be.
+// User is a person with an account. There are no passwords: on the sign-in page, anybody can choose a user.
 type User struct {
 	Email          string `json:"email"`
 	FirstName      string `json:"first_name"`
 	LastName       string `json:"last_name"`
 	OrganizationID string `json:"organization_id"` // UUID; "" is the demo organization
-	MemberID       string `json:"member_id"`       // UUID; "" is derived from the email, the same every time
+	MemberID       string `json:"member_id"`       // UUID; "" is derived from the email, always the same
 	Admin          bool   `json:"admin"`           // an Organization Administrator
 }
 
-// DemoClient is the application a service without Options.Clients knows. Its loopback redirects accept any port
-// (RFC 8252 section 7.3).
+// DemoClient is the default of Options.Clients. Its loopback redirects accept any port (RFC 8252 section 7.3).
 func DemoClient() Client {
 	return Client{
 		ID: "countersign-demo", Secret: "demo-secret-not-a-secret", Name: "Countersign",
@@ -439,7 +438,7 @@ func DemoClient() Client {
 	}
 }
 
-// DemoUsers are the people a service without Options.Users knows: one administrator and one plain member.
+// DemoUsers are the default of Options.Users: one administrator and one ordinary member.
 func DemoUsers() []User {
 	return []User{
 		{Email: "olivia.office@example.com", FirstName: "Olivia", LastName: "Office", Admin: true},
@@ -447,12 +446,12 @@ func DemoUsers() []User {
 	}
 }
 
-// namespace makes identifiers that are derived rather than random the same on every machine.
+// namespace makes derived identifiers the same on every machine.
 var namespace = uuid.MustParse("6f2c1f7e-2f0b-5b0c-9a47-0d6b7e3c1a55")
 
 func derivedID(what string) string { return uuid.NewSHA1(namespace, []byte(what)).String() }
 
-// complete fills in the defaults and refuses what cannot work.
+// complete fills in the defaults and rejects invalid options.
 func (o Options) complete() (Options, error) {
 	setDefault(&o.Listen, "127.0.0.1:0")
 	setDefault(&o.AccessTokenLifetime, 30*time.Minute)
@@ -521,7 +520,7 @@ func (s *Server) user(email string) (User, bool) {
 	return first(s.opt.Users, func(u User) bool { return strings.EqualFold(u.Email, email) })
 }
 
-// first is the first of all that is wanted, and whether there is one.
+// first is the first wanted element, if there is one.
 func first[T any](all []T, wanted func(T) bool) (found T, ok bool) {
 	if i := slices.IndexFunc(all, wanted); i >= 0 {
 		return all[i], true
@@ -529,8 +528,8 @@ func first[T any](all []T, wanted func(T) bool) (found T, ok bool) {
 	return found, false
 }
 
-// chance decides what is left to chance. It comes from crypto/rand like every id and token, so that whoever makes that
-// repeatable (testing/cryptotest) repeats everything the service does.
+// chance is a source of randomness. It is seeded from crypto/rand, as every id and token is, so that making that
+// deterministic (testing/cryptotest) makes everything the service does repeatable.
 func chance() *mrand.Rand {
 	var seed [16]byte
 	_, _ = rand.Read(seed[:]) // never fails, as below
@@ -544,7 +543,7 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// hashed is the form in which a token is stored, so that a copy of the state is no key.
+// hashed is the form in which a token is stored, so that a copy of the state grants no access.
 func hashed(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -561,16 +560,16 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"when": func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") },
 }).ParseFS(webFiles, "web/*.html"))
 
-// asset reads a file that is part of the program.
+// asset reads an embedded file.
 func asset(name string) string {
 	raw, err := webFiles.ReadFile("web/" + name)
 	if err != nil {
-		panic(err) // the build put it there
+		panic(err) // it is embedded
 	}
 	return string(raw)
 }
 
-// show answers with a page. Nothing on it comes from elsewhere, and no other site may frame it.
+// show answers with a page. It loads nothing from elsewhere, and no other site may frame it.
 func (s *Server) show(w http.ResponseWriter, status int, name string, data map[string]any) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -622,7 +621,7 @@ func (s *Server) indexPage(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// standing says in a word where a signer stands.
+// standing is a signer's state in a word.
 func (p *pack) standing(sg *signer, now time.Time) (word string, done, turn bool) {
 	switch {
 	case sg.State == signerDeclined:
@@ -640,7 +639,7 @@ type Request struct {
 	Time   time.Time `json:"time"`
 	Method string    `json:"method"`
 	Path   string    `json:"path"`
-	Route  string    `json:"route"`  // the pattern that served it, without /api/v1; / where there is nothing
+	Route  string    `json:"route"`  // the pattern that matched, without /api/v1; / if none did
 	Status int       `json:"status"` // 0: the connection was cut before an answer
 }
 
@@ -669,7 +668,7 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests.last)
 }
 
-// meter notes what was answered.
+// meter records the answer.
 type meter struct {
 	http.ResponseWriter
 	status int
@@ -713,7 +712,7 @@ var buckets = []string{
 
 var errNotFound = errors.New("not found")
 
-// openDB opens the state in dir. durable also survives a power cut; without it, writes are left to the system.
+// openDB opens the state in dir. With durable it survives a power failure; otherwise the system decides when to write.
 func openDB(dir string, durable bool) (*bolt.DB, error) {
 	path := filepath.Join(dir, "sandbox.db")
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: 3 * time.Second, NoSync: !durable, NoFreelistSync: true})
@@ -774,7 +773,7 @@ func each[T any](tx *bolt.Tx, bucket string, fn func(key string, v T) error) err
 	})
 }
 
-// read is get in a transaction of its own.
+// read is get in its own transaction.
 func read[T any](db *bolt.DB, bucket, key string) (v T, err error) {
 	err = db.View(func(tx *bolt.Tx) error {
 		v, err = get[T](tx, bucket, key)

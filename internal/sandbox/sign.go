@@ -18,7 +18,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// packageLocks let one change at a time at a package, without holding the database while PDFs are made.
+// packageLocks serialize the changes of a package without locking the database while PDFs are made.
 type packageLocks [64]sync.Mutex
 
 func (l *packageLocks) of(packageID string) *sync.Mutex {
@@ -53,12 +53,12 @@ func (s *Server) changePack(id string, change func(p *pack, now time.Time) ([]ev
 	})
 }
 
-// Sign signs every document that is this signer's turn with the signer's typed name. It fails when there is none.
+// Sign signs every document whose turn it is for this signer, with the signer's typed name. It fails if there is none.
 func (s *Server) Sign(packageID, signerID string) error {
 	return s.signAs(packageID, signerID, signature{})
 }
 
-// signAs signs all of a signer's turns. The PDFs of documents this executes exist before the state says so.
+// signAs signs everything that is the signer's turn. The PDFs of documents completed by this exist before the state says so.
 func (s *Server) signAs(packageID, signerID string, how signature) error {
 	return s.changePack(packageID, func(p *pack, now time.Time) ([]event, error) {
 		sg, ok := p.signer(signerID)
@@ -103,7 +103,7 @@ func (p *pack) allExecuted() bool {
 	return len(p.Documents) > 0 && !slices.ContainsFunc(p.Documents, func(d document) bool { return d.TimeExecuted == nil })
 }
 
-// Decline takes a signer out. The package stays open, and waits: what the real service does is not documented.
+// Decline removes a signer. The package stays open and waits: what the real service does is not documented.
 func (s *Server) Decline(packageID, signerID, reason string) error {
 	return s.changePack(packageID, func(p *pack, now time.Time) ([]event, error) {
 		sg, ok := p.signer(signerID)
@@ -120,7 +120,7 @@ func (s *Server) Decline(packageID, signerID, reason string) error {
 
 func (s *Server) linkURL(token string) string { return s.url + "/link/" + token }
 
-// opened is what a signing link opens.
+// opened is what a signing link gives access to.
 type opened struct {
 	token  string
 	pack   *pack
@@ -135,7 +135,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (opened, bool) {
 		s.showProblem(w, http.StatusNotFound, "This link opens nothing.", "It may be incomplete, or the package no longer exists.")
 		return opened{}, false
 	}
-	p := s.pack(l.PackageID) // is made together with its links
+	p := s.pack(l.PackageID) // never nil: it is stored together with its links
 	sg, _ := p.signer(l.SignerID)
 	return opened{token, p, sg}, true
 }
@@ -220,7 +220,7 @@ func (s *Server) signerChoice(w http.ResponseWriter, r *http.Request) {
 	} else {
 		how := signature{PNG: drawn(r.PostFormValue("drawn"))}
 		if how.PNG == nil {
-			how.Typed = strings.TrimSpace(r.PostFormValue("typed")) // filled in beforehand: what was drawn is meant
+			how.Typed = strings.TrimSpace(r.PostFormValue("typed")) // it is prefilled, so a drawing takes precedence
 		}
 		if how.Typed == "" && how.PNG == nil {
 			s.showSigner(w, http.StatusBadRequest, in, "Draw or type a signature first.")
@@ -239,7 +239,7 @@ func (s *Server) signerChoice(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// drawn reads a signature drawn on the page, and writes it anew so that only a plain picture is kept. It is nil for
+// drawn decodes a signature drawn on the page, and encodes it again so that only a plain picture is kept. It returns nil for
 // anything else.
 func drawn(dataURL string) []byte {
 	encoded, ok := strings.CutPrefix(dataURL, "data:image/png;base64,")
@@ -268,7 +268,7 @@ func drawn(dataURL string) []byte {
 	return out.Bytes()
 }
 
-// signerDocument is GET /link/{token}/documents/{documentId}: the pages to be signed, or as signed.
+// signerDocument is GET /link/{token}/documents/{documentId}: the pages to sign, or as signed.
 func (s *Server) signerDocument(w http.ResponseWriter, r *http.Request) {
 	in, ok := s.open(w, r)
 	if !ok {
@@ -290,7 +290,7 @@ func (s *Server) signerDocument(w http.ResponseWriter, r *http.Request) {
 		s.showFailure(w, err)
 		return
 	}
-	defer f.Close() // only read
+	defer f.Close() // opened for reading only
 	w.Header().Set("Content-Type", "application/pdf")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Disposition", strings.Replace(attachment(d.Name+".pdf"), "attachment", "inline", 1))

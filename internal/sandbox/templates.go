@@ -13,14 +13,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// packTemplate is a template: documents with fields, and people to be named when a package is made from it.
+// packTemplate is a template: documents with fields, and roles for people to be named when a package is made from it.
 type packTemplate struct {
 	TemplateID     string             `json:"template_id"`
 	OrganizationID string             `json:"organization_id"`
 	MemberID       string             `json:"member_id"`
 	Name           string             `json:"name"`
 	Description    string             `json:"description,omitempty"`
-	Message        string             `json:"message,omitempty"` // to the signers, where the package has none
+	Message        string             `json:"message,omitempty"` // to the signers, if the package has none
 	PackageType    string             `json:"package_type"`
 	TimeCreated    time.Time          `json:"time_created"`
 	TimeLastUsed   *time.Time         `json:"time_last_used,omitempty"`
@@ -38,15 +38,15 @@ type templateDocument struct {
 
 func (d *templateDocument) fileName() string { return d.Name + ".pdf" }
 
-// templateField is a text field that can be filled when a package is made (service-facts.md section 4.3: text and
-// multiline only).
+// templateField is a text field that can be filled in when a package is made (service-facts.md section 4.3: only text and
+// multiline).
 type templateField struct {
 	DataID string `json:"data_id"`
 	Type   string `json:"type"`
 	Label  string `json:"label"`
 }
 
-// templatePerson is a role of a template, with the person who has it where that is settled.
+// templatePerson is a role of a template, with the person who has it, if already assigned.
 type templatePerson struct {
 	ID        string `json:"id"`
 	Role      string `json:"role"`
@@ -59,7 +59,7 @@ type templatePerson struct {
 // usableBy reports whether the caller may see the template and make packages from it.
 func (t *packTemplate) usableBy(c caller) bool { return t.OrganizationID == c.OrganizationID }
 
-// listTemplates is POST /templates/list, newest first, or that used last first.
+// listTemplates is POST /templates/list, newest first or last used first.
 func (s *Server) listTemplates(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
 	q, take, err := readList(w, r, who, "template", "created", "last_used")
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Server) listTemplates(w http.ResponseWriter, r *http.Request, who calle
 	return object{"items": items, "total": len(all), "take": take, "skip": q.Skip}, nil
 }
 
-// mentions reports whether the search finds the template.
+// mentions reports whether the search matches the template.
 func (t *packTemplate) mentions(search string) bool {
 	text := []string{t.Name, t.Description, t.Message}
 	for _, p := range slices.Concat(t.Signers, t.Recipients) {
@@ -96,7 +96,7 @@ func (t *packTemplate) used() time.Time {
 	return *t.TimeLastUsed
 }
 
-// view is one entry of templates/list. What is known of a document's fields is under data, as in packages/data.
+// view is one entry of templates/list. A document's fields are under data, as in packages/data.
 func (t *packTemplate) view() object {
 	documents, signers, recipients := []object{}, []object{}, []object{}
 	for i, d := range t.Documents {
@@ -143,9 +143,8 @@ func (s *Server) templates() (all []packTemplate, err error) {
 	return all, err
 }
 
-// fromTemplate reads the template that a request names and completes the request with what the template brings: its
-// people and its documents, with those of the request in their places (service-facts.md section 4.1). Without a
-// templateId it does nothing.
+// fromTemplate completes a request with what the template that it names contributes, people and documents, which the
+// request's own replace or extend (service-facts.md section 4.1). Without a templateId it does nothing.
 func (s *Server) fromTemplate(b *addRequest, who caller) error {
 	if b.TemplateID == "" {
 		return nil
@@ -166,21 +165,21 @@ func (s *Server) fromTemplate(b *addRequest, who caller) error {
 		return err
 	}
 	b.Recipients = slices.DeleteFunc(b.Recipients, func(p person) bool {
-		// The template's own copy for somebody who was named to sign.
+		// The template's own copy for somebody who was named as a signer.
 		return p.fromTemplate && slices.ContainsFunc(b.Signers, func(x person) bool { return strings.EqualFold(x.Email, p.Email) })
 	})
 	b.Documents, err = t.documents(b.Documents)
 	return err
 }
 
-// people are those named in a request, each in the role it names, and behind them those of the template whom nobody
-// takes the place of. Each role is filled once; complete demands that all are.
+// people are those named in a request, each in the role it names, followed by the template's people whom nobody replaces.
+// Each role is filled once; with complete set, all must be.
 func (t *packTemplate) people(kind string, named []person, roles []templatePerson, complete bool) ([]person, error) {
 	filled := make([]bool, len(roles))
 	role := func(p person) (int, error) {
 		id := p.TemplateSignerID + p.TemplateRecipientID
 		if id == "" && p.TemplateRole == "" {
-			return -1, nil // somebody besides
+			return -1, nil // an additional person
 		}
 		for i, r := range roles {
 			if !filled[i] && (id == r.ID || id == "" && p.TemplateRole == r.Role) {
@@ -210,7 +209,7 @@ func (t *packTemplate) people(kind string, named []person, roles []templatePerso
 	return named, nil
 }
 
-// documents are those of the template, with the files and values of the request, and behind them what the request adds.
+// documents are the template's, with the files and values of the request, followed by the request's additional ones.
 func (t *packTemplate) documents(given []addDocument) (all []addDocument, err error) {
 	taken := make([]bool, len(given))
 	for i := range t.Documents {
@@ -244,7 +243,7 @@ func (t *packTemplate) documents(given []addDocument) (all []addDocument, err er
 	return all, nil
 }
 
-// ownFile makes the file of a document that comes from the template as it is, with the values filled in.
+// ownFile makes the file of an unreplaced document of the template, with the values filled in.
 func (s *Server) ownFile(tx *bolt.Tx, in addDocument, who caller, now time.Time) (file, error) {
 	page, err := s.templatePage(in.template, in.TemplateData, now)
 	if err != nil {
@@ -257,14 +256,14 @@ func (s *Server) ownFile(tx *bolt.Tx, in addDocument, who caller, now time.Time)
 	return f, put(tx, bucketFiles, f.FileID, f)
 }
 
-// noteUse keeps when a template was used last, for the order of the list.
+// noteUse records when a template was last used, for the order of the list.
 func noteUse(tx *bolt.Tx, templateID string, now time.Time) error {
 	if templateID == "" {
 		return nil
 	}
 	t, err := get[packTemplate](tx, bucketTemplates, templateID)
 	if errors.Is(err, errNotFound) {
-		return notFound("template") // deleted a moment ago
+		return notFound("template") // just deleted
 	}
 	if err != nil {
 		return err
@@ -298,10 +297,10 @@ func filledIn(in addDocument) (fields []filledField) {
 	return fields
 }
 
-// keyTemplates marks a state that was given the sample templates, so that one that was deleted stays away.
+// keyTemplates marks a state that already got the sample templates, so that deleted ones stay deleted.
 const keyTemplates = "templates"
 
-// sampleTemplates are what every organization begins with. Their ids are the same each time.
+// sampleTemplates are what every organization begins with. Their ids are always the same.
 func sampleTemplates(u User, now time.Time) []packTemplate {
 	id := func(what string) string { return derivedID("template:" + u.OrganizationID + ":" + what) }
 	text := func(dataID, label string) templateField { return templateField{dataID, "text", label} }
@@ -342,13 +341,13 @@ func sampleTemplates(u User, now time.Time) []packTemplate {
 	return all
 }
 
-// addSamples gives each organization the sample templates, once.
+// addSamples gives the sample templates to each organization, once.
 func (s *Server) addSamples() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
 		if _, err := get[bool](tx, bucketKeys, keyTemplates); !errors.Is(err, errNotFound) {
 			return err
 		}
-		for _, u := range slices.Backward(s.opt.Users) { // they are those of the first one in an organization
+		for _, u := range slices.Backward(s.opt.Users) { // backwards, so that the first user of an organization owns them
 			for _, t := range sampleTemplates(u, s.opt.Now()) {
 				if err := put(tx, bucketTemplates, t.TemplateID, t); err != nil {
 					return err

@@ -37,7 +37,7 @@ type uploadedFile struct {
 	Type                string          `json:"type"`
 }
 
-// uploadFiles is POST /files/upload. Every part that has a file name is a file; it goes to the disk as it arrives.
+// uploadFiles is POST /files/upload. Every part with a file name is a file; it is written to disk as it arrives.
 func (s *Server) uploadFiles(_ http.ResponseWriter, r *http.Request, who caller) (any, error) {
 	if !who.canUsePackages() {
 		return nil, forbidden("file_not_authorized", "The organization or member scope is needed.")
@@ -102,13 +102,13 @@ func fileName(disposition string) (name string, isFile bool, err error) {
 	return name, true, nil
 }
 
-// receive stores one part and looks at it. What is wrong with the file is said in the answer, not as an error.
+// receive stores one part and examines it. Problems of the file are reported in the answer, not as an error.
 func (s *Server) receive(body io.Reader, f file) (uploadedFile, error) {
 	f.FileID, f.TimeCreated = newID(), s.opt.Now()
 	answer := uploadedFile{ExternalID: orNull(f.ExternalID), FileName: f.FileName, Type: "temporary"}
 	target := s.filePath(f.FileID)
 	temp := target + ".part"
-	defer os.Remove(temp) // gone already when all went well
+	defer os.Remove(temp) // already renamed on success
 	look, err := s.saveAndInspect(temp, body)
 	if err != nil {
 		return answer, err
@@ -146,25 +146,25 @@ func (s *Server) receive(body io.Reader, f file) (uploadedFile, error) {
 	return answer, err
 }
 
-// maxParsed is the size up to which PDFs are read as a whole. Larger ones are only copied: memory stays flat.
+// maxParsed is the size up to which PDFs are read as a whole. Larger ones are only copied, to keep memory constant.
 const maxParsed = 32 << 20
 
-// inspection is what an uploaded file shows.
+// inspection is the result of examining an uploaded file.
 type inspection struct {
 	size      int64
 	isPDF     bool // %PDF- within the first KiB
-	complete  bool // has the start of a cross-reference near its end: not cut off
-	protected bool // needs a password to be opened; not looked for in large files
+	complete  bool // has the start of a cross-reference near its end, so it is not truncated
+	protected bool // needs a password; not checked for large files
 	pages     int  // 0 when they cannot be counted
 }
 
-// saveAndInspect writes body to a file and looks at it.
+// saveAndInspect writes body to a file and examines it.
 func (s *Server) saveAndInspect(target string, body io.Reader) (look inspection, err error) {
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return look, fmt.Errorf("storing an upload: %w", err)
 	}
-	defer out.Close() // what matters was checked before
+	defer out.Close() // errors that matter were checked before
 	look.size, err = io.Copy(out, body)
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return look, fmt.Errorf("storing an upload: %w", err)
@@ -194,7 +194,7 @@ func (s *Server) saveAndInspect(target string, body io.Reader) (look inspection,
 	return look, nil
 }
 
-// convertible reports whether the service makes a PDF of files with this name.
+// convertible reports whether the service converts files with this extension to PDF.
 func convertible(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".docx", ".doc", ".odt", ".rtf", ".txt", ".md", ".html", ".htm", ".xlsx", ".xls", ".ods", ".csv",
@@ -204,7 +204,7 @@ func convertible(name string) bool {
 	return false
 }
 
-// bareUpload is the other documented shape: one bare object. A file with a problem carries its flags all the same.
+// bareUpload is the other documented shape: one bare object. A file with a problem still carries its flags.
 func bareUpload(f uploadedFile, now time.Time) any {
 	bare := map[string]any{"fileId": f.FileID, "name": f.FileName, "fileName": f.FileName, "type": f.Type, "timeCreated": stamp(now)}
 	if f.FileID == nil {
@@ -226,8 +226,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 // stamp is an ISO 8601 UTC time stamp with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// shelf keeps all packages in memory as they were committed last, for lists are asked for all day. What lies on it is read and never
-// changed: whoever changes a package reads one of its own. It may be used from any goroutine.
+// shelf caches all packages in memory as last committed, because lists are requested all the time. Packages in it are
+// read-only: to change a package, read a copy from the database. It may be used from any goroutine.
 type shelf struct {
 	mu   sync.Mutex
 	all  []*pack // newest first; a new list each time it changes
@@ -247,7 +247,7 @@ func (s *Server) loadShelf() error {
 	return err
 }
 
-// putPack stores a package, which nobody changes any more, and lays it on the shelf once that is committed.
+// putPack stores a package, which must not be changed afterwards, and puts it into the shelf once that is committed.
 func (s *Server) putPack(tx *bolt.Tx, p *pack) error {
 	tx.OnCommit(func() {
 		s.shelf.mu.Lock()
@@ -263,22 +263,22 @@ func (s *Server) putPack(tx *bolt.Tx, p *pack) error {
 	return put(tx, bucketPackages, p.PackageID, p)
 }
 
-// packs are all packages, newest first. The list and what is in it belong to the shelf.
+// packs are all packages, newest first. The list and its packages are shared, see shelf.
 func (s *Server) packs() []*pack {
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
 	return s.shelf.all
 }
 
-// pack is the package with that id, nil for none. It belongs to the shelf.
+// pack is the package with that id, nil for none. It is shared, see shelf.
 func (s *Server) pack(id string) *pack {
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
 	return s.shelf.byID[id]
 }
 
-// tell is what view says of a package on the shelf. Only the state that the time gives it can change that, so it is put into words once
-// for each: programs ask all day.
+// tell returns view's result for a package in the shelf, cached: it can only change with the package's state over time, and
+// programs ask all the time.
 func tell[T any](s *Server, p *pack, kind string, view func(*pack) T) T {
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
@@ -294,10 +294,10 @@ func tell[T any](s *Server, p *pack, kind string, view func(*pack) T) T {
 	return said
 }
 
-// encoded is what view says, as JSON.
+// encoded is view's result as JSON.
 func encoded(view func(*pack) object) func(*pack) json.RawMessage {
 	return func(p *pack) json.RawMessage {
-		raw, _ := json.Marshal(view(p)) // has nothing that cannot be encoded
+		raw, _ := json.Marshal(view(p)) // always encodes
 		return raw
 	}
 }

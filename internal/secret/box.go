@@ -1,16 +1,16 @@
 // Package secret keeps the office's one 256-bit key and seals values with it.
 //
-// The key lives in the keyring of the operating system ([Keyring]) or, where there is none, in a file ([File]).
-// Everything else that is secret is sealed under it by a [Box] and kept wherever the caller likes: keyrings cap
-// sizes, prompt, hang, and cannot commit together with other state.
+// The key is in the keyring of the operating system ([Keyring]) or, where there is none, in a file ([File]). A [Box] seals
+// every other secret with it, and the caller stores the result anywhere: keyrings limit sizes, prompt, hang, and cannot
+// commit together with other state.
 //
 // What it promises:
 //
-//   - A key has three states. Present: Load returns it. Absent: Load says [ErrAbsent], and the place was really
-//     looked into. Unavailable ([ErrUnavailable]): anything else, such as locked, no bus, unreadable, or no answer
-//     within three seconds. Unavailable never becomes absent.
-//   - No key is ever overwritten, and none is deleted but by [Forget].
-//   - A key shows itself nowhere: not in logs, errors, JSON or fmt verbs.
+//   - A key has three states. Present: Load returns it. Absent: Load returns [ErrAbsent], after it really looked.
+//     Unavailable ([ErrUnavailable]): anything else, such as locked, no bus, unreadable, or no answer within three seconds.
+//     Unavailable never turns into absent.
+//   - No key is ever overwritten, and only [Forget] deletes one.
+//   - A key is never printed: not in logs, errors, JSON or fmt verbs.
 //
 // What it must not know: what is sealed, where it is stored, and the window.
 package secret
@@ -26,18 +26,18 @@ import (
 )
 
 var (
-	// ErrNoKey means that a Box was asked for without a key.
+	// ErrNoKey means that a Box was requested without a key.
 	ErrNoKey = errors.New("there is no key")
 
-	// ErrWrongKey means that a value was sealed with another key: the key has been replaced since.
+	// ErrWrongKey means that a value was sealed with another key, which has since been replaced.
 	ErrWrongKey = errors.New("the value was sealed with another key")
 
-	// ErrDamaged means that a sealed value was changed, cut short, or sealed under another name.
+	// ErrDamaged means that a sealed value was changed, truncated, or sealed under another name.
 	ErrDamaged = errors.New("the sealed value is damaged")
 )
 
-// A sealed value is version (1 byte), key ID (8 bytes), nonce (12 bytes), then AES-256-GCM's output. Version, key ID
-// and name are authenticated with it.
+// A sealed value is version (1 byte), key ID (8 bytes), nonce (12 bytes), then AES-256-GCM's output. Version, key ID and
+// name are authenticated, too.
 const (
 	boxVersion = 1
 	idSize     = 8
@@ -55,7 +55,7 @@ func NewBox(k Key) (*Box, error) {
 	if k == (Key{}) {
 		return nil, ErrNoKey
 	}
-	// The sealing key is derived: what Key.ID computes with the key itself then has nothing in common with it.
+	// The sealing key is derived, so that it has nothing in common with what Key.ID computes from the key itself.
 	derived, err := hkdf.Key(sha256.New, k.bytes(), nil, "countersign seal 1", 32)
 	if err != nil {
 		return nil, fmt.Errorf("derive the sealing key: %w", err)
@@ -76,8 +76,8 @@ func NewBox(k Key) (*Box, error) {
 	return b, nil
 }
 
-// Seal encrypts plain so that only Open with the same key and the same name returns it. Sealing the same value twice
-// gives different bytes.
+// Seal encrypts plain so that only Open with the same key and the same name returns it. Sealing the same value twice gives
+// different bytes.
 func (b *Box) Seal(name string, plain []byte) ([]byte, error) {
 	if b == nil {
 		return nil, ErrNoKey
@@ -85,8 +85,8 @@ func (b *Box) Seal(name string, plain []byte) ([]byte, error) {
 	return b.aead.Seal(append([]byte(nil), b.head[:]...), nil, plain, b.bind(name)), nil
 }
 
-// Open returns what Seal sealed under name. ErrWrongKey: it was sealed with another key. ErrDamaged: with this key,
-// but it is not what was sealed under this name.
+// Open returns what Seal sealed under name. ErrWrongKey: it was sealed with another key. ErrDamaged: it was sealed with this
+// key, but not as this value under this name.
 func (b *Box) Open(name string, sealed []byte) ([]byte, error) {
 	if b == nil {
 		return nil, ErrNoKey

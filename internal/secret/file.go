@@ -14,21 +14,21 @@ import (
 	"countersign/internal/private"
 )
 
-// maxKeyFile is more than any text of a key, in bytes.
+// maxKeyFile is more than the text of any key, in bytes.
 const maxKeyFile = 4096
 
-// File returns a Keeper that keeps the key as base64 text in a file that is this user's alone, for servers without a
-// keyring. A file that other users can read, by its mode or its access list, is refused; a file that holds something else
-// is unavailable and never replaced. Hex is read too. The file is written whole or not at all.
+// File returns a Keeper that keeps the key as base64 text in a file private to this user, for servers without a keyring. It
+// rejects a file that other users can read, by its mode or its access list; a file with other contents makes the key
+// unavailable and is never replaced. It also reads hex. It writes the file atomically.
 func File(path string) Keeper { return &file{path: path} }
 
 type file struct{ path string }
 
-// credentials is the folder in which systemd hands credentials to a service, and to nobody else: their mode shows the mask of an access
-// list (systemd.exec(5)). It is empty in any other program.
+// credentials is the folder in which systemd passes credentials to a service, and to nobody else: the group bits of their
+// mode only show the mask of an access list (systemd.exec(5)). It is empty for any other program.
 func credentials() string { return os.Getenv("CREDENTIALS_DIRECTORY") }
 
-// Credential is what systemd hands to this service under a name, without the space around it.
+// Credential is the credential of that name that systemd passed to this service, without surrounding space.
 func Credential(name string) (string, bool) {
 	if credentials() == "" {
 		return "", false
@@ -66,14 +66,13 @@ func (f *file) Load(context.Context) (Key, error) {
 	if err != nil {
 		return Key{}, f.unavailable(Malformed, err)
 	}
-	if err := disk.Anchor(f.path); err != nil { // what is sealed with it must not outlive it
+	if err := disk.Anchor(f.path); err != nil { // what is sealed with the key must not outlive it
 		return Key{}, f.unavailable(Unreadable, err)
 	}
 	return k, nil
 }
 
-// absent tells a file that is not there from a link that leads nowhere: behind that there may be a key on a disk that
-// is not mounted.
+// absent distinguishes a missing file from a broken link: behind that there may be a key on a disk that is not mounted.
 func (f *file) absent() (Key, error) {
 	if target, err := os.Readlink(f.path); err == nil {
 		return Key{}, f.unavailable(Unreadable, fmt.Errorf("it is a link to %s, where nothing is", target))
@@ -86,7 +85,7 @@ func (f *file) Create(ctx context.Context) (Key, error) {
 		err := f.write(k)
 		switch {
 		case errors.Is(err, fs.ErrExist):
-			return ErrPresent // somebody was quicker
+			return ErrPresent // another process created it first
 		case err != nil:
 			return f.unavailable(Unreadable, err)
 		}
@@ -95,7 +94,7 @@ func (f *file) Create(ctx context.Context) (Key, error) {
 	return createWith(func() (Key, error) { return f.Load(ctx) }, write, func(why Reason) error { return f.unavailable(why, nil) })
 }
 
-// write brings the key to disk, unless the name is taken.
+// write stores the key, unless the file exists.
 func (f *file) write(k Key) error {
 	if err := disk.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err

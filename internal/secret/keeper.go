@@ -18,25 +18,25 @@ import (
 	"countersign/internal/message"
 )
 
-// Keeper is a place for the one key. Its methods may be called from any goroutine.
+// Keeper stores the one key. Its methods may be called from any goroutine.
 type Keeper interface {
-	// Load returns the key; ErrAbsent when there is certainly none; ErrUnavailable (an *UnavailableError) when that
-	// cannot be told or the key cannot be read now.
+	// Load returns the key; ErrAbsent if there is certainly none; ErrUnavailable (an *UnavailableError) if that is uncertain
+	// or the key cannot be read now.
 	Load(ctx context.Context) (Key, error)
 
-	// Create makes a key, keeps it, and returns it once it has been read back. It never overwrites: ErrPresent when
-	// there is a key already (Load it), ErrUnavailable when that cannot be told or the key could not be kept. After
-	// ErrUnavailable the key may or may not be there: Load tells, later.
+	// Create generates a key, stores it, and returns it once it has been read back. It never overwrites: it returns
+	// ErrPresent if there is a key already (Load it), and ErrUnavailable if that is uncertain or the key could not be
+	// stored. After ErrUnavailable the key may or may not have been stored: Load will tell.
 	Create(ctx context.Context) (Key, error)
 }
 
 var (
 	ErrAbsent = errors.New("there is no key yet")
 
-	// ErrPresent means that Create found a key and left it alone.
+	// ErrPresent means that Create found a key and did not change it.
 	ErrPresent = errors.New("there is a key already")
 
-	// ErrUnavailable means that the key cannot be read now. Whatever it has sealed must be left alone.
+	// ErrUnavailable means that the key cannot be read now. Leave alone whatever it has sealed.
 	ErrUnavailable = errors.New("the key is not available")
 )
 
@@ -44,26 +44,26 @@ var (
 type Reason string
 
 const (
-	Locked     Reason = "locked"      // the keyring is locked, or nobody has set it up
+	Locked     Reason = "locked"      // the keyring is locked, or was never set up
 	NoBus      Reason = "no_bus"      // Linux: no D-Bus session
 	NoService  Reason = "no_service"  // no keyring is installed or running
 	TimedOut   Reason = "timed_out"   // no answer in time; often a prompt that waits for an answer
-	Malformed  Reason = "malformed"   // something is kept there, but not a key
+	Malformed  Reason = "malformed"   // what is stored there is not a key
 	Unreadable Reason = "unreadable"  // the key file cannot be read or written
 	TooOpen    Reason = "too_open"    // the key file can be read by other users
-	Refused    Reason = "refused"     // the keyring said no in a way not listed here
-	NotKept    Reason = "not_kept"    // a new key was written, but not found again
-	Conflict   Reason = "conflicting" // a new key was written, but another one was found
+	Refused    Reason = "refused"     // the keyring refused in a way not listed here
+	NotKept    Reason = "not_kept"    // a new key was written, but not found afterwards
+	Conflict   Reason = "conflicting" // a new key was written, but another one was found afterwards
 )
 
-// UnavailableError carries why a key is unavailable. errors.Is(err, ErrUnavailable) holds.
+// UnavailableError says why a key is unavailable. errors.Is(err, ErrUnavailable) holds.
 type UnavailableError struct {
 	Reason Reason
 	Path   string // of the key file; empty for a keyring
 	err    error  // the cause, may be nil
 
-	// Answered is closed when a keyring that did not answer in time has given the key after all, as when a person answers
-	// its prompt: Load then returns it at once. It is nil when there is nothing to wait for.
+	// Answered is closed when a keyring that did not answer in time has returned the key after all, for example because a
+	// person answered its prompt: Load then returns it immediately. It is nil if there is nothing to wait for.
 	Answered <-chan struct{}
 }
 
@@ -83,7 +83,7 @@ func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailab
 
 func (e *UnavailableError) Unwrap() error { return e.err }
 
-// Message is what people are told of an error of this package.
+// Message is the message for people of an error of this package.
 func Message(err error) message.Message {
 	if m, ok := message.Of(err); ok {
 		return m
@@ -131,7 +131,7 @@ func (e *UnavailableError) Message() message.Message {
 	}
 }
 
-// createWith has a new key written where load finds none, and returns it once load has found it.
+// createWith writes a new key if load finds none, and returns it once load has found it.
 func createWith(load func() (Key, error), write func(Key) error, unavailable func(Reason) error) (Key, error) {
 	switch _, err := load(); {
 	case err == nil:
@@ -155,7 +155,7 @@ func createWith(load func() (Key, error), write func(Key) error, unavailable fun
 	return k, nil
 }
 
-// Memory returns a Keeper that forgets its key with the process, for the demo.
+// Memory returns a Keeper that keeps the key only in this process, for the demo.
 func Memory() Keeper { return &memory{} }
 
 type memory struct {
@@ -184,12 +184,12 @@ func (m *memory) Create(context.Context) (Key, error) {
 
 // Key is the office's 256-bit key. The zero Key is no key: a [Box] refuses it. Keys are compared with ==.
 type Key struct {
-	// Masked, because fmt prints the bytes of an unexported field in somebody's struct without asking the methods
+	// Masked, because for an unexported field inside somebody's struct fmt prints the bytes without calling the methods
 	// below.
 	masked [32]byte
 }
 
-// mask hides keys in memory from being printed; it means nothing outside this process.
+// mask keeps keys in memory from being printed; it is meaningless outside this process.
 var mask = randomBytes()
 
 // randomBytes never fails: crypto/rand ends the process instead.
@@ -211,15 +211,15 @@ func (k Key) bytes() []byte {
 	return b
 }
 
-// ID is a short fingerprint: the same for the same key, and of no use to find the key. Keep it beside what was
-// sealed, to notice that the key was replaced.
+// ID is a short fingerprint of the key from which the key cannot be found. Store it with what was sealed, to notice that the
+// key was replaced.
 func (k Key) ID() string {
 	mac := hmac.New(sha256.New, k.bytes())
 	mac.Write([]byte("countersign key id 1"))
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
-// Derive is another secret of 32 bytes that follows from the key, for that purpose alone. Neither leads to the other.
+// Derive returns another secret of 32 bytes, derived from the key for one purpose. Neither can be computed from the other.
 func (k Key) Derive(purpose string) (derived [32]byte, err error) {
 	if k == (Key{}) {
 		return derived, ErrNoKey
@@ -243,7 +243,7 @@ func (k Key) text() string { return base64.StdEncoding.EncodeToString(k.bytes())
 
 var errNotAKey = errors.New("it is not 32 bytes as base64 or hex")
 
-// parseKey reads what text wrote, and also hex, which people make with openssl rand -hex 32.
+// parseKey reads what text wrote, and also hex, which people create with openssl rand -hex 32.
 func parseKey(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	raw, err := base64.StdEncoding.DecodeString(text)

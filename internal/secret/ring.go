@@ -10,26 +10,25 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// ringTimeout is how long a keyring may take, over all steps of one Load or Create.
+// ringTimeout limits all steps of one Load or Create together.
 const ringTimeout = 3 * time.Second
 
 // Keyring returns a Keeper for the entry (service, user) of the operating system's keyring: Secret Service on Linux,
 // the Keychain on macOS, the Credential Manager on Windows. Load and Create answer within three seconds.
 //
-// A keyring may show a prompt and block for as long as nobody answers it. Such a call goes on in the background; its
-// answer is dropped, and [UnavailableError.Answered] says when it is worth asking again. While a few of them hang, further calls wait for one to end (and time out) instead of adding
-// prompts, and Create never runs twice at a time: a late write can therefore not replace a key that a later Create
-// has kept. Use one Keeper per entry and process.
+// A keyring may show a prompt and block until somebody answers it. Such a call continues in the background; its result is
+// dropped, and [UnavailableError.Answered] says when to ask again. While a few calls hang, further ones wait for one to end
+// (and time out) instead of adding prompts, and only one Create runs at a time: so a late write cannot replace a key that a
+// later Create has stored. Use one Keeper per entry and process.
 func Keyring(service, user string) Keeper {
 	return newRing(osRing{service, user}, reachable, ringTimeout)
 }
 
-// entry is one entry of a keyring. Its methods may block for ever; get returns keyring.ErrNotFound when there is no
-// entry.
+// entry is one entry of a keyring. Its methods may block for ever; get returns keyring.ErrNotFound if there is no entry.
 type entry interface {
 	get() (string, error)
 	set(text string) error
-	remove() error // keyring.ErrNotFound likewise
+	remove() error // likewise keyring.ErrNotFound
 }
 
 type osRing struct{ service, user string }
@@ -38,21 +37,21 @@ func (r osRing) get() (string, error)  { return keyring.Get(r.service, r.user) }
 func (r osRing) set(text string) error { return keyring.Set(r.service, r.user, text) }
 func (r osRing) remove() error         { return keyring.Delete(r.service, r.user) }
 
-// Forget deletes the key in an entry of the keyring, for a person who has all that it sealed removed as well. One that is not
-// there is no error; ErrUnavailable says that it may still be there.
+// Forget deletes the key in an entry of the keyring, for a person who also removes everything it sealed. A missing key is no
+// error; ErrUnavailable means that it may still be there.
 func Forget(ctx context.Context, service, user string) error {
 	return newRing(osRing{service, user}, reachable, ringTimeout).forget(ctx)
 }
 
 type ring struct {
 	entry     entry
-	reachable func() error // nil, or why the keyring must not even be called
+	reachable func() error // nil, or why the keyring must not be called at all
 	timeout   time.Duration
-	loads     chan struct{} // slots for calls in flight, given back when a call has really ended
+	loads     chan struct{} // slots for calls in flight, released when a call has really ended
 	creates   chan struct{}
 
 	mu       sync.Mutex
-	answered chan struct{} // closed when a call that nobody waited for any more found a key
+	answered chan struct{} // closed when an abandoned call has found a key
 }
 
 func newRing(e entry, reachable func() error, timeout time.Duration) *ring {
@@ -97,7 +96,7 @@ func (r *ring) read() (Key, error) {
 	return k, nil
 }
 
-// create makes a key where there is none. ctx ends when nobody waits any more: then it must not write.
+// create stores a new key if there is none. ctx ends when nobody waits any more: then it must not write.
 func (r *ring) create(ctx context.Context) (Key, error) {
 	write := func(k Key) error {
 		if err := ctx.Err(); err != nil {
@@ -116,7 +115,7 @@ type answer struct {
 	err error
 }
 
-// call runs do on a goroutine of its own, in one of the slots, and waits for it no longer than the time-out.
+// call runs do on its own goroutine, in one of the slots, and waits for it until the time-out.
 func (r *ring) call(ctx context.Context, slots chan struct{}, do func(context.Context) (Key, error)) (Key, error) {
 	if err := r.reachable(); err != nil {
 		return Key{}, &UnavailableError{Reason: classify(err), err: err}
@@ -135,7 +134,7 @@ func (r *ring) call(ctx context.Context, slots chan struct{}, do func(context.Co
 		select {
 		case answers <- a:
 		case <-ctx.Done():
-			if a.err == nil { // after a no, asking again would only be a nuisance
+			if a.err == nil { // after a refusal, asking again would only annoy
 				r.tellAnswered()
 			}
 		}
@@ -161,8 +160,8 @@ func (r *ring) tellAnswered() {
 	r.answered = make(chan struct{})
 }
 
-// guarded runs do and survives its panic: go-keyring trusts the service to answer with the right types, and a
-// connection that breaks during a prompt is a nil pointer in it.
+// guarded turns a panic of do into an error: go-keyring trusts the service to answer with the right types, and dereferences
+// nil if the connection breaks during a prompt.
 func guarded(ctx context.Context, do func(context.Context) (Key, error)) (a answer) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -5,11 +5,11 @@ import (
 	"os/exec"
 )
 
-// reachable: the Keychain is always there.
+// reachable always succeeds: the Keychain is always there.
 func reachable() error { return nil }
 
-// classify finds the Reason for an error of go-keyring, which runs /usr/bin/security: its exit code is the low byte
-// of the Security framework's result (SecBase.h).
+// classify finds the Reason for an error of go-keyring, which runs /usr/bin/security: its exit code is the low byte of the
+// Security framework's result (SecBase.h).
 func classify(err error) Reason {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

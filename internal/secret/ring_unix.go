@@ -15,9 +15,8 @@ import (
 
 var errNoBus = errors.New("no D-Bus session bus")
 
-// reachable reports whether there is a session bus to ask. Without an address the D-Bus library would start
-// dbus-launch, and with it a bus of its own and a second, empty keyring: that must never happen. It looks where the
-// library looks.
+// reachable reports whether there is a session bus. Without an address the D-Bus library would start dbus-launch, and with
+// it a second bus with an empty keyring: that must never happen. It looks where the library looks.
 func reachable() error {
 	if address := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" && address != "autolaunch:" {
 		return nil
@@ -46,7 +45,7 @@ func classify(err error) Reason {
 	case errors.Is(err, errNoBus), errors.As(err, &dial), errors.As(err, &launch), errors.Is(err, dbus.ErrClosed), errors.Is(err, os.ErrNotExist):
 		return NoBus
 	case strings.Contains(err.Error(), "failed to unlock correct collection"):
-		return Locked // go-keyring's only word for it
+		return Locked // go-keyring has no other error for it
 	case strings.HasPrefix(err.Error(), "dbus:"):
 		return NoBus
 	default:

@@ -1,8 +1,7 @@
-// Package press reads and joins the documents that are uploaded to the embedded service, and makes room in them for its seal.
+// Package press reads and joins documents uploaded to the embedded service, and reserves space in them for its seal.
 //
-// It promises that no document ends the service: a small file can cost the PDF library gigabytes or hours, so another
-// process does the work where a program is named for that. When it is killed or crashes, the document counts as one that
-// cannot be read.
+// It promises that no document can crash the service: a small file can cost the PDF library gigabytes or hours, so another
+// process does the work if a program is configured. If that process is killed or crashes, the document counts as unreadable.
 //
 // It must not know what the documents are for.
 package press
@@ -24,29 +23,29 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 )
 
-// Press counts and joins pages, and makes room for seals. The zero value does so in this process.
+// Press counts and joins pages, and reserves space for seals. The zero value does so in this process.
 type Press struct {
-	Program []string // and its first arguments; it calls Serve in a bounded process
+	Program []string // with its first arguments; it must call Serve in a restricted process
 }
 
 // patience is how long one document may take.
 const patience = 30 * time.Second
 
 var (
-	// ErrProtected means that a document opens with a password only.
+	// ErrProtected means that a document needs a password.
 	ErrProtected = errors.New("the document is protected by a password")
 	// ErrUnreadable means that a document cannot be read.
 	ErrUnreadable = errors.New("the PDF library gave up")
 )
 
-// What Serve is asked for first.
+// The requests to Serve, as the first byte.
 const (
 	toCount = iota
 	toJoin
 	toSeal
 )
 
-// What Serve answers first.
+// The results of Serve, as the first byte.
 const (
 	read = iota
 	unreadable
@@ -66,7 +65,7 @@ func (p Press) Pages(document []byte) (int, error) {
 	return int(n), nil
 }
 
-// Join makes one PDF of several.
+// Join combines several PDFs into one.
 func (p Press) Join(parts ...[]byte) ([]byte, error) { return p.ask(toJoin, parts...) }
 
 // Prepare adds an empty seal to a document, as prepare does.
@@ -74,7 +73,7 @@ func (p Press) Prepare(document []byte, at time.Time) ([]byte, error) {
 	return p.ask(toSeal, document, []byte(at.UTC().Format(time.RFC3339)))
 }
 
-// ask has something done with documents.
+// ask sends a request about documents to Serve.
 func (p Press) ask(what byte, documents ...[]byte) ([]byte, error) {
 	var request, answer bytes.Buffer
 	request.WriteByte(what)
@@ -109,8 +108,8 @@ func understood(answer []byte) ([]byte, error) {
 	return nil, ErrUnreadable
 }
 
-// Serve is what a Program does. It reads what to do, and documents, each after its length as eight bytes. Its caller bounds the
-// process before.
+// Serve is the main function of a Program. It reads a request and then documents, each preceded by its length in eight
+// bytes. The caller restricts the process before.
 func Serve(in io.Reader, out io.Writer) error {
 	var what [1]byte
 	if _, err := io.ReadFull(in, what[:]); err != nil {
@@ -186,7 +185,7 @@ func seal(document []byte, at string) (sealed []byte, err error) {
 	return sealed, err
 }
 
-// guarded turns a panic of the PDF library over a strange file into an error.
+// guarded turns a panic of the PDF library into an error.
 func guarded(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -198,7 +197,7 @@ func guarded(fn func() error) (err error) {
 
 var noConfigDir = sync.OnceFunc(api.DisableConfigDir)
 
-// config never touches the user's own configuration folder and accepts what real programs write.
+// config avoids the user's own configuration folder and is as lenient as real programs require.
 func config() *model.Configuration {
 	noConfigDir()
 	c := model.NewDefaultConfiguration()

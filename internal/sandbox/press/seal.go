@@ -15,18 +15,18 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// SealSpace is how many bytes a seal may have.
+// SealSpace is the maximum size of a seal, in bytes.
 const SealSpace = 12 << 10
 
-// emptyRange is what an empty seal says of the bytes that it covers; Fill replaces it.
+// emptyRange is the placeholder for the byte range that a seal covers; Fill replaces it.
 var emptyRange = "/ByteRange [" + strings.Repeat(" ", 48) + "]"
 
 var lastTable = regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF\s*$`)
 
-// sealMark is a comment between a document and its seal.
+// sealMark is a comment that separates a document from its seal.
 const sealMark = "\n%Seal\n"
 
-// Unsealed is a document as it was before it was sealed.
+// Unsealed is a document as it was before sealing.
 func Unsealed(document []byte) []byte {
 	if at := bytes.LastIndex(document, []byte(sealMark)); at >= 0 {
 		return document[:at]
@@ -34,8 +34,8 @@ func Unsealed(document []byte) []byte {
 	return document
 }
 
-// prepare adds an empty, invisible seal to a document, of that moment: an update behind it, as PAdES wants (ETSI EN 319 142-1, 5.3;
-// ISO 32000-1, 12.8). One that opens with a password is not sealed.
+// prepare appends an empty, invisible seal with that time to a document, as an incremental update, as PAdES requires (ETSI
+// EN 319 142-1, 5.3; ISO 32000-1, 12.8). A document that needs a password is not sealed.
 func prepare(document []byte, at time.Time) ([]byte, error) {
 	ctx, err := pdfcpu.Read(bytes.NewReader(document), config())
 	if err != nil {
@@ -89,11 +89,11 @@ func prepare(document []byte, at time.Time) ([]byte, error) {
 	return append(bytes.Clone(document), u.out.Bytes()...), nil
 }
 
-// update is what is added behind a document (ISO 32000-1, 7.5.6).
+// update is an incremental update of a document (ISO 32000-1, 7.5.6).
 type update struct {
 	base    int
 	out     bytes.Buffer
-	objects [][2]int // number and place
+	objects [][2]int // number and offset
 }
 
 func (u *update) object(number int, text string) {
@@ -101,7 +101,7 @@ func (u *update) object(number int, text string) {
 	fmt.Fprintf(&u.out, "%d 0 obj\n%s\nendobj\n", number, text)
 }
 
-// table writes where the objects are, in the way of the document itself; size is the first number that none of them has.
+// table writes the cross-reference in the document's own form; size is the first unused object number.
 func (u *update) table(size int, trailer string, asStream bool) {
 	start := u.base + u.out.Len()
 	slices.SortFunc(u.objects, func(a, b [2]int) int { return a[0] - b[0] })
@@ -124,7 +124,7 @@ func (u *update) table(size int, trailer string, asStream bool) {
 	fmt.Fprintf(&u.out, "startxref\n%d\n%%%%EOF\n", start)
 }
 
-// Fill puts a seal into a document with an empty one: what sign makes of the bytes around it.
+// Fill puts a seal into a document with an empty one: the result of sign for the bytes around it.
 func Fill(prepared []byte, sign func(covered ...[]byte) ([]byte, error)) ([]byte, error) {
 	at := bytes.LastIndex(prepared, []byte(emptyRange))
 	if at < 0 {

@@ -1,5 +1,6 @@
-// Command updated stands for the program in the test of an update on Windows. Asked to update, it starts the installer as the
-// program does, works a little longer, and ends; asked to quit, it waits for that; otherwise it notes in the person's folder that it was started.
+// Command updated stands in for the program in the test of an update on Windows. Asked to update, it starts the installer as
+// the program does, works a little longer, and ends; asked to quit, it waits until it has ended; otherwise it notes in the
+// person's folder that it was started.
 package main
 
 import (
@@ -13,7 +14,7 @@ import (
 	"countersign/internal/update"
 )
 
-var version string // set when it is linked
+var version string // set by the linker
 
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == "update" {
@@ -31,7 +32,7 @@ func main() {
 		if err := update.Start(held, []string{"--data", `C:\an office`}); err != nil {
 			fail(err)
 		}
-		time.Sleep(3 * time.Second) // the installer has to wait
+		time.Sleep(3 * time.Second) // makes the installer wait
 		return
 	}
 	if len(os.Args) > 1 && os.Args[1] == "quit" { // it ends by itself
