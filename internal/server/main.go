@@ -1,9 +1,9 @@
-// Command server is Countersign without its window, for servers: the same commands, the same data folder and the same
-// version. It links neither Fyne nor C code, so that it is built with CGO_ENABLED=0, without a C compiler or OpenGL, and
-// the one file runs on every Linux of its processor.
+// Command server is Countersign without its window, for servers: the same commands, data folder and version. It links
+// neither Fyne nor C code, so it is built with CGO_ENABLED=0 and without a C compiler or OpenGL, and the single file runs on
+// every Linux on its processor.
 //
-// It is a main package of its own rather than the program at the top under a build tag: what goes through ./... builds,
-// vets and tests it too, and no file of the window has to exist twice.
+// It is a separate main package rather than the top-level program with a build tag, so that ./... builds, vets and tests it,
+// too, and no file of the window exists twice.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"countersign/ui/system"
 )
 
-// These are set when a release is linked.
+// Set by the linker for a release.
 var (
 	version             = "dev"
 	updates, updateKeys string // see cli.Program

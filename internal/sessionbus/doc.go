@@ -1,3 +1,3 @@
-// Package sessionbus connects to the D-Bus of a person's session, as the system's own call should: it keeps to its context
-// and starts no bus. Windows and macOS have none.
+// Package sessionbus connects to the D-Bus session bus. Unlike the library's own function, it obeys its context and starts
+// no bus. Windows and macOS have no session bus.
 package sessionbus

@@ -9,14 +9,14 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Open returns a connection of the caller's own, made before ctx ends; the one that D-Bus libraries share belongs to the
-// tray. No bus is started where there is none.
+// Open returns a private connection, made before ctx ends; the connection that D-Bus libraries share belongs to the tray. If
+// there is no bus, none is started.
 func Open(ctx context.Context) (*dbus.Conn, error) {
 	conn, err := dbus.SessionBusPrivateNoAutoStartup()
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // neither of the two takes a context
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // Auth and Hello take no context
 	err = conn.Auth(nil)
 	if err == nil {
 		err = conn.Hello()

@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// OnAsked is for Windows: elsewhere a program that runs is in no installer's way.
+// OnAsked is only needed on Windows: elsewhere a running program does not get in an installer's way.
 func OnAsked(func()) (stop func(), err error) { return func() {}, nil }
 
-// EndOthers is for Windows, too.
+// EndOthers is only needed on Windows, too.
 func EndOthers(context.Context) error { return errors.ErrUnsupported }

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// endEvent is the event by which a process is asked to end, for all sessions of the computer.
+// endEvent names the event by which a process is asked to end, for all sessions of the computer.
 func endEvent(process uint32) string { return fmt.Sprintf(`Global\countersign-end-%d`, process) }
 
-// OnAsked calls ask once when an installer wants this process to end, see EndOthers; until stop. This user may ask so, and the
-// system itself, as which installers for everybody on a computer run.
+// OnAsked calls ask once when an installer wants this process to end, see EndOthers; until stop. Allowed to ask are this
+// user and SYSTEM, as which installers for all users run.
 func OnAsked(ask func()) (stop func(), err error) {
 	sid, err := user()
 	if err != nil {
@@ -33,7 +33,7 @@ func OnAsked(ask func()) (stop func(), err error) {
 	event, err := windows.CreateEvent(&windows.SecurityAttributes{
 		Length: uint32(unsafe.Sizeof(windows.SecurityAttributes{})), SecurityDescriptor: descriptor,
 	}, 1, 0, name)
-	if err != nil { // also ERROR_ALREADY_EXISTS: it is somebody else's
+	if err != nil { // including ERROR_ALREADY_EXISTS: the event is somebody else's
 		if event != 0 {
 			windows.CloseHandle(event)
 		}
@@ -60,11 +60,12 @@ func OnAsked(ask func()) (stop func(), err error) {
 	}), nil
 }
 
-// lookAgain is how often EndOthers looks for processes, for one may have just been started.
+// lookAgain is how often EndOthers looks for processes, because new ones may start.
 const lookAgain = 200 * time.Millisecond
 
-// EndOthers asks every other process that runs from the file of this program to end, whatever its data folder is, and returns
-// when none is left. The system reaches those of everybody, others their own. ErrRunning means that one is left when ctx ends.
+// EndOthers asks every other process that runs from this program's file to end, whatever its data folder, and returns when
+// none is left. SYSTEM reaches everybody's processes, other users only their own. ErrRunning means that one is left when ctx
+// ends.
 func EndOthers(ctx context.Context) error {
 	path, err := os.Executable()
 	if err != nil {
@@ -90,7 +91,7 @@ func EndOthers(ctx context.Context) error {
 	}
 }
 
-// others are the processes that run from a file, but for this one.
+// others are the other processes that run from a file.
 func others(file os.FileInfo) (found []uint32, err error) {
 	list, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
@@ -109,7 +110,7 @@ func others(file os.FileInfo) (found []uint32, err error) {
 	return found, nil
 }
 
-// runsFrom reports whether a process runs from a file; not of those that this user may not look at.
+// runsFrom reports whether a process runs from a file; false if this user may not inspect it.
 func runsFrom(process uint32, file os.FileInfo) bool {
 	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, process)
 	if err != nil {
@@ -117,7 +118,7 @@ func runsFrom(process uint32, file os.FileInfo) bool {
 	}
 	defer windows.CloseHandle(handle)
 	if state, err := windows.WaitForSingleObject(handle, 0); err == nil && state == windows.WAIT_OBJECT_0 {
-		return false // it has ended; somebody only holds on to it
+		return false // it has ended and is only kept by an open handle
 	}
 	name := make([]uint16, windows.MAX_LONG_PATH)
 	size := uint32(len(name))
@@ -128,7 +129,8 @@ func runsFrom(process uint32, file os.FileInfo) bool {
 	return err == nil && os.SameFile(info, file)
 }
 
-// askToEnd asks a process. One that takes no questions is a command, which ends by itself, or belongs to one that is asked.
+// askToEnd asks a process to end. One without the event is a command, which ends by itself, or belongs to a process that is
+// asked.
 func askToEnd(process uint32) {
 	name, err := windows.UTF16PtrFromString(endEvent(process))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock unless another process has it. Closing the file gives it back, and so does dying.
+// tryLock takes the lock unless another process has it. Closing the file or ending the process releases it.
 func tryLock(lock *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(lock.Fd()),
 		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
@@ -24,18 +24,18 @@ func tryLock(lock *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// pipeBuffer is how many bytes wait in the pipe, in each direction. Without room, every write lasts until the other end
-// reads, and a client that does not read would hold up Close.
+// pipeBuffer is how many bytes the pipe buffers in each direction. Without a buffer, every write blocks until the other end
+// reads, and a client that does not read would delay Close.
 const pipeBuffer = 64 << 10
 
-// pipe is the name for a data folder. Paths differ in case without meaning another folder.
+// pipe is the pipe's name for a data folder. Paths that differ only in case are the same folder.
 func pipe(dataDir string) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(dataDir)))
 	return `\\.\pipe\countersign-` + hex.EncodeToString(sum[:8])
 }
 
-// listen opens a pipe that belongs to this user and admits nobody else, local or from the network. It fails when someone
-// else made a pipe of that name first.
+// listen creates a pipe that belongs to this user and admits nobody else, neither local users nor the network. It fails if
+// somebody else created a pipe of that name first.
 func listen(dataDir string) (net.Listener, error) {
 	sid, err := user()
 	if err != nil {
@@ -60,7 +60,7 @@ func dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	return conn, nil
 }
 
-// ownPipe makes sure that the pipe was made by this user.
+// ownPipe checks that this user created the pipe.
 func ownPipe(conn net.Conn) error {
 	handle, ok := conn.(interface{ Fd() uintptr })
 	if !ok {
@@ -84,7 +84,7 @@ func ownPipe(conn net.Conn) error {
 	return nil
 }
 
-// user is the security identifier this process runs as.
+// user is the security identifier of this process's user.
 func user() (*windows.SID, error) {
 	u, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {

@@ -1,15 +1,18 @@
-// Package single keeps a data folder to one running instance, and lets other processes of the same user talk to that
-// instance: HTTP over a Unix socket, or over a named pipe on Windows.
+// Package single ensures that a data folder has only one running instance, and lets other processes of the same user talk to
+// it: HTTP over a Unix socket, or over a named pipe on Windows.
 //
 // It promises:
-//   - At most one [Instance] holds a data folder. The lock belongs to the process, not to a file's presence: it is gone the
-//     moment the process is, however it ended.
-//   - Whoever fails with [ErrRunning] can reach the other at once with [Client]: the socket is there before Acquire returns.
-//   - Only the same user is let in, by the rights of the socket and of its folder, and on Windows by those of the pipe, whose owner a
-//     client asks for: anybody could have made one of its name. A socket is replaced by the holder of the lock alone.
-//   - On Windows, where a program that runs cannot be replaced, an installer ends all that run from its file ([EndOthers]).
+//   - At most one [Instance] holds a data folder. The lock belongs to the process and not to a file's existence: when the
+//     process ends, in whatever way, the lock is released.
+//   - After [ErrRunning], the other instance can be reached immediately with [Client]: the socket exists before Acquire
+//     returns.
+//   - Only the same user is admitted, by the permissions of the socket and its folder, and on Windows by those of the pipe.
+//     A client also checks the pipe's owner, because anybody could have created one of that name. Only the holder of the
+//     lock replaces a socket.
+//   - On Windows, where a running program cannot be replaced, an installer can end all processes that run from its file
+//     ([EndOthers]).
 //
-// It does not know what is said over the socket, and touches nothing in the data folder but its lock and its socket.
+// It does not know what is said over the socket, and touches nothing in the data folder except its lock and its socket.
 package single
 
 import (
@@ -33,10 +36,10 @@ var ErrRunning = errors.New("another instance runs with this data folder")
 // ErrNotRunning means that no process answers for the data folder.
 var ErrNotRunning = errors.New("no instance runs with this data folder")
 
-// ErrUnsafe means that the folder for the socket could be another user's, so it is not used.
+// ErrUnsafe means that the socket's folder could belong to another user, so it is not used.
 var ErrUnsafe = errors.New("the folder for the control socket is not this user's alone")
 
-// Message is what people are told of an error of this package.
+// Message is the message for people of an error of this package.
 func Message(err error) message.Message {
 	switch {
 	case err == nil:
@@ -60,7 +63,7 @@ const (
 	lockName   = "instance.lock"
 	socketName = "control.sock"
 
-	// startPatience is how long Acquire waits for a holder of the lock that does not answer: it is starting, or ending.
+	// startPatience is how long Acquire waits for a lock holder that does not answer because it is starting or ending.
 	startPatience = 2 * time.Second
 	retryEvery    = 20 * time.Millisecond
 
@@ -71,7 +74,7 @@ const (
 	closingTime = 2 * time.Second
 )
 
-// Instance is this process's hold on a data folder. Its methods may be called from several goroutines.
+// Instance holds a data folder for this process. Its methods may be called from several goroutines.
 type Instance struct {
 	lock     *os.File
 	listener net.Listener
@@ -79,12 +82,12 @@ type Instance struct {
 	stop     context.CancelFunc // ends the contexts of all requests
 
 	once sync.Once
-	err  error // of Close
+	err  error // result of Close
 }
 
-// Acquire takes an existing data folder for this process, until Close or the end of the process. The socket takes
-// connections from now on; they wait for Serve. It fails with ErrRunning when another process has the folder, after
-// waiting up to two seconds for one that does not answer, since it may be about to end.
+// Acquire takes an existing data folder for this process, until Close or the end of the process. From now on the socket
+// accepts connections, which wait for Serve. It fails with ErrRunning if another process has the folder, after waiting up to
+// two seconds for one that does not answer, because it may be ending.
 func Acquire(dataDir string) (*Instance, error) {
 	dir, err := canonical(dataDir)
 	if err != nil {
@@ -121,7 +124,7 @@ func Acquire(dataDir string) (*Instance, error) {
 	}, nil
 }
 
-// take takes the lock. ErrRunning means that its holder is well, or has it still when ctx ends.
+// take takes the lock. ErrRunning means that its holder answers, or still has it when ctx ends.
 func take(ctx context.Context, lock *os.File, well func() bool) error {
 	retry := time.NewTicker(retryEvery)
 	defer retry.Stop()
@@ -143,9 +146,8 @@ func take(ctx context.Context, lock *os.File, well func() bool) error {
 	}
 }
 
-// Serve answers requests with handler until Close; then it returns nil. Bodies end with an error after 1 MiB. Answers may
-// take as long as they like: their request's context ends when the client goes away and when the Instance closes. It is
-// called at most once.
+// Serve answers requests with handler until Close; then it returns nil. Reading more than 1 MiB of a body fails. Answers may
+// take any time: the request's context ends when the client disconnects and when the Instance closes. Call it at most once.
 func (i *Instance) Serve(handler http.Handler) error {
 	i.server.Handler = http.MaxBytesHandler(handler, maxBody)
 	err := i.server.Serve(i.listener)
@@ -155,8 +157,8 @@ func (i *Instance) Serve(handler http.Handler) error {
 	return fmt.Errorf("serve the control socket: %w", err)
 }
 
-// Close ends Serve, gives handlers two seconds to notice that their context has ended, removes the socket and lets go of
-// the folder, in this order. It may be called more than once.
+// Close ends Serve, gives handlers two seconds to notice that their context has ended, removes the socket and releases the
+// folder, in this order. It may be called more than once.
 func (i *Instance) Close() error {
 	i.once.Do(func() {
 		i.stop()
@@ -166,7 +168,7 @@ func (i *Instance) Close() error {
 		if i.err != nil {
 			i.server.Close()
 		}
-		// A server that never served knows no listener.
+		// A server that never served does not know its listener.
 		if err := i.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			i.err = errors.Join(i.err, err)
 		}
@@ -175,9 +177,9 @@ func (i *Instance) Close() error {
 	return i.err
 }
 
-// Client returns a client of the instance that runs with the data folder. Any host name goes: "http://countersign/status".
-// It fails with ErrNotRunning when nobody answers; so do its requests, once the instance has ended. Call its
-// CloseIdleConnections when done.
+// Client returns a client for the running instance of the data folder. Any host name works: "http://countersign/status". It
+// fails with ErrNotRunning if nobody answers; so do its requests once the instance has ended. Call its CloseIdleConnections
+// when done.
 func Client(dataDir string) (*http.Client, error) {
 	dir, err := canonical(dataDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -200,7 +202,7 @@ func Client(dataDir string) (*http.Client, error) {
 	}}, nil
 }
 
-// Gone waits until no process holds an existing data folder, ctx at most; ErrRunning means that one still does.
+// Gone waits until no process holds an existing data folder, at most until ctx ends; ErrRunning means that one still does.
 func Gone(ctx context.Context, dataDir string) error {
 	lock, err := os.OpenFile(filepath.Join(dataDir, lockName), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -209,11 +211,11 @@ func Gone(ctx context.Context, dataDir string) error {
 	if err != nil {
 		return fmt.Errorf("look at the lock: %w", err)
 	}
-	defer lock.Close() // which lets go of it
+	defer lock.Close() // releases it
 	return take(ctx, lock, func() bool { return false })
 }
 
-// canonical is the one path of a data folder, however it was written, so that all its names lead to the same socket.
+// canonical is the unique path of a data folder, however it was written, so that all its names lead to the same socket.
 func canonical(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
 	if err == nil {

@@ -19,11 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSocketPath is the longest path a socket address holds, with room for its final zero: sun_path has 108 bytes on
-// Linux and 104 on macOS.
+// maxSocketPath is the longest path in a socket address; sun_path has 108 bytes on Linux and 104 on macOS, including the
+// final zero.
 const maxSocketPath = 103
 
-// tryLock takes the lock unless another process has it. Closing the file gives it back, and so does dying.
+// tryLock takes the lock unless another process has it. Closing the file or ending the process releases it.
 func tryLock(lock *os.File) (bool, error) {
 	err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -32,17 +32,17 @@ func tryLock(lock *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// place is a folder where the socket may be.
+// place is a folder that may contain the socket.
 type place struct {
 	dir string
-	own bool // made for the socket: it must be this user's alone
+	own bool // created for the socket: it must be private to this user
 }
 
 func (p place) socket() string { return filepath.Join(p.dir, socketName) }
 
-// places are where the socket of a data folder may be, the best first: in the folder itself, or, where that path is too
-// long or its file system has no sockets, in a folder named by its hash below those meant for such things. A client
-// looks into all, for it may not share the instance's environment.
+// places are the folders that may contain the socket of a data folder, best first: the folder itself or, if its path is too
+// long or its file system has no sockets, a folder named by its hash below the folders for runtime files. A client tries all
+// of them, because its environment may differ from the instance's.
 func places(dataDir string) []place {
 	sum := sha256.Sum256([]byte(dataDir))
 	name := "countersign-" + hex.EncodeToString(sum[:8])
@@ -61,7 +61,7 @@ func places(dataDir string) []place {
 	return slices.DeleteFunc(list, func(p place) bool { return len(p.socket()) > maxSocketPath })
 }
 
-// check makes sure of a folder of our own: a folder indeed, not a link, this user's, and closed to others.
+// check verifies a folder of our own: a folder and not a link, owned by this user, and closed to others.
 func (p place) check() error {
 	if !p.own {
 		return nil
@@ -77,8 +77,8 @@ func (p place) check() error {
 	return nil
 }
 
-// listen opens the socket at the first place that has sockets. The caller holds the lock, so a socket that is there is
-// left over from a process that was killed.
+// listen opens the socket at the first place that supports it. The caller holds the lock, so an existing socket is left over
+// from a killed process.
 func listen(dataDir string) (net.Listener, error) {
 	var failed []error
 	for _, p := range places(dataDir) {
@@ -120,13 +120,13 @@ func (p place) listen() (net.Listener, error) {
 	return &socket{l, p}, nil
 }
 
-// socket is the one that an instance listens on.
+// socket is the listener of an instance.
 type socket struct {
 	*net.UnixListener
 	place place
 }
 
-// Close removes the socket, and the folder that was made for it.
+// Close removes the socket, and the folder that was created for it.
 func (s *socket) Close() error {
 	err := s.UnixListener.Close()
 	if err == nil && s.place.own {

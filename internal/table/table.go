@@ -1,8 +1,8 @@
-// Package table reads lists from outside: CSV as Excel and its like write it, and XLSX. A list is taken to be hostile: Serve reads it in
-// a bounded process (package preview), Decode believes nothing of what that process writes.
+// Package table reads lists from outside: CSV as Excel and similar programs write it, and XLSX. A list may be hostile: Serve
+// reads it in a restricted process (package preview), and Decode does not trust that process's output.
 //
-// It promises that no list takes more than MaxLines lines of MaxColumns cells, that a damaged one is refused and not read in part, and
-// that a date comes out as 2026-12-31, however its cell shows it. It does not know what the columns mean.
+// It promises that a list has at most MaxLines lines of MaxColumns cells, that a damaged one is rejected and not read in
+// part, and that a date comes out as 2026-12-31, however its cell shows it. It does not know what the columns mean.
 package table
 
 import (
@@ -29,15 +29,15 @@ import (
 
 // Limits of a list.
 const (
-	MaxLines   = 5000 // below its heads
+	MaxLines   = 5000 // below the headings
 	MaxColumns = 200
 	maxCell    = 8 << 10 // bytes
 	maxFile    = 16 << 20
-	maxContent = 64 << 20 // of an XLSX, unpacked
+	maxContent = 64 << 20 // of an uncompressed XLSX
 	MaxAnswer  = 32 << 20
 )
 
-// What is told of a list that cannot be read.
+// Why a list cannot be read.
 var (
 	ErrProtected  = errors.New("protected by a password")
 	ErrTooLarge   = errors.New("too large")
@@ -51,7 +51,7 @@ type answer struct {
 	Verdict string           `json:"verdict,omitempty"`
 }
 
-// Serve reads a list and writes what Decode reads.
+// Serve reads a list and writes it in the format of Decode.
 func Serve(in io.Reader, out io.Writer) error {
 	rows, err := Read(in)
 	a := answer{Rows: rows}
@@ -63,7 +63,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(a)
 }
 
-// Decode reads the answer of Serve.
+// Decode reads the output of Serve.
 func Decode(data []byte) ([]office.ListRow, error) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
@@ -78,7 +78,7 @@ func Decode(data []byte) ([]office.ListRow, error) {
 	return tidy(a.Rows)
 }
 
-// Read reads a list in this process. What begins as a ZIP file does is XLSX.
+// Read reads a list in this process. A file that begins like a ZIP is an XLSX.
 func Read(in io.Reader) ([]office.ListRow, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	switch {
@@ -86,7 +86,7 @@ func Read(in io.Reader) ([]office.ListRow, error) {
 		return nil, err
 	case len(data) > maxFile:
 		return nil, ErrTooLarge
-	case bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0")): // the old format, and what has a password
+	case bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0")): // the old format, or one with a password
 		return nil, ErrProtected
 	}
 	var rows []office.ListRow
@@ -101,7 +101,7 @@ func Read(in io.Reader) ([]office.ListRow, error) {
 	return tidy(rows)
 }
 
-// tidy leaves out empty lines and the empty cells at the end of each, and keeps to the limits.
+// tidy removes empty lines and trailing empty cells, and enforces the limits.
 func tidy(rows []office.ListRow) (kept []office.ListRow, err error) {
 	for _, row := range rows {
 		for i, cell := range row.Cells {
@@ -126,8 +126,8 @@ func tidy(rows []office.ListRow) (kept []office.ListRow, err error) {
 	return kept, nil
 }
 
-// readCSV reads text of whatever encoding and with whatever commas Excel has written it. A quote that is not closed is refused: all lines
-// below would be one cell.
+// readCSV reads text in whatever encoding and with whatever separator Excel has written it. It rejects an unclosed quote,
+// which would turn all further lines into one cell.
 func readCSV(data []byte) (rows []office.ListRow, err error) {
 	text, err := decodeText(data)
 	if err != nil {
@@ -155,13 +155,14 @@ func readCSV(data []byte) (rows []office.ListRow, err error) {
 	}
 }
 
-// decodeText is text in UTF-8: by its byte order mark, else as it is, else as Windows-1252. What holds zeros is no text.
+// decodeText converts text to UTF-8: according to its byte order mark, otherwise as UTF-8 if valid, otherwise as
+// Windows-1252. Text with zero bytes is rejected.
 func decodeText(data []byte) (string, error) {
 	var err error
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		data, err = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(data)
-	case !utf8.Valid(data) && !bytes.HasPrefix(data, []byte("\ufeff")): // what says that it is UTF-8 and is not is damaged
+	case !utf8.Valid(data) && !bytes.HasPrefix(data, []byte("\ufeff")): // claims to be UTF-8 but is not: damaged
 		data, err = charmap.Windows1252.NewDecoder().Bytes(data)
 	}
 	if err != nil || bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
@@ -170,7 +171,8 @@ func decodeText(data []byte) (string, error) {
 	return strings.TrimPrefix(string(data), "\ufeff"), nil
 }
 
-// separator is what parts the cells: as a first line says it, else what is most frequent in that line outside of quotes.
+// separator is what separates cells: according to a "sep=" line, otherwise the most frequent candidate in the first line
+// outside of quotes.
 func separator(text string) rune {
 	first, _, _ := strings.Cut(text, "\n")
 	if named, ok := strings.CutPrefix(strings.TrimRight(first, "\r"), "sep="); ok && len(named) == 1 {
@@ -188,7 +190,7 @@ func separator(text string) rune {
 	return slices.MaxFunc([]rune{';', ',', '\t'}, func(a, b rune) int { return found[a] - found[b] })
 }
 
-// readXLSX reads the first sheet that is shown. Nothing is unpacked into files.
+// readXLSX reads the first visible sheet. It unpacks nothing into files.
 func readXLSX(data []byte) (rows []office.ListRow, err error) {
 	f, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipSizeLimit: maxContent, UnzipXMLSizeLimit: maxContent})
 	switch {
@@ -215,7 +217,7 @@ func readXLSX(data []byte) (rows []office.ListRow, err error) {
 			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 		if n := MaxColumns + 1; len(cells) > n && strings.Join(cells[n:], "") == "" {
-			cells = slices.Clone(cells[:n]) // a cell far to the right has all before it come along
+			cells = slices.Clone(cells[:n]) // an empty cell far to the right brings along all cells before it
 		}
 		if len(cells) > 4*MaxColumns {
 			return nil, ErrTooLarge
@@ -237,7 +239,7 @@ func readXLSX(data []byte) (rows []office.ListRow, err error) {
 	for _, row := range rows {
 		for i, raw := range row.Cells[:min(len(row.Cells), MaxColumns)] {
 			if raw == "" && (i >= len(rows[0].Cells) || rows[0].Cells[i] == "") {
-				continue // nothing is headed so
+				continue // no heading
 			}
 			if row.Cells[i], err = s.shown(raw, i+1, row.Line); err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -247,7 +249,7 @@ func readXLSX(data []byte) (rows []office.ListRow, err error) {
 	return rows, nil
 }
 
-// spread has a cell that reaches over several lines stand in each of them that has something of its own.
+// spread copies a merged cell to each of its lines that has other content.
 func spread(f *excelize.File, name string, rows []office.ListRow) error {
 	merged, err := f.GetMergeCells(name, true)
 	if err != nil {
@@ -276,13 +278,13 @@ func spread(f *excelize.File, name string, rows []office.ListRow) error {
 type sheet struct {
 	file  *excelize.File
 	name  string
-	dates map[int]bool // by style, whether it shows a number as a date
+	dates map[int]bool // by style: it shows a number as a date
 }
 
-// notComputed stands for a formula whose result the program that wrote the file has left to others.
+// notComputed replaces a formula whose result the writing program did not store.
 const notComputed = "#N/A"
 
-// shown is a cell as people read it, and a date as all computers do.
+// shown is a cell as people see it, but a date in ISO form.
 func (s sheet) shown(raw string, column, line int) (string, error) {
 	number, err := strconv.ParseFloat(raw, 64)
 	if err != nil && raw != "" {
@@ -333,7 +335,7 @@ func (s sheet) shown(raw string, column, line int) (string, error) {
 	return at.Format(time.DateOnly), nil
 }
 
-// said is what of a number's format is not read as one: texts, colours and conditions.
+// said matches the parts of a number format that are not format codes: texts, colours and conditions.
 var said = regexp.MustCompile(`"[^"]*"|\\.|\[[^\]]*\]`)
 
 // isDate reports whether a style shows the day of a date (ECMA-376, 18.8.30).

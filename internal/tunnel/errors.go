@@ -18,34 +18,34 @@ import (
 	"countersign/internal/message"
 )
 
-// Kind sorts what can be wrong with a tunnel by what a person can do about it.
+// Kind classifies what is wrong with a tunnel by what a person can do about it.
 type Kind string
 
 const (
-	Token          Kind = "token"            // ngrok does not accept the authtoken
+	Token          Kind = "token"            // ngrok rejects the authtoken
 	DomainInUse    Kind = "domain_in_use"    // another agent has the address; normal for a minute after a sleep
 	DomainNotYours Kind = "domain_not_yours" // the address belongs to another account or to none
-	Quota          Kind = "quota"            // the ngrok plan's limits
-	Network        Kind = "network"          // no connection, or it was lost
-	Certificate    Kind = "certificate"      // the network opens encrypted connections, or a certificate is wrong
+	Quota          Kind = "quota"            // the ngrok plan's limits are reached
+	Network        Kind = "network"          // there is no connection, or it was lost
+	Certificate    Kind = "certificate"      // the network intercepts encrypted connections, or a certificate is wrong
 	Listen         Kind = "listen"           // an address on this computer cannot be used
-	Stopped        Kind = "stopped"          // ngrok closed this one address
-	Refused        Kind = "refused"          // ngrok said no with a code this package does not know
+	Stopped        Kind = "stopped"          // ngrok stopped this address
+	Refused        Kind = "refused"          // ngrok refused with a code that this package does not know
 	Setting        Kind = "setting"          // a setting cannot be understood
 )
 
-// Error is why a tunnel is not up. It holds no secret: neither its text nor its cause repeats what ngrok answered.
+// Error says why a tunnel is not up. It contains no secret: neither its text nor its cause quotes ngrok's answers.
 type Error struct {
 	Kind Kind
 	Code string // ERR_NGROK_nnn where ngrok gave one
-	// Address is what the message names: the public domain, the server's host:port, or the local address.
+	// Address is the address that the message names: the public domain, the server's host:port, or the local address.
 	Address string
 
 	permanent bool
-	told      message.Message // Network: what whoever dials says of it
-	signer    string          // Certificate: who has signed the one that was shown
+	told      message.Message // Network: the dialer's message
+	signer    string          // Certificate: the issuer of the one shown
 	busy      bool            // Listen: another program has the port
-	cause     error           // from this computer only; nil for an answer of ngrok
+	cause     error           // only causes on this computer; nil for an answer of ngrok
 }
 
 // Error is for logs: kind, address, code and cause.
@@ -64,13 +64,13 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the technical cause, if it came from this computer.
+// Unwrap returns the technical cause, if it occurred on this computer.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Temporary says whether trying again with the same settings may help.
+// Temporary reports whether trying again with the same settings may help.
 func (e *Error) Temporary() bool { return !e.permanent }
 
-// Message is what people are told: what happened and what to do.
+// Message is the message for people: what happened and what to do.
 func (e *Error) Message() message.Message {
 	switch e.Kind {
 	case Token:
@@ -107,7 +107,7 @@ func (e *Error) Message() message.Message {
 	return e.about(message.NoConnectionTo, message.NoConnection)
 }
 
-// about names the address, where one is known.
+// about includes the address if it is known.
 func (e *Error) about(with func(string) message.Message, without func() message.Message) message.Message {
 	if e.Address == "" {
 		return without()
@@ -122,7 +122,7 @@ func (e *Error) withCode(m message.Message) message.Message {
 	return message.Then(m, message.NgrokCode(e.Code))
 }
 
-// codeKinds are the codes of https://ngrok.com/docs/errors/reference that a person can act on.
+// codeKinds maps the codes of https://ngrok.com/docs/errors/reference on which a person can act.
 var codeKinds = map[string]Kind{
 	"105":  Token, // does not look like an authtoken
 	"106":  Token, // a token of ngrok v1
@@ -146,7 +146,7 @@ var codeKinds = map[string]Kind{
 
 var codePattern = regexp.MustCompile(`ERR_NGROK_(\d+)`)
 
-// kindOf sorts the digits of an error code. All codes from 700 to 799 are about rates and volumes.
+// kindOf classifies the digits of an error code. All codes from 700 to 799 are about rates and volumes.
 func kindOf(digits string) Kind {
 	if kind, known := codeKinds[digits]; known {
 		return kind
@@ -157,9 +157,8 @@ func kindOf(digits string) Kind {
 	return Refused
 }
 
-// explain sorts an error of the SDK. It reads the code wherever the SDK hides it: in a method of one of two names, or
-// in the text only (a bind refused during a reconnect). The text itself is dropped, because ngrok repeats the
-// authtoken in it.
+// explain classifies an error of the SDK. The SDK provides the code through a method of one of two names, or only in the
+// text (when a bind is refused during a reconnect). It drops the text, because ngrok repeats the authtoken in it.
 func (c NgrokConfig) explain(err error) *Error {
 	if digits := errorCode(err); digits != "" {
 		kind := kindOf(digits)
@@ -185,7 +184,7 @@ func (c NgrokConfig) explain(err error) *Error {
 	return e
 }
 
-// signer is who has signed the last certificate of those that a server showed.
+// signer is the issuer of the last certificate that a server showed.
 func signer(shown []*x509.Certificate) string {
 	if len(shown) == 0 || shown[len(shown)-1] == nil {
 		return ""
@@ -210,7 +209,7 @@ func errorCode(err error) string {
 	return ""
 }
 
-// explainEnd sorts why the SDK's listener ended: ngrok closed the address, for a reason with a code or without.
+// explainEnd classifies why the SDK's listener ended: ngrok stopped the address, with or without an error code.
 func (c NgrokConfig) explainEnd(err error) *Error {
 	e := c.explain(err)
 	if e.Kind != Network && e.Kind != Refused {
@@ -219,7 +218,7 @@ func (c NgrokConfig) explainEnd(err error) *Error {
 	return &Error{Kind: Stopped, Code: e.Code, Address: c.host()}
 }
 
-// scrubbed is an error whose text has lost a secret; what it wraps stays out of reach.
+// scrubbed is an error whose text has lost a secret. It does not expose the error it wraps.
 type scrubbed struct {
 	err    error
 	secret string
@@ -232,33 +231,33 @@ func (s scrubbed) Error() string {
 	return strings.ReplaceAll(s.err.Error(), s.secret, "[secret]")
 }
 
-// Is lets errors.Is see through, which shows nothing.
+// Is supports errors.Is, which exposes nothing.
 func (s scrubbed) Is(target error) bool { return errors.Is(s.err, target) }
 
-// silent is the SDK's log: it holds ngrok's answers, and those repeat the authtoken.
+// silent discards the SDK's log: it contains ngrok's answers, which repeat the authtoken.
 var silent = slog.New(slog.DiscardHandler)
 
-// Step is one of those on the way to ngrok.
+// Step is a step of connecting to ngrok.
 type Step string
 
 const (
-	StepName    Step = "name"    // the server's name is found
-	StepConnect Step = "connect" // a connection, through a proxy where there is one
-	StepTLS     Step = "tls"     // it is encrypted, and nobody opens it
+	StepName    Step = "name"    // the server's name is resolved
+	StepConnect Step = "connect" // a connection is made, through a proxy if there is one
+	StepTLS     Step = "tls"     // it is encrypted and not intercepted
 	StepTunnel  Step = "tunnel"  // ngrok answers in its own protocol
 )
 
-// Steps are all of them, in order.
+// Steps are all steps, in order.
 var Steps = []Step{StepName, StepConnect, StepTLS, StepTunnel}
 
-// Diagnosis is how far the way to ngrok leads.
+// Diagnosis is the result of Diagnose.
 type Diagnosis struct {
-	Failed Step   // empty when all of it works; what comes behind was not tried
+	Failed Step   // empty if everything works; later steps were not tried
 	Err    *Error // why
 }
 
-// Diagnose tries the way to ngrok step by step, with the SDK's own probe. It needs no authtoken and sends none. byProxy says
-// that a proxy looks the name up.
+// Diagnose tries to connect to ngrok step by step, with the SDK's own probe. It needs no authtoken and sends none. byProxy
+// says that a proxy resolves the name.
 func Diagnose(ctx context.Context, c NgrokConfig, byProxy bool) Diagnosis {
 	host, _, err := net.SplitHostPort(c.server())
 	if err != nil {
@@ -295,7 +294,7 @@ func Diagnose(ctx context.Context, c NgrokConfig, byProxy bool) Diagnosis {
 	return Diagnosis{step, e}
 }
 
-// directly is a function as an ngrok.Dialer.
+// directly makes a function an ngrok.Dialer.
 type directly func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Dial implements ngrok.Dialer.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// isInUse says that another program listens there.
+// isInUse reports whether another program listens there.
 func isInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
 
-// isAbsent says that this computer does not have the address at the moment.
+// isAbsent reports whether this computer currently lacks the address.
 func isAbsent(err error) bool { return errors.Is(err, syscall.EADDRNOTAVAIL) }

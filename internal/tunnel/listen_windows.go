@@ -6,10 +6,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isInUse says that another program listens there. Windows answers "access" when that program asked to be alone.
+// isInUse reports whether another program listens there. Windows reports an access error if that program demanded exclusive
+// use.
 func isInUse(err error) bool {
 	return errors.Is(err, windows.WSAEADDRINUSE) || errors.Is(err, windows.WSAEACCES)
 }
 
-// isAbsent says that this computer does not have the address at the moment.
+// isAbsent reports whether this computer currently lacks the address.
 func isAbsent(err error) bool { return errors.Is(err, windows.WSAEADDRNOTAVAIL) }

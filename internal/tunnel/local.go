@@ -19,22 +19,22 @@ import (
 	"time"
 )
 
-// localWriteTimeout bounds one request from its header to the end of the answer, on connections of this computer.
+// localWriteTimeout limits a request, from its header to the end of the answer, on local connections.
 const localWriteTimeout = 60 * time.Second
 
-// ExternalConfig is for an office that has its own reverse proxy or tunnel.
+// ExternalConfig configures a tunnel for an office with its own reverse proxy or tunnel.
 type ExternalConfig struct {
-	PublicURL string       // what the world calls; reported as it is
-	Listen    string       // where the proxy delivers, host:port, as plain HTTP with the path kept
-	Open      OpenPort     // opens Listen; nil is the system's way
+	PublicURL string       // the public address; reported unchanged
+	Listen    string       // host:port to which the proxy forwards, as plain HTTP with an unchanged path
+	Open      OpenPort     // opens Listen; nil uses the system
 	Log       *slog.Logger // nil logs nothing
 }
 
-// OpenPort opens a port of this computer, as net.ListenConfig.Listen does.
+// OpenPort opens a port of this computer like net.ListenConfig.Listen.
 type OpenPort func(ctx context.Context, network, address string) (net.Listener, error)
 
-// External returns a tunnel behind the office's own proxy. It is up while it listens: whether the proxy works is for
-// others to find out. A port in use and a network that is not there yet are tried again for ever.
+// External returns a tunnel behind the office's own proxy. It is up while it listens; it does not check whether the proxy
+// works. It retries for ever if the port is in use or the network is not ready.
 func External(c ExternalConfig) Tunnel {
 	return local{
 		listen: c.Listen, publicURL: c.PublicURL, open: c.Open, patient: true, log: c.Log,
@@ -48,15 +48,15 @@ func External(c ExternalConfig) Tunnel {
 	}
 }
 
-// LoopbackConfig is for an address that only this computer reaches.
+// LoopbackConfig configures an address that only this computer can reach.
 type LoopbackConfig struct {
-	Listen      string // host:port with a loopback host; "" is 127.0.0.1 and a free port
+	Listen      string // host:port with a loopback host; "" means 127.0.0.1 and a free port
 	Certificate tls.Certificate
 	Log         *slog.Logger // nil logs nothing
 }
 
-// Loopback returns a tunnel to https://localhost:PORT on this computer, for the demo and for the https://localhost
-// redirect. Somebody waits for it, so Run returns at once when it cannot listen, also when trying again might help.
+// Loopback returns a tunnel to https://localhost:PORT on this computer, for the demo and for the https://localhost redirect.
+// Because somebody is waiting for it, Run returns immediately if it cannot listen, even if trying again might help.
 func Loopback(c LoopbackConfig) Tunnel {
 	secure := &tls.Config{
 		Certificates: []tls.Certificate{c.Certificate},
@@ -76,7 +76,7 @@ func Loopback(c LoopbackConfig) Tunnel {
 }
 
 // Plain returns a tunnel to http://127.0.0.1:PORT for the redirect of RFC 8252 section 7.3. listen is host:port with a
-// loopback host; "" is 127.0.0.1 and a free port. Like Loopback, Run returns at once when it cannot listen.
+// loopback host; "" means 127.0.0.1 and a free port. Like Loopback, its Run returns immediately if it cannot listen.
 func Plain(listen string) Tunnel {
 	return local{
 		listen: listen,
@@ -90,9 +90,9 @@ type local struct {
 	listen    string
 	publicURL string
 	url       func(at *net.TCPAddr) string // instead of publicURL
-	open      OpenPort                     // nil is the system's way
+	open      OpenPort                     // nil uses the system
 	secure    *tls.Config
-	patient   bool // tries again when it cannot listen
+	patient   bool // retry if it cannot listen
 	check     func() *Error
 	log       *slog.Logger
 }
@@ -119,7 +119,7 @@ func (t local) Run(ctx context.Context, h http.Handler, report func(State)) erro
 	return nil
 }
 
-// once listens and serves. It returns nil when ctx ended.
+// once listens and serves. It returns nil if ctx ended.
 func (t local) once(ctx context.Context, h http.Handler, st *states, log *slog.Logger) *Error {
 	at := t.listen
 	if at == "" {
@@ -166,7 +166,7 @@ func listenError(at string, err error) *Error {
 	return &Error{Kind: Listen, Address: at, busy: busy, permanent: !busy && !isAbsent(err), cause: err}
 }
 
-// onLoopback refuses addresses that others on the network would reach.
+// onLoopback rejects addresses that others on the network could reach.
 func onLoopback(listen string) *Error {
 	if listen == "" {
 		return nil
@@ -183,9 +183,9 @@ func portOf(at *net.TCPAddr) string {
 	return port
 }
 
-// SelfSigned makes a certificate and its key (ECDSA P-256, PKCS #8) for hosts, which are names or IP addresses; none
-// means localhost, 127.0.0.1 and ::1. It is valid from an hour before now, for clocks that go wrong, until a year
-// after. It is no authority: a person who trusts it trusts these hosts and nothing more.
+// SelfSigned creates a certificate and its key (ECDSA P-256, PKCS #8) for hosts, which are names or IP addresses; the
+// default is localhost, 127.0.0.1 and ::1. It is valid from an hour before now, in case of wrong clocks, until a year after.
+// It is not an authority: a person who trusts it trusts only these hosts.
 func SelfSigned(now time.Time, hosts ...string) (certPEM, keyPEM []byte, err error) {
 	if len(hosts) == 0 {
 		hosts = []string{"localhost", "127.0.0.1", "::1"}

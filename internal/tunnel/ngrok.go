@@ -18,18 +18,18 @@ import (
 	"golang.ngrok.com/ngrok/v2"
 )
 
-// NgrokConfig says how to reach ngrok and which address to ask for.
+// NgrokConfig says how to reach ngrok and which address to request.
 type NgrokConfig struct {
 	Authtoken string
-	// Domain is the public host name, with or without https://; "" is the domain ngrok assigned to the account.
+	// Domain is the public host name, with or without https://; "" means the domain that ngrok assigned to the account.
 	Domain     string
-	ConnectURL string         // ngrok's server as host:port; "" is ngrok's own
-	CAs        *x509.CertPool // what the server's certificate may be signed by; nil is ngrok's own authority alone
-	// Dial connects to the server, through whatever proxy is on the way; nil goes straight. What people are told of its
-	// errors is their message, where they have one.
+	ConnectURL string         // ngrok's server as host:port; "" means ngrok's own
+	CAs        *x509.CertPool // accepted issuers of the server's certificate; nil means only ngrok's own authority
+	// Dial connects to the server, through a proxy if necessary; nil connects directly. If its errors have a message for
+	// people, that is what they are told.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// HeartbeatInterval and HeartbeatTolerance bound how long a silent network goes unnoticed: their sum. 0 means the
-	// SDK's 10 s and 15 s.
+	// HeartbeatInterval and HeartbeatTolerance together limit how long a dead connection goes unnoticed. 0 means the SDK's
+	// 10 s and 15 s.
 	HeartbeatInterval  time.Duration
 	HeartbeatTolerance time.Duration
 	Log                *slog.Logger // nil logs nothing
@@ -37,17 +37,17 @@ type NgrokConfig struct {
 
 const ngrokServer = "connect.ngrok-agent.com:443"
 
-// dialTime bounds one try to connect, proxies and their sign-in included.
+// dialTime limits one connection attempt, including proxies and authentication to them.
 const dialTime = 30 * time.Second
 
 // Ngrok returns a tunnel through ngrok.
 //
-// Run ends early only for a wrong authtoken (refused twice), a domain that is not the account's, or settings that
-// cannot be understood. An address in use is reported at once as DomainInUse and tried again every few seconds: after a
-// sleep ngrok may hold the computer's own earlier session for a minute, so callers do well to tell people only then.
-// After Run returned, goroutines of the SDK may live on for a while, because it does not look up while it waits: 2 s
-// between two tries, one heartbeat interval and tolerance for a session that was lost. They hold no connection and
-// reach nothing of the caller's.
+// Run ends early only for a wrong authtoken (refused twice), a domain that does not belong to the account, or settings that
+// cannot be understood. An address in use is reported at once as DomainInUse and retried every few seconds: after a sleep
+// ngrok may keep the computer's own earlier session for a minute, so callers should tell people only later. After Run has
+// returned, goroutines of the SDK may live on for a while, because it does not notice the end while it waits: 2 s between
+// two attempts, one heartbeat interval and tolerance for a lost session. They hold no connection and cannot reach anything
+// of the caller's.
 func Ngrok(c NgrokConfig) Tunnel { return ngrokTunnel{c} }
 
 type ngrokTunnel struct{ config NgrokConfig }
@@ -74,7 +74,7 @@ func (t ngrokTunnel) Run(ctx context.Context, h http.Handler, report func(State)
 	return st.keepOpen(ctx, func() *Error { return t.once(ctx, st, srv, connections) })
 }
 
-// once runs one session. It returns nil when ctx ended, else why the session is of no more use.
+// once runs one session. It returns nil if ctx ended, otherwise why the session is no longer usable.
 func (t ngrokTunnel) once(ctx context.Context, st *states, srv *server, connections *listener) *Error {
 	l, err := openSession(t.config, connections)
 	if err != nil {
@@ -83,13 +83,13 @@ func (t ngrokTunnel) once(ctx context.Context, st *states, srv *server, connecti
 	defer l.close()
 	e := l.watch(ctx, st)
 	if e == nil {
-		// Answers under way still need the session, so the server goes first.
+		// Pending answers still need the session, so the server is shut down first.
 		srv.shutdown()
 	}
 	return e
 }
 
-// check finds settings that cannot work before anything connects.
+// check finds unusable settings before connecting.
 func (c NgrokConfig) check() *Error {
 	if c.Authtoken == "" {
 		return &Error{Kind: Token, permanent: true}
@@ -103,7 +103,7 @@ func (c NgrokConfig) check() *Error {
 	return nil
 }
 
-// host is the domain as ngrok wants it: people paste whole addresses.
+// host is the domain in the form that ngrok expects: people paste whole addresses.
 func (c NgrokConfig) host() string {
 	host := strings.TrimSpace(c.Domain)
 	host = strings.TrimPrefix(host, "https://")
@@ -112,7 +112,7 @@ func (c NgrokConfig) host() string {
 
 func (c NgrokConfig) server() string { return NgrokServer(c.ConnectURL) }
 
-// NgrokServer is where agents connect to, as host:port: connectURL, or ngrok's own server.
+// NgrokServer is the address to which agents connect, as host:port: connectURL, or ngrok's own server.
 func NgrokServer(connectURL string) string { return cmp.Or(connectURL, ngrokServer) }
 
 func (c NgrokConfig) log() *slog.Logger {
@@ -132,21 +132,21 @@ func (c NgrokConfig) dial(ctx context.Context, network, address string) (net.Con
 	return dial(ctx, network, address)
 }
 
-// lifeline dials for one ngrok agent and holds the agent's connections, so that cut ends them whatever the SDK does.
+// lifeline dials for one ngrok agent and keeps track of its connections, so that cut closes them whatever the SDK does.
 //
-// It keeps trying by itself: a failed dial is reported and repeated here, where a cancelled context ends the wait at
-// once, and the SDK's own wait between tries (up to 30 s, not to be interrupted) is left to failures after the dial.
-// Its methods may be called from any goroutine.
+// It retries by itself: it reports a failed dial and repeats it here, where a cancelled context ends the wait immediately.
+// So the SDK's own wait between attempts (up to 30 s, not interruptible) applies only to failures after the dial. Its
+// methods may be called from any goroutine.
 type lifeline struct {
-	connect func(ctx context.Context, network, address string) (net.Conn, error) // one try
-	failed  func(error)                                                          // called after each failed try
+	connect func(ctx context.Context, network, address string) (net.Conn, error) // one attempt
+	failed  func(error)                                                          // called after each failed attempt
 
 	mu    sync.Mutex
 	ended bool
 	conns map[*heldConn]bool
 }
 
-// dial returns a connection, or an error once ctx or the lifeline ended.
+// dial returns a connection, or an error once ctx or the lifeline has ended.
 func (l *lifeline) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	waits := newWaits()
 	for {
@@ -206,13 +206,13 @@ func (c *heldConn) Close() error {
 const (
 	firstWait   = 500 * time.Millisecond
 	longestWait = 30 * time.Second
-	// longestQuotaWait is for limits and refusals that pass, if at all, in hours.
+	// longestQuotaWait is for limits and refusals that take hours to pass, if they do.
 	longestQuotaWait = 5 * time.Minute
-	// longestInUseWait keeps the return quick: after a sleep, ngrok frees the address within a minute.
+	// longestInUseWait keeps recovery fast: after a sleep, ngrok frees the address within a minute.
 	longestInUseWait = 8 * time.Second
 )
 
-// newWaits doubles from firstWait on, with some jitter. The caller caps what it returns.
+// newWaits doubles from firstWait, with some jitter. The caller caps the result.
 func newWaits() *backoff.ExponentialBackOff {
 	waits := backoff.NewExponentialBackOff()
 	waits.InitialInterval = firstWait
@@ -223,7 +223,7 @@ func newWaits() *backoff.ExponentialBackOff {
 	return waits
 }
 
-// longestFor is the cap on waits after e.
+// longestFor is the maximum wait after e.
 func longestFor(e *Error) time.Duration {
 	switch e.Kind {
 	case DomainInUse:
@@ -234,7 +234,7 @@ func longestFor(e *Error) time.Duration {
 	return longestWait
 }
 
-// pause waits and says whether ctx is still alive after it.
+// pause waits, and reports whether ctx is still alive afterwards.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -246,18 +246,17 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// maxMisses is after how many failed tries in a row an agent is given up for a fresh one. The SDK's waits between
-// them are 0.5, 1 and 2 s, which bounds how long its goroutine can outlive the agent.
+// maxMisses is the number of consecutive failures after which an agent is replaced. The SDK's waits between them are 0.5, 1
+// and 2 s, which limits how long its goroutine can outlive the agent.
 const maxMisses = 3
 
 // maxTokenMisses is how often ngrok must refuse the authtoken before we believe it.
 const maxTokenMisses = 2
 
-// session is one ngrok agent with one listener, used once: the SDK's agents cannot be started again, and a listener that
-// ngrok stopped would be bound again beside its successor. The SDK reconnects inside a session and keeps
-// the URL.
+// session is one ngrok agent with one listener, used once: the SDK's agents cannot be restarted, and a listener that ngrok
+// stopped would be bound again beside its successor. The SDK reconnects within a session and keeps the URL.
 //
-// One goroutine (serve) belongs to the session; it, the SDK's event handler and the dialer hand events to the goroutine that calls
+// The session owns one goroutine (serve); it, the SDK's event handler and the dialer send events to the goroutine that calls
 // watch, which never waits for any of them.
 type session struct {
 	config NgrokConfig
@@ -265,13 +264,13 @@ type session struct {
 	line   *lifeline
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{} // closed when serve returned
+	done   chan struct{} // closed when serve has returned
 
 	mu       sync.Mutex
 	listener ngrok.EndpointListener
 }
 
-// openSession starts an agent whose connections go to f. The session must be closed.
+// openSession starts an agent whose connections go to f. The caller must close the session.
 func openSession(config NgrokConfig, f *listener) (*session, error) {
 	l := &session{config: config, events: make(chan event, 64), done: make(chan struct{})}
 	l.line = &lifeline{
@@ -282,8 +281,8 @@ func openSession(config NgrokConfig, f *listener) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The context given to the connecting call is the session's lifetime, so it must neither have a deadline nor end
-	// with the caller's: close decides.
+	// The context of the connecting call is the session's lifetime, so it must neither have a deadline nor end with the
+	// caller's: close ends it.
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	go l.serve(agent, f)
 	return l, nil
@@ -300,7 +299,7 @@ func (l *session) options() []ngrok.AgentOption {
 	)
 }
 
-// options are those of every agent, however it dials.
+// options are common to all agents, however they dial.
 func (c NgrokConfig) options(dial directly) []ngrok.AgentOption {
 	options := []ngrok.AgentOption{ngrok.WithDialer(dial), ngrok.WithLogger(silent)}
 	if c.ConnectURL != "" {
@@ -312,7 +311,7 @@ func (c NgrokConfig) options(dial directly) []ngrok.AgentOption {
 	return options
 }
 
-// tell hands an event to whoever watches, as long as the session is of use.
+// tell sends an event to watch, while the session is usable.
 func (l *session) tell(e event) {
 	select {
 	case l.events <- e:
@@ -320,7 +319,7 @@ func (l *session) tell(e event) {
 	}
 }
 
-// happened is the SDK's event handler. It runs while the agent holds its mutex.
+// happened is the SDK's event handler. The agent's mutex is held while it runs.
 func (l *session) happened(e ngrok.Event) {
 	switch e := e.(type) {
 	case *ngrok.EventAgentConnectSucceeded:
@@ -332,7 +331,7 @@ func (l *session) happened(e ngrok.Event) {
 	}
 }
 
-// serve connects, binds and hands connections on until the SDK's listener ends.
+// serve connects, binds and passes connections on until the SDK's listener ends.
 func (l *session) serve(agent ngrok.Agent, f *listener) {
 	defer close(l.done)
 	var options []ngrok.EndpointOption
@@ -349,7 +348,7 @@ func (l *session) serve(agent ngrok.Agent, f *listener) {
 	l.mu.Unlock()
 	l.tell(event{kind: listening, url: listener.URL().String()})
 	for {
-		// The SDK blocks for ever behind a connection that nobody accepts, so this goes on until the listener's end.
+		// The SDK blocks for ever on a connection that is not accepted, so keep accepting until the listener ends.
 		conn, err := listener.Accept()
 		if err != nil {
 			l.tell(event{kind: ended, err: err})
@@ -359,13 +358,13 @@ func (l *session) serve(agent ngrok.Agent, f *listener) {
 	}
 }
 
-// watch reports what happens to the session. It returns nil when ctx ends, and an *Error when the session is of no more
-// use: a permanent one, or a reason to try with a fresh one.
+// watch reports what happens to the session. It returns nil if ctx ends, and an *Error if the session is no longer usable: a
+// permanent one, or a reason to try a new session.
 func (l *session) watch(ctx context.Context, st *states) *Error {
 	var (
 		url         string // set once bound
 		online      bool   // a session is authenticated and bound again
-		misses      int    // failed tries in a row
+		misses      int    // consecutive failures
 		tokenMisses int
 	)
 	for {
@@ -395,7 +394,7 @@ func (l *session) watch(ctx context.Context, st *states) *Error {
 		case missed:
 			why := l.config.explain(e.err)
 			if online {
-				online = false // lost; the SDK dials again without waiting
+				online = false // lost; the SDK redials immediately
 				st.connecting(why)
 				continue
 			}
@@ -415,21 +414,20 @@ func (l *session) watch(ctx context.Context, st *states) *Error {
 	}
 }
 
-// Waits of close; together with the server's shutdown they stay under 5 s.
+// Time limits of close; together with the server's shutdown they stay under 5 s.
 const (
 	unbindTime = 500 * time.Millisecond
 	endTime    = time.Second
 )
 
-// close gives the address back, ends the session and waits for serve. The SDK may keep a goroutine longer: one that
-// waits between two tries (at most 2 s, see maxMisses) or for its next heartbeat; neither can reach the network any
-// more.
+// close releases the address, ends the session and waits for serve. The SDK may keep a goroutine longer: one that waits
+// between two attempts (at most 2 s, see maxMisses) or for its next heartbeat; neither can reach the network any more.
 func (l *session) close() {
 	l.mu.Lock()
 	listener := l.listener
 	l.mu.Unlock()
 	if listener != nil {
-		// Close asks ngrok and has no time limit of its own; cut ends it on a silent network.
+		// Close calls ngrok without a time limit; cut ends it if the network is dead.
 		go listener.Close()
 		l.ended(unbindTime)
 	}
@@ -451,8 +449,8 @@ func (l *session) ended(within time.Duration) bool {
 	}
 }
 
-// listener is a net.Listener whose connections come from whichever ngrok session is alive. The HTTP server keeps it
-// through every reconnect, and closing it never waits for the SDK.
+// listener is a net.Listener whose connections come from whichever ngrok session is alive. The HTTP server keeps it across
+// reconnects, and closing it never waits for the SDK.
 type listener struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -461,7 +459,7 @@ type listener struct {
 
 func newListener() *listener { return &listener{conns: make(chan net.Conn), done: make(chan struct{})} }
 
-// push hands a connection to the server, or closes it when nobody accepts any more.
+// push passes a connection to the server, or closes it if nobody accepts any more.
 func (f *listener) push(conn net.Conn) {
 	select {
 	case f.conns <- conn:
@@ -501,20 +499,20 @@ type event struct {
 type eventKind int
 
 const (
-	dialFailed eventKind = iota // no connection to ngrok or the proxy; the dialer tries again
-	missed                      // the session was lost, or a try to open one failed; the SDK tries again
+	dialFailed eventKind = iota // no connection to ngrok or the proxy; the dialer retries
+	missed                      // the session was lost, or opening one failed; the SDK retries
 	connected                   // the session is authenticated and its address bound again, if it had one
 	listening                   // the address is bound for the first time
-	refused                     // the address could not be bound; the agent is of no more use
-	ended                       // the listener ended; the agent is of no more use
+	refused                     // the address could not be bound; the agent is no longer usable
+	ended                       // the listener ended; the agent is no longer usable
 )
 
-// fairTime is how long a connection may go without a step while others wait.
+// fairTime is how long a connection may go without progress while others wait.
 const fairTime = 50 * time.Millisecond
 
-// connLimiter bounds the connections of a server. When it is full, the connection that has gone longest without a step (first
-// byte, request begun, request answered) is closed for the newcomer, once it has had its fair time: clients that send slowly
-// cannot keep others out, they only lose their own place. Its methods may be called from any goroutine.
+// connLimiter limits a server's connections. When it is full, a new connection replaces the one that has gone longest
+// without progress (first byte, request begun, request answered), once that has had its fair time: so slow clients cannot
+// keep others out, they only lose their own place. Its methods may be called from any goroutine.
 type connLimiter struct {
 	max int
 
@@ -526,13 +524,13 @@ func newConnLimiter(limit int) *connLimiter {
 	return &connLimiter{max: limit, members: make(map[*member]bool)}
 }
 
-// member is a connection that counts.
+// member is a counted connection.
 type member struct {
 	net.Conn
 	limiter *connLimiter
-	// Both belong to the limiter's mutex.
+	// Guarded by the limiter's mutex.
 	step   time.Time
-	silent bool // has not sent a byte
+	silent bool // has not sent a byte yet
 }
 
 func (m *member) Close() error {
@@ -542,7 +540,7 @@ func (m *member) Close() error {
 	return m.Conn.Close()
 }
 
-// listener returns l with every accepted connection as a member.
+// listener returns l; it makes every accepted connection a member.
 func (c *connLimiter) listener(l net.Listener) net.Listener { return limitedListener{l, c} }
 
 type limitedListener struct {
@@ -567,14 +565,14 @@ func (c *connLimiter) join(conn net.Conn) net.Conn {
 	return m
 }
 
-// enter lets m in if there is room, or somebody has to give way.
+// enter admits m if there is room, or if another member must give way.
 func (c *connLimiter) enter(m *member) (in bool) {
 	var slowest *member
 	c.mu.Lock()
 	defer func() {
 		c.mu.Unlock()
 		if in && slowest != nil {
-			_ = slowest.Conn.Close() // which serves nobody any more, and may take as long as it likes
+			_ = slowest.Conn.Close() // nobody uses it any more, so closing may take its time
 		}
 	}()
 	if len(c.members) >= c.max {
@@ -604,7 +602,7 @@ func (c *connLimiter) moved(conn net.Conn, state http.ConnState) {
 	m.silent = state == http.StateNew
 }
 
-// dismissSilent closes the connections on which nothing was ever sent.
+// dismissSilent closes connections on which nothing was ever sent.
 func (c *connLimiter) dismissSilent() {
 	c.mu.Lock()
 	var silent []*member

@@ -1,12 +1,12 @@
-// Package tunnel gives this computer a public HTTPS address and serves an http.Handler on it: through ngrok, behind
-// the office's own reverse proxy, or on this computer alone for the demo and for sign-in redirects.
+// Package tunnel gives this computer a public HTTPS address and serves an http.Handler on it: through ngrok, behind the
+// office's own reverse proxy, or only on this computer for the demo and for sign-in redirects.
 //
-// It promises to keep the address open until told otherwise, to come back by itself after every loss, to say what is
-// wrong in words a person understands, and to protect the handler from slow, greedy and numerous clients. Requests
-// reach the handler as the client sent them: Host, path and body bytes untouched.
+// It promises to keep the address open until told otherwise, to recover by itself from every loss, to say what is wrong in
+// words that people understand, and to protect the handler from slow, greedy and numerous clients. Requests reach the
+// handler as the client sent them: Host, path and body bytes unchanged.
 //
-// It must not know what is served: neither the signing service, nor the agent, nor any storage. It never logs or
-// returns the authtoken, not even inside an answer of ngrok that repeats it.
+// It must not know what is served: neither the signing service, nor the agent, nor any storage. It never logs or returns the
+// authtoken, even if an answer of ngrok repeats it.
 package tunnel
 
 import (
@@ -22,44 +22,44 @@ import (
 	"time"
 )
 
-// Phase is where a tunnel stands.
+// Phase is the state of a tunnel's connection.
 type Phase string
 
 const (
-	Connecting Phase = "connecting" // the first try, or the first moments after a loss
+	Connecting Phase = "connecting" // the first attempt, or just after a loss
 	Up         Phase = "up"         // requests to URL arrive
-	Down       Phase = "down"       // at least one try failed; the tunnel keeps trying
+	Down       Phase = "down"       // at least one attempt failed; the tunnel keeps trying
 )
 
 // State is what a Tunnel reports.
 type State struct {
 	Phase Phase
-	// URL is the public base URL as ngrok or the settings gave it: no slash at the end added or removed. It is empty
-	// until the tunnel is up for the first time and stays known through a loss. A reconnect keeps it; only an ngrok
-	// tunnel without a domain may come back under another one, if ngrok assigns one.
+	// URL is the public base URL exactly as ngrok or the settings gave it, with or without a trailing slash. It is empty
+	// until the tunnel is up for the first time and then stays known through losses. A reconnect keeps it; only an ngrok
+	// tunnel without a domain may get another one, if ngrok assigns it.
 	URL string
-	// Err is why the tunnel is not up: an *Error, or nil when there is nothing to say.
+	// Err says why the tunnel is not up: an *Error, or nil if there is nothing to say.
 	Err error
 }
 
 // Tunnel keeps a public address open.
 type Tunnel interface {
-	// Run opens the address and serves h on it until ctx ends, reconnecting by itself for ever. It calls report with
-	// where it stands, from one goroutine at a time; report must not block. h is called from many goroutines.
+	// Run opens the address and serves h on it until ctx ends, reconnecting by itself for ever. It calls report with its
+	// state, from one goroutine at a time; report must not block. h is called from many goroutines.
 	//
-	// Run returns nil once everything is closed after ctx ended, within 5 seconds: requests being answered get 3 of
-	// them. It returns an *Error earlier only for what trying again cannot mend, such as a wrong authtoken. A Tunnel
-	// may run again after Run returned, but not twice at once.
+	// After ctx ends, Run returns nil once everything is closed, within 5 seconds, of which pending requests get 3. It
+	// returns an *Error earlier only for a problem that trying again cannot solve, such as a wrong authtoken. A Tunnel may
+	// run again after Run has returned, but not twice at once.
 	Run(ctx context.Context, h http.Handler, report func(State)) error
 }
 
-// states reports, with the address as it was last known. It belongs to the goroutine that calls Run.
+// states reports the state, with the last known address. Only the goroutine that calls Run uses it.
 type states struct {
 	report func(State)
 	url    string
 }
 
-// connecting says that the tunnel is on its way; why is nil on the first try.
+// connecting reports that the tunnel is connecting; why is nil on the first attempt.
 func (s *states) connecting(why *Error) { s.tell(Connecting, why) }
 
 func (s *states) down(why *Error) { s.tell(Down, why) }
@@ -77,7 +77,7 @@ func (s *states) tell(phase Phase, why *Error) {
 	s.report(now)
 }
 
-// keepOpen tries until ctx ends, or what is wrong does not pass. once returns nil when ctx ended.
+// keepOpen retries until ctx ends, or until an error is permanent. once returns nil if ctx ended.
 func (s *states) keepOpen(ctx context.Context, once func() *Error) error {
 	s.connecting(nil)
 	waits := newWaits()
@@ -100,12 +100,12 @@ func (s *states) keepOpen(ctx context.Context, once func() *Error) error {
 	}
 }
 
-// Open runs a tunnel until its address is open, which it returns; end closes it. When it ends before, or ctx does, the error
-// says what was in the way, and is nil where nothing is known. It waits for no port that another program has.
+// Open runs a tunnel until its address is open, and returns the address; end closes it. If the tunnel or ctx ends first, the
+// error says why, if known. It does not wait for a port that another program uses.
 func Open(ctx context.Context, t Tunnel, h http.Handler) (address string, end func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	up, ended := make(chan string, 1), make(chan error, 1)
-	var last error // read after Run has returned
+	var last error // only read after Run has returned
 	go func() {
 		ended <- t.Run(ctx, h, func(s State) {
 			switch {
@@ -139,15 +139,15 @@ const (
 	shutdownTime   = 3 * time.Second
 )
 
-// server is the one hardened HTTP server that every kind of tunnel uses. HTTP/1.1 only: its limits are simple to
-// state and ngrok speaks nothing else to an agent.
+// server is the one hardened HTTP server that all kinds of tunnels use. It speaks only HTTP/1.1: its limits are simple to
+// state, and ngrok speaks nothing else to an agent.
 type server struct {
 	http    *http.Server
 	limiter *connLimiter
 }
 
-// newServer makes a server for h. writeTimeout is 0 for connections inside an ngrok session: an expired write
-// deadline can corrupt the whole session, so streamConn bounds writes there in its own way.
+// newServer returns a server for h. writeTimeout is 0 for connections inside an ngrok session: an expired write deadline can
+// corrupt the whole session, so streamConn limits writes there in its own way.
 func newServer(h http.Handler, writeTimeout time.Duration, log *slog.Logger) *server {
 	s := &server{limiter: newConnLimiter(maxConnections)}
 	s.http = &http.Server{
@@ -163,7 +163,7 @@ func newServer(h http.Handler, writeTimeout time.Duration, log *slog.Logger) *se
 	return s
 }
 
-// serve answers what l accepts until shutdown; it returns nil then, and otherwise why l ended. With a secure
+// serve answers what l accepts until shutdown, and then returns nil; otherwise it returns why l ended. With a secure
 // configuration it speaks TLS.
 func (s *server) serve(l net.Listener, secure *tls.Config) error {
 	l = s.limiter.listener(l)
@@ -177,11 +177,11 @@ func (s *server) serve(l net.Listener, secure *tls.Config) error {
 	return err
 }
 
-// shutdown lets requests that are being answered finish, for at most 3 seconds, and then closes every connection.
+// shutdown gives pending requests at most 3 seconds to finish, and then closes every connection.
 func (s *server) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
-	// http.Server waits for connections that never said a word; nobody else does.
+	// http.Server would wait for connections that never sent anything, although nobody uses them.
 	s.limiter.dismissSilent()
 	if err := s.http.Shutdown(ctx); err != nil {
 		_ = s.http.Close()
@@ -189,24 +189,24 @@ func (s *server) shutdown() {
 }
 
 const (
-	// streamWindow is how much an ngrok stream takes without the other end reading (muxado's default).
+	// streamWindow is how many bytes an ngrok stream accepts before the other end reads (muxado's default).
 	streamWindow = 256 << 10
 	// stallTime is how long a write waits for a client that does not read.
 	stallTime = 20 * time.Second
 )
 
-// streamConn makes a stream of an ngrok session behave like a TCP connection. A stream's Write blocks for ever once
-// the client has left with a full window in flight, its Close blocks behind such a Write, and an expired write
-// deadline can corrupt the whole session. So: writes that may block run beside the caller and are given up after
-// stall; Close never waits; write deadlines are ignored. A write that was given up keeps its one small goroutine until
-// the session ends, which is why answers ought to stay under streamWindow.
+// streamConn makes a stream of an ngrok session behave like a TCP connection. A stream's Write blocks for ever if the client
+// has left with a full window in flight, its Close blocks behind such a Write, and an expired write deadline can corrupt the
+// whole session. So a write that may block runs on another goroutine and is abandoned after stall; Close never waits; write
+// deadlines are ignored. An abandoned write keeps its small goroutine until the session ends, so answers should stay under
+// streamWindow.
 type streamConn struct {
 	net.Conn
 	stall time.Duration
 	once  sync.Once
 	gone  chan struct{} // closed by Close
 
-	// These belong to whoever writes; net/http has one writer at a time.
+	// Only the writer uses these; net/http has one writer at a time.
 	written int
 	broken  error
 }
@@ -230,7 +230,7 @@ func (c *streamConn) Write(p []byte) (int, error) {
 		err error
 	}
 	done := make(chan result, 1)
-	own := append([]byte(nil), p...) // the caller may reuse p once we gave up
+	own := append([]byte(nil), p...) // the caller may reuse p after the write was abandoned
 	go func() {
 		n, err := c.Conn.Write(own)
 		done <- result{n, err}
@@ -248,7 +248,7 @@ func (c *streamConn) Write(p []byte) (int, error) {
 	return 0, c.broken
 }
 
-// Close implements net.Conn without waiting for writes in progress.
+// Close implements net.Conn without waiting for pending writes.
 func (c *streamConn) Close() error {
 	c.once.Do(func() {
 		close(c.gone)

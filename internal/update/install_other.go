@@ -11,8 +11,8 @@ import (
 	"countersign/internal/message"
 )
 
-// Here is the kind of file with which this program came here, as far as that can be told; windowless is said of the
-// program for servers.
+// Here is the kind of file from which this program was installed, as far as it can be determined; windowless marks the
+// server program.
 func Here(windowless bool) string {
 	switch self, err := os.Executable(); {
 	case err != nil, runtime.GOOS != "linux":
@@ -26,7 +26,7 @@ func Here(windowless bool) string {
 	case self == "/usr/bin/countersign" && (isThere("/usr/lib/sysimage/rpm") || isThere("/var/lib/rpm")):
 		return RPM
 	}
-	return "" // some other package
+	return "" // another kind of package
 }
 
 func isThere(path string) bool {
@@ -34,7 +34,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// Start is for Windows: elsewhere people install what was downloaded.
+// Start is only needed on Windows: elsewhere people install the download themselves.
 func Start(*os.File, []string) error {
 	return message.Error(message.UpdateNotStarted(), errors.ErrUnsupported)
 }

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// Here is the kind of file with which this program came here: the installer, when it runs from the folder that the
-// installer has noted for this person.
+// Here is the kind of file from which this program was installed: the installer, if it runs from the folder that the
+// installer recorded for this person.
 func Here(bool) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -33,15 +33,15 @@ func Here(bool) string {
 	return Installer
 }
 
-// variable holds what the program is to be started with once it is installed; the installer reads it.
+// variable passes the arguments of the restarted program to the installer.
 const variable = "COUNTERSIGN_RESTART"
 
-// longest is what an installer can read of it.
+// longest is how much of it the installer can read.
 const longest = 900
 
-// Start starts an installer that Hold has opened, which waits for a minute until this program has ended, installs, and starts it
-// again with args, whatever became of the installation. It returns at once; who calls it ends the program. The installer inherits
-// the hold, and so is what was checked for as long as it runs, for it reads its own file all the time.
+// Start starts an installer that Hold has opened. The installer waits up to a minute for this program to end, installs, and
+// starts it again with args, whether or not the installation worked. Start returns immediately; the caller ends the program.
+// The installer inherits the hold, so what was checked stays unchanged while it runs and reads its own file.
 func Start(installer *os.File, args []string) error {
 	var quoted []string
 	for _, a := range args {
@@ -58,14 +58,14 @@ func Start(installer *os.File, args []string) error {
 	cmd := exec.Command(installer.Name(), "/S", "/UPDATE")
 	cmd.SysProcAttr = &syscall.SysProcAttr{AdditionalInheritedHandles: []syscall.Handle{held}}
 	cmd.Env = append(os.Environ(), variable+"="+line)
-	cmd.Dir = filepath.Dir(filepath.Dir(installer.Name())) // its own folder can be removed then
+	cmd.Dir = filepath.Dir(filepath.Dir(installer.Name())) // so that the installer's own folder can be removed
 	if err := cmd.Start(); err != nil {
 		return message.Error(message.UpdateNotStarted(), err)
 	}
 	return cmd.Process.Release()
 }
 
-// hold opens a file that others may read meanwhile, and run, but neither write nor remove.
+// hold opens a file that others may meanwhile read and execute, but neither write nor remove.
 func hold(path string) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

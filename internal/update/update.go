@@ -1,14 +1,14 @@
-// Package update learns whether there is a newer version of the program and fetches it: from an address, and signed with a
-// key, that whoever makes the releases builds in.
+// Package update finds out whether there is a newer version of the program and fetches it. The address and the public keys
+// for it are built into the program by whoever makes the releases.
 //
-// At the address lies a small manifest (see Manifest), and at the same address with ".minisig" behind it its signature, as
-// minisign(1) makes it: Ed25519. The files of the release lie beside the manifest.
+// At the address there is a small manifest (see Manifest), and at the same address plus ".minisig" its signature by
+// minisign(1): Ed25519. The files of the release lie beside the manifest.
 //
-// It promises that nothing counts before its signature fits: of what lies at the address, and of whoever is on the way, it
-// believes nothing else, not even a length. A manifest counts until it expires. A file counts when its length and its SHA-256
-// are those of the manifest. Whatever comes is bounded, in bytes and in time, and comes by https alone.
+// It promises to use nothing before its signature has been verified: it trusts nothing else from the address or from the
+// network in between, not even a length. A manifest is valid until it expires. A file is valid if its length and its SHA-256
+// are those in the manifest. Everything it receives is limited in size and time, and comes only by https.
 //
-// It must not know which versions were known before (agent/updates, which refuses to go back), nor when anybody asks.
+// It must not know which versions were known before (agent/updates refuses to go back), nor when anybody asks.
 package update
 
 import (
@@ -36,12 +36,12 @@ import (
 	"countersign/internal/private"
 )
 
-// silence is how long a server may say nothing in the middle of a file.
+// silence is how long a server may pause in the middle of a file.
 const silence = time.Minute
 
-// Download fetches a file of the release into folder, which is made anew, beside what else is kept, and holds nothing else
-// afterwards. A program takes libraries from the folder it is started from, so one that others can write to is refused. Progress,
-// which may be nil, is told how many bytes are there. What is not whole is removed.
+// Download fetches a file of the release into folder, which it creates anew, and only private to this user, because a program
+// loads libraries from the folder it is started from. progress may be nil; it gets the number of bytes so far. An incomplete
+// file is removed.
 func (u *Client) Download(ctx context.Context, f File, folder string, progress func(got int64)) (path string, err error) {
 	if err := Clear(folder); err != nil {
 		return "", message.Error(message.UpdateNotKept(), err)
@@ -52,7 +52,7 @@ func (u *Client) Download(ctx context.Context, f File, folder string, progress f
 		}
 	}()
 	switch err := private.NewFolder(folder); {
-	case errors.Is(err, private.ErrStaysOpen), errors.Is(err, fs.ErrExist): // somebody was quicker
+	case errors.Is(err, private.ErrStaysOpen), errors.Is(err, fs.ErrExist): // another process created it first
 		return "", message.Error(message.UpdateNotPrivate(), err)
 	case err != nil:
 		return "", message.Error(message.UpdateNotKept(), err)
@@ -88,7 +88,7 @@ func (u *Client) Download(ctx context.Context, f File, folder string, progress f
 	return path, Verify(path, f)
 }
 
-// Verify reports whether the file at path is the one that the manifest names: by length and SHA-256.
+// Verify checks that the file at path is the one in the manifest, by length and SHA-256.
 func Verify(path string, f File) error {
 	file, err := Hold(path, f)
 	if err != nil {
@@ -97,8 +97,8 @@ func Verify(path string, f File) error {
 	return file.Close()
 }
 
-// Hold opens the file at path when it is the one that the manifest names. On Windows nobody can change, rename or remove it until
-// it is closed, and Windows moves no folder in which a file is open.
+// Hold opens the file at path if it is the one in the manifest. On Windows nobody can change, rename or remove it until it
+// is closed, and Windows does not move a folder with an open file.
 func Hold(path string, f File) (*os.File, error) {
 	file, err := hold(path)
 	if err != nil {
@@ -114,16 +114,16 @@ func Hold(path string, f File) (*os.File, error) {
 	return file, nil
 }
 
-// Clear removes what was fetched into folder, and folder. What another program still holds, such as an installer that has
-// just started this one, is an error.
+// Clear removes folder with everything that was fetched into it. It fails if another program still uses a file there, such
+// as an installer that has just started this one.
 func Clear(folder string) error { return os.RemoveAll(folder) }
 
-// counted tells how much was read, and keeps why reading ended.
+// counted counts the bytes read, and remembers why reading ended.
 type counted struct {
 	from io.Reader
 	tell func(got int64)
 	got  int64
-	err  error // but io.EOF
+	err  error // except io.EOF
 }
 
 func (c *counted) Read(p []byte) (n int, err error) {
@@ -137,27 +137,27 @@ func (c *counted) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Product is what a manifest is for. A key that signs other things, too, signs none of them into this program.
+// Product is what a manifest is for. So a key that also signs other things cannot get them installed here.
 const Product = "countersign"
 
-// Manifest says which version is the newest, and what its files are. Its JSON lies at the address of a Source.
+// Manifest names the newest version and its files. Its JSON is at the address of a Source.
 type Manifest struct {
 	Product string    `json:"product"`
-	Version string    `json:"version"` // as semver.org has it, without a v: "1.2.0", "1.3.0-rc.1"
+	Version string    `json:"version"` // semver.org without a v: "1.2.0", "1.3.0-rc.1"
 	Signed  time.Time `json:"signed"`
-	Expires time.Time `json:"expires"`        // from then on it is not believed: it could be kept back from newer ones
-	Page    string    `json:"page,omitempty"` // an https address where people get the program by hand
+	Expires time.Time `json:"expires"`        // then it is no longer believed: somebody could be withholding newer ones
+	Page    string    `json:"page,omitempty"` // an https address for downloading the program by hand
 	Files   []File    `json:"files"`
 }
 
-// File is one of the files of a release. There may be systems, processors and kinds that this version does not know.
+// File is one of a release's files. There may be systems, processors and kinds that this version does not know.
 type File struct {
 	System string `json:"system"` // as GOOS
 	Arch   string `json:"arch"`   // as GOARCH
 	Kind   string `json:"kind"`
 	Name   string `json:"name"` // beside the manifest
 	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"` // in hexadecimal digits
+	SHA256 string `json:"sha256"` // in hexadecimal
 }
 
 // Kinds of files.
@@ -166,7 +166,7 @@ const (
 	Deb       = "deb"
 	RPM       = "rpm"
 	Tar       = "tar"
-	Server    = "server" // the program without its window, one file
+	Server    = "server" // the server program, a single file
 )
 
 func (m Manifest) File(system, arch, kind string) (f File, known bool) {
@@ -178,19 +178,19 @@ func (m Manifest) File(system, arch, kind string) (f File, known bool) {
 	return File{}, false
 }
 
-// Bounds of what a manifest says.
+// Limits of a manifest.
 const (
 	maxFiles   = 100
 	maxFile    = 1 << 30
 	maxPage    = 500
 	maxWord    = 40
-	maxForward = 800 * 24 * time.Hour // from its signature to its expiry
+	maxForward = 800 * 24 * time.Hour // from signature to expiry
 )
 
-// fileName is a name that is nothing but a name, on any system and in any address.
+// fileName matches a name that is only a name, on any system and in any address.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+~-]{0,120}[A-Za-z0-9]$`)
 
-// parse reads a manifest that is signed. What it does not know it leaves alone; what can only be a mistake is an error.
+// parse reads a signed manifest. It ignores what it does not know; what can only be a mistake is an error.
 func parse(text []byte) (m Manifest, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return Manifest{}, err
@@ -198,7 +198,7 @@ func parse(text []byte) (m Manifest, err error) {
 	return m, m.Check()
 }
 
-// Check says what a manifest must not say, whoever signs it.
+// Check returns an error for what a manifest must not say, whoever signed it.
 func (m Manifest) Check() error {
 	switch {
 	case m.Product != Product:
@@ -233,14 +233,14 @@ func isPage(address string) bool {
 	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && len(address) <= maxPage
 }
 
-// Bounds of what is fetched.
+// Limits of what is fetched.
 const (
 	maxManifest  = 256 << 10
 	maxSignature = 4 << 10
 	askLimit     = 30 * time.Second // manifest and signature together
 )
 
-// The kinds of what can go wrong; each error carries what people are told of it.
+// The kinds of failures; each error carries a message for people.
 var (
 	ErrUnreachable = errors.New("no manifest came")
 	ErrNotSigned   = errors.New("the manifest is not signed with a known key")
@@ -249,27 +249,27 @@ var (
 	ErrDamaged     = errors.New("the file is not the one in the manifest")
 )
 
-// Source is what is built into a program: where its releases are announced, and the public keys (minisign's, base64) of
-// which one must have signed. The zero Source is that of a program nobody announces releases of.
+// Source is built into a program: where its releases are announced, and the public keys (minisign's, base64), one of which
+// must have signed them. The zero Source is that of a program without announced releases.
 type Source struct {
 	Address string
 	Keys    []string
 }
 
-// ParseSource reads what the linker has set: an address, and keys with commas or spaces in between.
+// ParseSource reads what the linker set: an address, and keys separated by commas or spaces.
 func ParseSource(address, keys string) Source {
 	return Source{Address: strings.TrimSpace(address), Keys: strings.FieldsFunc(keys, func(r rune) bool { return r == ',' || r == ' ' })}
 }
 
-// Client asks a Source. Safe for concurrent use.
+// Client fetches from a Source. Safe for concurrent use.
 type Client struct {
 	address *url.URL
 	keys    []minisign.PublicKey
 	http    *http.Client
 }
 
-// New returns a client that goes through c's transport; nil is http.DefaultClient. It returns nil and no error for the zero
-// Source, and an error for one that could never be believed.
+// New returns a client that uses c's transport; nil means http.DefaultClient. For the zero Source it returns nil and no
+// error; it fails for a Source whose announcements could never be verified.
 func New(s Source, c *http.Client) (*Client, error) {
 	if s.Address == "" {
 		return nil, nil
@@ -305,7 +305,7 @@ func New(s Source, c *http.Client) (*Client, error) {
 	return u, nil
 }
 
-// Latest fetches the manifest, and returns it when it is signed and not expired.
+// Latest fetches the manifest and returns it if it is signed and not expired.
 func (u *Client) Latest(ctx context.Context, now time.Time) (Manifest, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
@@ -366,7 +366,7 @@ func (u *Client) open(ctx context.Context, address *url.URL) (io.ReadCloser, err
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	req.Header.Set("Accept-Encoding", "identity") // a length is that of the file
+	req.Header.Set("Accept-Encoding", "identity") // the length must be that of the file itself
 	req.Header.Set("Cache-Control", "no-cache")
 	resp, err := u.http.Do(req)
 	if err != nil {
@@ -383,22 +383,21 @@ func unreachable(cause error) error {
 	return message.Error(message.UpdateUnreachable(), fmt.Errorf("%w: %w", ErrUnreachable, cause))
 }
 
-// Address is where a file of the release lies.
+// Address is where a file of the release is.
 func (u *Client) Address(f File) string {
 	return u.address.ResolveReference(&url.URL{Path: f.Name}).String()
 }
 
-// maxVersion is longer than any version that people say.
+// maxVersion is longer than any real version.
 const maxVersion = 64
 
-// IsVersion reports whether v is a version that can be compared: three numbers, and perhaps what comes before a release
-// (https://semver.org, without its build metadata, which does not compare).
+// IsVersion reports whether v is a comparable version: three numbers, and perhaps a pre-release (https://semver.org, without
+// build metadata, which is not compared).
 func IsVersion(v string) bool {
 	return len(v) <= maxVersion && semver.IsValid("v"+v) && semver.Canonical("v"+v) == "v"+v
 }
 
-// Plain is the version in what a program says of itself, "1.2.0 (0a1b2c3d4e5f)"; empty when there is none, as in a build
-// that is no release.
+// Plain extracts the version from what a program prints, "1.2.0 (0a1b2c3d4e5f)"; it is empty for a build that is no release.
 func Plain(said string) string {
 	v, _, _ := strings.Cut(said, " ")
 	if v = strings.TrimPrefix(v, "v"); !IsVersion(v) {
@@ -407,5 +406,5 @@ func Plain(said string) string {
 	return v
 }
 
-// Newer reports whether version a comes after b. What is no version comes before every one.
+// Newer reports whether version a is newer than b. Anything that is not a version is older than every version.
 func Newer(a, b string) bool { return semver.Compare("v"+a, "v"+b) > 0 }

@@ -1,10 +1,10 @@
 //go:build unix
 
-// Command mutate lets chance choose the faults that a package's own tests have to find: it changes one place of the package at a
-// time (a condition negated, a boundary moved, a statement left out, an error swallowed), runs the tests, and lists the changes
-// that they do not notice. Fifty changes are compiled into one test binary, each behind a number that the environment picks.
-// Arguments: folders of packages, or FILE:LINE, whose changes are all tried. With -tests, the tests of that folder have to find changes
-// that are drawn from all packages together.
+// Command mutate plants random faults for a package's own tests to find: it changes one place of the package at a time
+// (negates a condition, moves a boundary, omits a statement, swallows an error), runs the tests, and lists the changes that
+// they do not notice. Fifty changes are compiled into one test binary, each behind a number that the environment selects.
+// Arguments: package folders, or FILE:LINE to try all changes there. With -tests, the tests of that folder must find changes
+// drawn from all packages together.
 package main
 
 import (
@@ -43,17 +43,17 @@ var (
 	which   = flag.String("run", ".", "which of the tests")
 	all     = flag.Bool("all", false, "list the changes that are found, too")
 
-	stopped, _ = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // a terminal's Ctrl+C does not reach the tests' groups
+	stopped, _ = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // in a terminal, Ctrl+C does not reach the tests' process groups
 )
 
-// place is a change of what lies between two offsets of a file.
+// place is a possible change of the code between two offsets of a file.
 type place struct {
 	file     *source
 	from, to int
 	line     int
 	changed  string // for people
 
-	// with writes the place with a switch of that number; code writes a part of it, which may have switches of its own.
+	// with writes the place with a switch for that number; code writes a part of it, which may contain other switches.
 	with func(number int, code func(ast.Node) string) string
 }
 
@@ -61,7 +61,7 @@ type source struct {
 	path   string
 	text   []byte
 	folder string // of the package ...
-	name   string // ... which is called so
+	name   string // ... and its name
 	at     *token.File
 }
 
@@ -81,7 +81,7 @@ func main() {
 	}
 }
 
-// draw tries changes that chance picks from what the arguments name with the tests in folder.
+// draw tries randomly selected changes in what the arguments name against the tests in folder.
 func draw(folder string, args []string) {
 	var sources []*source
 	var places []*place
@@ -118,7 +118,7 @@ func draw(folder string, args []string) {
 			case "found":
 				found++
 			}
-			if how != "" && (*all || how != "late" && how != "found") { // else it does not compile
+			if how != "" && (*all || how != "late" && how != "found") { // otherwise it does not compile
 				fmt.Printf("%s: %s: %s\n", filepath.Join(p.file.folder, p.String()), how, p.changed)
 			}
 		}
@@ -133,10 +133,10 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// String is where it is, as FILE:LINE.
+// String is the position as FILE:LINE.
 func (p *place) String() string { return fmt.Sprintf("%s:%d", filepath.Base(p.file.path), p.line) }
 
-// read finds the places of the package in folder, as this system builds it. What a program made is left out, and what is logged.
+// read finds the places of the package in folder, as this system builds it. It skips generated code and logging.
 func read(folder string) (sources []*source, places []*place) {
 	list := exec.Command("go", "list", "-f", "{{range .GoFiles}}{{$.Dir}}/{{.}}\n{{end}}", ".")
 	list.Dir, list.Stderr = folder, os.Stderr
@@ -157,7 +157,7 @@ var (
 		token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+"}
 )
 
-// walk adds the places within n; around is the function that it belongs to.
+// walk adds the places within n; around is the enclosing function.
 func (s *source) walk(n ast.Node, around *ast.FuncType, places *[]*place) {
 	add := func(n ast.Node, changed string, with func(number int, code func(ast.Node) string) string) {
 		before, _, _ := strings.Cut(s.code(n), "\n")
@@ -166,7 +166,7 @@ func (s *source) walk(n ast.Node, around *ast.FuncType, places *[]*place) {
 	negate := func(conditions ...ast.Expr) {
 		for _, c := range conditions {
 			if b, ok := c.(*ast.BinaryExpr); c == nil || ok && (b.Op == token.EQL || b.Op == token.NEQ) {
-				continue // the operator is changed
+				continue // the operator is changed instead
 			}
 			add(c, "not", func(k int, code func(ast.Node) string) string {
 				return fmt.Sprintf("(mutantIs(%d) != (%s))", k, code(c))
@@ -272,7 +272,7 @@ func (s *source) code(n ast.Node) string {
 	return string(s.text[s.at.Offset(n.Pos()):s.at.Offset(n.End())])
 }
 
-// logs reports whether a call has to do with a log, or is a point at which the simulation kills the program.
+// logs reports whether a call concerns a log, or is a point at which the simulation kills the program.
 func (s *source) logs(call *ast.CallExpr) bool {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	return ok && (logger.MatchString(s.code(f.X)) || strings.EqualFold(f.Sel.Name, "crash"))
@@ -287,7 +287,7 @@ func (s *source) onlyLogs(n ast.Stmt) bool {
 	return ok && s.logs(call)
 }
 
-// switches is compiled into the package: which change is wanted, and a note of those that were reached.
+// switches is compiled into the package: it selects a change, and records which changes were reached.
 const switches = `package %s
 
 import ("os"; "strconv"; "sync")
@@ -307,7 +307,7 @@ func mutantOr[T any](number int, changed, was T) T { if mutantIs(number) { retur
 func mutantNil(number int, err error) error { if mutantIs(number) { return nil }; return err }
 `
 
-// try runs the tests with each of the changes, but for those that do not compile. It says what became of them.
+// try runs the tests with each change that compiles. It returns the outcomes.
 func try(folder string, sources []*source, places []*place) (outcome map[*place]string, alone time.Duration) {
 	dir := must(os.MkdirTemp("", "mutate"))
 	defer os.RemoveAll(dir)
@@ -339,7 +339,7 @@ func try(folder string, sources []*source, places []*place) (outcome map[*place]
 	return outcome, alone
 }
 
-// flat is a path as the name of one file.
+// flat turns a path into a single file name.
 func flat(path string) string { return strings.NewReplacer("/", "_", `\`, "_", ":", "_").Replace(path) }
 
 // build makes dir/tests, and returns the changes in it, in the order of their numbers.
@@ -362,10 +362,10 @@ func build(dir, folder string, sources []*source, places []*place) []*place {
 		if err == nil {
 			return places
 		}
-		without := func(typed bool) (left []*place) { // lines are further down where a change says a long condition twice
+		without := func(typed bool) (left []*place) { // a change that repeats a long condition shifts later lines
 			for i, p := range places {
 				wrong := strings.Contains(string(out), fmt.Sprintf("%s:%d:", flat(p.file.path), p.line)) || strings.Contains(string(out), fmt.Sprintf("mutantOr(%d,", i+1))
-				if !wrong || typed && !strings.HasPrefix(p.with(0, p.file.code), "mutantOr") { // they know int alone
+				if !wrong || typed && !strings.HasPrefix(p.with(0, p.file.code), "mutantOr") { // they only support int
 					left = append(left, p)
 				}
 			}
@@ -387,7 +387,7 @@ func (s *source) render(from, to int, places []*place) string {
 	within := func(p *place) bool { return p.file == s && p.from >= from && p.to <= to }
 	var b strings.Builder
 	for {
-		outer := -1 // the first one of those that lie in no other
+		outer := -1 // the index of the current outermost place
 		for i, p := range places {
 			if p != nil && within(p) && (outer < 0 || cmp.Or(cmp.Compare(p.from, places[outer].from), cmp.Compare(places[outer].to, p.to)) < 0) {
 				outer = i
@@ -405,13 +405,13 @@ func (s *source) render(from, to int, places []*place) string {
 	}
 }
 
-// run runs the tests with the change of that number. Their temporary files, and whatever processes they have started, end with them.
+// run runs the tests with the change of that number. It removes their temporary files and kills all processes they started.
 func run(dir, folder string, number int, limit time.Duration) (how string, said []byte, spent time.Duration) {
 	temp := must(os.MkdirTemp(dir, ""))
 	defer os.RemoveAll(temp)
 	ctx, stop := context.WithTimeout(stopped, 5*limit)
 	defer stop()
-	bounded := fmt.Sprintf(`ulimit -t %.0f; exec "$0" "$@"`, math.Ceil(limit.Seconds())) // other processes may keep it waiting
+	bounded := fmt.Sprintf(`ulimit -t %.0f; exec "$0" "$@"`, math.Ceil(limit.Seconds())) // limits CPU time, because other processes may delay it
 	tests := exec.CommandContext(ctx, "sh", "-c", bounded, filepath.Join(dir, "tests"), "-test.failfast", "-test.run="+*which)
 	tests.Dir, tests.WaitDelay, tests.SysProcAttr = folder, time.Second, &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-tests.Process.Pid, syscall.SIGKILL) }

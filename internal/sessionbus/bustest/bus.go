@@ -1,7 +1,7 @@
 //go:build !windows && !darwin
 
-// Package bustest runs session buses for tests. Nothing is started on one by itself: on a computer with a desktop, the system's own
-// services would answer.
+// Package bustest runs session buses for tests. A bus starts no services except those given: on a computer with a desktop,
+// the system's own services would answer.
 package bustest
 
 import (
@@ -22,8 +22,8 @@ const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Config
 <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
 SERVICES</busconfig>`
 
-// Start starts a bus, which ends with the test or with stop. A service of services, by its name on the bus, is started with its
-// command when it is first asked for.
+// Start starts a bus, which ends with the test or with stop. services maps bus names to the commands that are started when a
+// name is first requested.
 func Start(t testing.TB, services map[string]string) (address string, stop func()) {
 	t.Helper()
 	dir, folder := t.TempDir(), ""
@@ -40,7 +40,7 @@ func Start(t testing.TB, services map[string]string) (address string, stop func(
 	}
 	fasttest.Needs(t, "dbus-daemon", err)
 	stop = sync.OnceFunc(func() {
-		bus.Process.Signal(syscall.SIGTERM) // and it removes its socket
+		bus.Process.Signal(syscall.SIGTERM) // on which it removes its socket
 		bus.Wait()
 	})
 	t.Cleanup(stop)
@@ -50,7 +50,7 @@ func Start(t testing.TB, services map[string]string) (address string, stop func(
 	return strings.TrimSpace(address), stop
 }
 
-// OfSession is Start, and makes the bus the session's.
+// OfSession is Start, and makes the bus the session bus.
 func OfSession(t *testing.T, services map[string]string) (stop func()) {
 	t.Helper()
 	address, stop := Start(t, services)

@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// stage is where in a session an answer can be a refusal.
+// stage is a point in a session at which the edge can refuse.
 type stage string
 
 const (
@@ -31,25 +31,25 @@ const (
 	atBind stage = "bind"
 )
 
-// Counts are how often things happened since Start, and how many sessions are authenticated now.
+// Counts counts what has happened since Start, and the current sessions.
 type Counts struct {
-	Connections int // agent connections accepted, before TLS
+	Connections int // accepted agent connections, before TLS
 	Auths       int // Auth messages, accepted or not
 	Binds       int // Bind messages, accepted or not
 	Unbinds     int
 	Heartbeats  int // echoed
-	Sessions    int // authenticated and alive now
-	Bound       int // addresses bound now
+	Sessions    int // currently authenticated and alive
+	Bound       int // addresses currently bound
 }
 
 // Request is one request to the public side. Bodies and headers are not kept: they can hold secrets.
 type Request struct {
 	Host   string
 	Path   string
-	Status int // 0 while it runs
+	Status int // 0 while in progress
 }
 
-// Counts returns the counters as they are now.
+// Counts returns the current counters.
 func (e *Edge) Counts() Counts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,7 +72,7 @@ func (e *Edge) Requests() []Request {
 	return slices.Clone(e.requests)
 }
 
-// Wait returns nil as soon as the counters satisfy enough, or an error when ctx ends first.
+// Wait returns nil as soon as enough accepts the counters, or an error when ctx ends first.
 func (e *Edge) Wait(ctx context.Context, enough func(Counts) bool) error {
 	for {
 		e.mu.Lock()
@@ -101,8 +101,8 @@ func (e *Edge) reject(at stage, code string) {
 	e.rejection[at] = code
 }
 
-// HoldDomain answers the next n Binds of host with ERR_NGROK_334, as if another agent had it; a negative n lasts
-// until FreeDomain.
+// HoldDomain answers the next n Binds of host with ERR_NGROK_334, as if another agent had it; a negative n lasts until
+// FreeDomain.
 func (e *Edge) HoldDomain(host string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -160,16 +160,16 @@ func (e *Edge) Return() error {
 	return nil
 }
 
-// ShowWrongCertificate makes new agent connections meet a certificate of an unknown authority, as on a network that
-// opens encrypted connections.
+// ShowWrongCertificate makes new agent connections see a certificate of an unknown authority, as on a network that
+// intercepts encrypted connections.
 func (e *Edge) ShowWrongCertificate(wrong bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.wrongCert = wrong
 }
 
-// StopTunnel tells the agent that has host bound that this one address is stopped; its session stays. It waits
-// while the edge is silent.
+// StopTunnel tells the agent that has bound host that this address is stopped; its session stays. While the edge is silent,
+// it waits.
 func (e *Edge) StopTunnel(host, message, code string) error {
 	e.mu.Lock()
 	session, bind := e.findLocked(host)
@@ -186,17 +186,17 @@ func (e *Edge) StopTunnel(host, message, code string) error {
 
 var errNobody = errors.New("no agent serves this host")
 
-// arrival is what a public request's proxy stream needs to know about it.
+// arrival is what a public request's proxy stream must know about it.
 type arrival struct{ host, client string }
 
 type arrivalKey struct{}
 
-// newPublicServer forwards every request to the agent that has its host bound. Host, path, query and body go through
-// as they came; X-Forwarded-For is appended to and X-Forwarded-Proto and -Host are set, as ngrok does.
+// newPublicServer forwards every request to the agent that has bound its host. Host, path, query and body are unchanged;
+// X-Forwarded-For is appended to and X-Forwarded-Proto and -Host are set, as ngrok does.
 func newPublicServer(e *Edge) *http.Server {
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme = "http" // TLS ends here; what follows runs inside the agent's session
+			r.Out.URL.Scheme = "http" // TLS ends here; the rest runs inside the agent's session
 			r.Out.URL.Host = r.In.Host
 			r.Out.URL.RawQuery = r.In.URL.RawQuery
 			r.Out.Host = r.In.Host
@@ -206,7 +206,7 @@ func newPublicServer(e *Edge) *http.Server {
 		Transport: &http.Transport{
 			// A stream per request: a pooled one could belong to a session that a test just killed.
 			DisableKeepAlives: true,
-			// Left to itself the transport would ask for gzip on the client's behalf.
+			// By default the transport would request gzip on the client's behalf.
 			DisableCompression: true,
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				from := ctx.Value(arrivalKey{}).(arrival)
@@ -246,7 +246,7 @@ func (e *Edge) dialAgent(from arrival) (net.Conn, error) {
 	return session.open(bind, from.client)
 }
 
-// findLocked finds who serves host. The port counts only when the bound URL names one.
+// findLocked finds who serves host. The port matters only if the bound URL has one.
 func (e *Edge) findLocked(host string) (*session, *bind) {
 	host = strings.ToLower(host)
 	name, _, err := net.SplitHostPort(host)
@@ -278,8 +278,8 @@ func (e *Edge) answered(number, status int) {
 	e.bump()
 }
 
-// Client returns an HTTP client to whom every host is this edge's public side and which trusts its certificates.
-// It follows no redirects and keeps no connections; any number of goroutines may use it.
+// Client returns an HTTP client that resolves every host to this edge's public side and trusts its certificates. It follows
+// no redirects and keeps no connections; it is safe for concurrent use.
 func (e *Edge) Client() *http.Client {
 	return &http.Client{
 		Timeout:       30 * time.Second,
@@ -351,7 +351,7 @@ func (a *Authority) Issue(names ...string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, nil
 }
 
-// sign makes a key and its certificate, which signs itself as long as the authority has none.
+// sign creates a key and its certificate, self-signed if the authority has none yet.
 func (a *Authority) sign(template *x509.Certificate) (der []byte, key *ecdsa.PrivateKey, err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, nil, err
@@ -371,20 +371,20 @@ func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
 }
 
-// Pool is the authority's own certificate as the only one trusted.
+// Pool contains only the authority's own certificate.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
 	return pool
 }
 
-// identity is what an edge shows on both of its sides.
+// identity is the certificate that an edge shows on both sides.
 type identity struct {
 	*Authority
 	certificate tls.Certificate
 }
 
-// newIdentity is one of an authority of that name.
+// newIdentity creates an identity issued by a new authority of that name.
 func newIdentity(name string) (identity, error) {
 	a, err := NewAuthority(name)
 	if err != nil {

@@ -2,11 +2,11 @@
 // address and serves requests through it, without an account and without the internet. The tests of package tunnel
 // and the end-to-end tests use it.
 //
-// It promises to speak the agent protocol closely enough that the SDK cannot tell (Auth, Bind, Unbind, heartbeats,
-// Proxy, StopTunnel over muxado and TLS) and to misbehave on demand: refuse a token, hold a domain, kill a
-// session, fall silent, disappear, show a wrong certificate. It keeps request bytes and the Host header as they came.
+// It promises to speak the agent protocol so closely that the SDK cannot tell the difference (Auth, Bind, Unbind,
+// heartbeats, Proxy, StopTunnel over muxado and TLS) and to misbehave on demand: refuse a token, hold a domain, kill a
+// session, fall silent, disappear, show a wrong certificate. It does not change request bytes and the Host header.
 //
-// It must not know package tunnel nor anything else of Countersign, and it is not part of the shipped program.
+// It must not know package tunnel or anything else of Countersign, and is not part of the shipped program.
 package ngroktest
 
 import (
@@ -30,14 +30,14 @@ import (
 // Options say whom an Edge accepts. The zero value accepts every non-empty token.
 type Options struct {
 	Authtoken string // the only token accepted; "" accepts any
-	Assigned  string // the domain an agent gets when it asks for none; "" is assigned.ngrok.test
+	Assigned  string // the domain for an agent that requests none; "" means assigned.ngrok.test
 }
 
-// Edge is one running stand-in. Its methods may be called from any goroutine; a control takes effect before its
-// method returns.
+// Edge is a running stand-in. Its methods may be called from any goroutine; a control takes effect before its method
+// returns.
 type Edge struct {
 	right   identity
-	wrong   identity // which nobody trusts, for the agents' side
+	wrong   identity // untrusted, for the agents' side
 	opts    Options
 	agents  string // host:port of the agent side, kept while it refuses connections
 	public  net.Listener
@@ -51,16 +51,15 @@ type Edge struct {
 	closed    bool
 	wrongCert bool
 	rejection map[stage]string // ERR_NGROK code to answer with, per stage
-	held      map[string]int   // domain -> binds still to be refused, negative for ever
+	held      map[string]int   // domain -> binds still to refuse, negative for ever
 	sessions  map[*session]bool
 	opened    map[*gatedConn]bool
-	tokens    map[string]string // bind token -> URL, so that a reconnecting agent gets its address back
+	tokens    map[string]string // bind token -> URL, so that a reconnecting agent gets its address again
 	counts    Counts
 	requests  []Request
 }
 
-// Start listens on both sides, on free ports of 127.0.0.1: where agents connect, and where browsers and webhooks arrive.
-// Close it.
+// Start listens on free ports of 127.0.0.1 on both sides: for agents, and for browsers and webhooks. The caller closes it.
 func Start(opts Options) (*Edge, error) {
 	opts.Assigned = cmp.Or(opts.Assigned, "assigned.ngrok.test")
 	right, err := newIdentity("Countersign test edge")
@@ -95,8 +94,7 @@ func Start(opts Options) (*Edge, error) {
 	return e, nil
 }
 
-// Close ends every session and both listeners and waits until nothing of the edge runs any more. It may be called
-// more than once.
+// Close ends every session and both listeners and waits for all goroutines. It may be called more than once.
 func (e *Edge) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -116,14 +114,14 @@ func (e *Edge) Close() error {
 	return errors.Join(errs...)
 }
 
-// ConnectAddr is the host:port an agent connects to (tunnel.NgrokConfig.ConnectURL). It stays the same while the
-// edge refuses connections.
+// ConnectAddr is the host:port to which an agent connects (tunnel.NgrokConfig.ConnectURL). It stays the same while the edge
+// refuses connections.
 func (e *Edge) ConnectAddr() string { return e.agents }
 
-// PublicAddr is the host:port on which the public side accepts HTTPS for every bound host, which has to lie below ngrok.test.
+// PublicAddr is the host:port on which the public side accepts HTTPS for every bound host; hosts must be below ngrok.test.
 func (e *Edge) PublicAddr() string { return e.public.Addr().String() }
 
-// Authority is who signed the certificates of both sides.
+// Authority issued the certificates of both sides.
 func (e *Edge) Authority() *Authority { return e.right.Authority }
 
 func (e *Edge) acceptAgents(listener net.Listener) {
@@ -164,10 +162,10 @@ func (e *Edge) bump() {
 	e.changed = make(chan struct{})
 }
 
-// gate lets every connection of an edge stop at once, as if the network had gone without a word.
+// gate can stop all connections of an edge at once, as if the network had gone silently.
 type gate struct {
 	mu      sync.Mutex
-	passing chan struct{} // closed while traffic passes; nil counts as shut until the first open
+	passing chan struct{} // closed while traffic passes; nil means shut until the first open
 }
 
 func (g *gate) open() {
@@ -201,7 +199,7 @@ func (g *gate) wait(closed <-chan struct{}) error {
 	}
 }
 
-// gatedConn reads and writes only while its gate is open; the other end sees neither data nor FIN meanwhile.
+// gatedConn reads and writes only while its gate is open; meanwhile the other end sees neither data nor FIN.
 type gatedConn struct {
 	net.Conn
 	gate   *gate
@@ -215,7 +213,7 @@ func newGatedConn(conn net.Conn, g *gate) *gatedConn {
 
 func (c *gatedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	// Checked after the read as well: one that was already waiting must not deliver what arrived in the silence.
+	// Check after the read, too: a read that was already waiting must not deliver data that arrived during the silence.
 	if gateErr := c.gate.wait(c.closed); gateErr != nil {
 		return 0, gateErr
 	}
@@ -238,7 +236,7 @@ func (c *gatedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Types that begin a stream of the agent protocol, as a big-endian uint32 (ngrok.md, "The agent protocol").
+// The types that begin a stream of the agent protocol, as a big-endian uint32 (ngrok.md, "The agent protocol").
 const (
 	typeAuth       muxado.StreamType = 0
 	typeBind       muxado.StreamType = 1
@@ -308,12 +306,12 @@ type proxyHeader struct {
 	PassthroughTLS bool
 }
 
-// refusal is an error text as ngrok writes it: the code on a line of its own at the end.
+// refusal is an error text in ngrok's format: the code is on its own line at the end.
 func refusal(message, code string) string {
 	return fmt.Sprintf("%s\r\n\r\n%s\r\n", message, code)
 }
 
-// writeProxyHeader writes the length in little-endian, unlike everything else in the protocol, and the header.
+// writeProxyHeader writes the length (little-endian, unlike everything else in the protocol) and the header.
 func writeProxyHeader(w io.Writer, header proxyHeader) error {
 	text, err := json.Marshal(header)
 	if err != nil {
@@ -328,8 +326,8 @@ func readJSON(stream muxado.Stream, into any) error { return json.NewDecoder(str
 
 func writeJSON(stream muxado.Stream, value any) error { return json.NewEncoder(stream).Encode(value) }
 
-// session is one agent connection. Its binds belong to the edge's mutex, like everything else that public requests
-// and controls look at.
+// session is one agent connection. Its binds are guarded by the edge's mutex, like everything else that public requests and
+// controls access.
 type session struct {
 	edge     *Edge
 	mux      muxado.TypedStreamSession
@@ -337,10 +335,10 @@ type session struct {
 	binds    map[string]*bind
 }
 
-// bind is one address an agent serves.
+// bind is one address that an agent serves.
 type bind struct {
 	id   string
-	host string // lower case, with the port where the URL has one
+	host string // lower case, with the port if the URL has one
 }
 
 // serveSession runs an agent's session until its connection ends.
@@ -364,7 +362,7 @@ func serveSession(e *Edge, conn net.Conn) {
 		}
 		e.running.Go(func() {
 			defer stream.Close()
-			_ = s.answer(stream) // without one, the agent says what it misses
+			_ = s.answer(stream) // without an answer, the agent reports what is missing
 		})
 	}
 }
@@ -429,7 +427,7 @@ func (s *session) auth(request authRequest) authResponse {
 		return authResponse{Error: refusal("Usage of ngrok requires a verified account and authtoken.", "ERR_NGROK_4018")}
 	}
 	if e.opts.Authtoken != "" && token != e.opts.Authtoken {
-		// ngrok repeats the token in its answer, which is why clients must not show or log the text as it is.
+		// ngrok repeats the token in its answer, which is why clients must not show or log the text unchanged.
 		return authResponse{Error: refusal("The authtoken you specified is properly formed, but it is invalid.\r\n"+
 			"Your authtoken: "+token, "ERR_NGROK_107")}
 	}
@@ -474,7 +472,7 @@ func (s *session) bind(request bindRequest) bindResponse {
 	}
 }
 
-// addressLocked is the URL a Bind asks for: by its options, by the token of an earlier bind, or the account's own.
+// addressLocked is the URL that a Bind requests: by its options, by the token of an earlier bind, or the account's own.
 func (e *Edge) addressLocked(request bindRequest) string {
 	if request.Opts.URL != "" {
 		return request.Opts.URL
@@ -488,8 +486,8 @@ func (e *Edge) addressLocked(request bindRequest) string {
 	return "https://" + e.opts.Assigned
 }
 
-// takenLocked says whether host belongs to another agent, or is held by a test. A reconnecting agent takes its own
-// address over from its earlier session.
+// takenLocked reports whether another agent has host, or a test holds it. A reconnecting agent may take over its own address
+// from its earlier session.
 func (e *Edge) takenLocked(s *session, host string) bool {
 	if n, held := e.held[host]; held && n != 0 {
 		e.held[host] = max(n-1, -1)
@@ -518,8 +516,8 @@ func (s *session) unbind(request unbindRequest) plainResponse {
 	return plainResponse{}
 }
 
-// tell sends a message that needs no answer. An agent that ends the session because of it may be done before muxado says that it
-// was written.
+// tell sends a message that needs no answer. It ignores write errors: an agent that ends the session because of the message
+// may be gone before muxado confirms the write.
 func (s *session) tell(kind muxado.StreamType, message any) error {
 	stream, err := s.mux.OpenTypedStream(kind)
 	if err != nil {
@@ -533,7 +531,7 @@ func (s *session) tell(kind muxado.StreamType, message any) error {
 	return err
 }
 
-// open begins a Proxy stream on which the agent answers HTTP/1.1.
+// open opens a Proxy stream on which the agent answers HTTP/1.1.
 func (s *session) open(b *bind, client string) (net.Conn, error) {
 	stream, err := s.mux.OpenTypedStream(typeProxy)
 	if err != nil {
