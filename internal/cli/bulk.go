@@ -15,14 +15,14 @@ import (
 	"countersign/internal/office"
 )
 
-// bulkFlags are those of send that go with --list.
+// bulkFlags are the flags of send that go with --list.
 type bulkFlags struct {
 	List  string `help:"One package for each line of this list (.csv, .xlsx): its columns say who signs. {column} stands for its cell in --name, --message and --field." placeholder:"FILE"`
 	Again bool   `help:"With --list: send the lines, too, that were sent before."`
 	Check bool   `help:"With --list: say what is wrong with the list, and send nothing."`
 }
 
-// bulkRequest is a list to be sent.
+// bulkRequest asks for a list to be sent.
 type bulkRequest struct {
 	Path   string            `json:"path"`
 	Common office.NewPackage `json:"common"`
@@ -30,17 +30,17 @@ type bulkRequest struct {
 	Check  bool              `json:"check,omitempty"`
 }
 
-// bulkAnswer says what is wrong with a list, or how far its sending is.
+// bulkAnswer says what is wrong with a list, or how far sending it has got.
 type bulkAnswer struct {
-	List     office.BulkList     `json:"list"` // without the lines that can be sent
+	List     office.BulkList     `json:"list"` // only its faulty lines
 	Lines    int                 `json:"lines"`
-	Left     int                 `json:"left"` // that will be
+	Left     int                 `json:"left"` // lines to be sent
 	Before   int                 `json:"before"`
 	Progress office.BulkProgress `json:"progress"`
-	Results  []office.BulkResult `json:"results,omitempty"` // once it is over, those that were not sent
+	Results  []office.BulkResult `json:"results,omitempty"` // at the end: those that were not sent
 }
 
-// sendList reads, judges and sends a list, and follows it until it is over, pauses, or nobody waits any more.
+// sendList reads, checks and sends a list, and reports progress until it is over, paused, or the caller goes away.
 func (l *local) sendList(ctx context.Context, q bulkRequest, tell func(bulkAnswer) error) (a bulkAnswer, err error) {
 	changes, stop := l.agent.Watch()
 	defer stop()
@@ -82,7 +82,7 @@ func (l *local) sendList(ctx context.Context, q bulkRequest, tell func(bulkAnswe
 		}
 		if p.Open != last {
 			last = p.Open
-			_ = tell(a) // the answer says what became of it
+			_ = tell(a) // the final answer repeats it
 		}
 		select {
 		case <-ctx.Done():
@@ -90,7 +90,7 @@ func (l *local) sendList(ctx context.Context, q bulkRequest, tell func(bulkAnswe
 		case <-changes:
 		case <-time.After(time.Minute):
 		}
-		select { // reading thousands of lines for each change would take longer than sending them
+		select { // limits how often thousands of lines are read again
 		case <-ctx.Done():
 		case <-time.After(3 * time.Second):
 		}
@@ -109,7 +109,7 @@ func (c *sendCmd) sendList(r *run, o *instance, d office.NewPackage) error {
 	switch {
 	case r.ctx.Err() != nil:
 		return &failure{message.WaitingStopped().String()}
-	case errors.Is(err, errSilent): // the list is kept, and goes on
+	case errors.Is(err, errSilent): // the list is stored, and sending continues
 		return &failure{"Countersign ended before it said whether the list was sent. Look at countersign lists before sending it again."}
 	case err != nil:
 		return err
@@ -141,7 +141,7 @@ func (c *sendCmd) sendList(r *run, o *instance, d office.NewPackage) error {
 	}
 }
 
-// printWrong says what is wrong with the cells of a list, a line each.
+// printWrong prints what is wrong with the cells of a list, a line each.
 func printWrong(w *terminal.Writer, l office.BulkList) (err error) {
 	for _, line := range l.Lines {
 		for _, x := range line.Wrong {
@@ -155,7 +155,7 @@ func printWrong(w *terminal.Writer, l office.BulkList) (err error) {
 	return err
 }
 
-// listsCmd is about the lists that were sent.
+// listsCmd shows and controls the lists that were sent.
 type listsCmd struct {
 	ID     string `arg:"" optional:"" help:"A list, or the beginning of its ID; all of them when left out."`
 	CSV    string `name:"csv" help:"Write what became of its lines to a new file." placeholder:"FILE"`

@@ -1,6 +1,6 @@
-// Package cli is the commands: it reads the command line, finds or starts the agent of the data folder, and says how
-// it went in one line and an exit code. It knows how to reach a running instance, and what each command prints; how
-// anything is done is the agent's business. It knows no Fyne: the window is handed in by main.
+// Package cli implements the commands: it reads the command line, finds or starts the agent of the data folder, and reports
+// the result in one line and an exit code. It knows how to reach a running instance and what each command prints; the work
+// itself is the agent's. It knows no Fyne: main passes the window in.
 package cli
 
 import (
@@ -29,39 +29,39 @@ const (
 	exitUsage  = 2
 )
 
-// Program is what main hands in.
+// Program is what main passes in.
 type Program struct {
 	Version string
-	// Window shows the window and the tray until the person quits. It must return after ctx ends. Nil in a program that
-	// is built without one.
+	// Window shows the window and the tray until the person quits. It must return after ctx ends. It is nil in a program
+	// built without a window.
 	Window func(ctx context.Context, w Window) error
-	// CannotDraw is Window's error when the screen cannot draw it. WithoutWindow then shows the tray alone until the person
+	// CannotDraw is Window's error if the screen cannot draw it. WithoutWindow then shows only the tray, until the person
 	// quits.
 	CannotDraw    error
 	WithoutWindow func(ctx context.Context, w Window) error
-	// Alert tells people something in a box of the desktop's own, and reports whether they can have seen it. Nil in a program
-	// that is built without a window.
+	// Alert shows people a message in the desktop's own message box, and reports whether they can have seen it. It is nil in
+	// a program built without a window.
 	Alert func(m message.Message) bool
-	// Display says why no window can be shown on this computer; nil when one can. It goes with Window.
+	// Display returns why no window can be shown on this computer, nil if one can. It goes with Window.
 	Display func(ctx context.Context) error
-	// Words puts notifications and the page after a sign-in into the language of the window. Without a window they are
-	// English, as all commands are; so they are when Words is nil.
+	// Words is the printer for notifications and for the page after a sign-in, in the window's language. If it is nil they
+	// are in English, like the commands.
 	Words func() *message.Printer
 	// Language is the language of the window, such as "de"; it goes with Words.
 	Language func() string
-	// OpenAddress shows a web address in the browser, and may wait some seconds for it.
+	// OpenAddress opens a web address in the browser; it may take some seconds.
 	OpenAddress func(address string) error
-	// OpenSaved opens a saved file, or its folder, for whoever pressed on a notification; see agent.Params.
+	// OpenSaved opens a saved file, or its folder, for a person who pressed a notification; see agent.Params.
 	OpenSaved func(path string, inFolder bool, token string) error
 
-	// Forget removes what the window and its system keep of this person beside the data folder. Nil in a program that is built
-	// without a window.
+	// Forget removes what the window and its toolkit store for this person outside the data folder. It is nil in a program
+	// built without a window.
 	Forget func() error
 
-	// TakeOver has another installation of the program give way to this one where that has to be; it goes with Window.
+	// TakeOver makes another installation of the program give way to this one if necessary; it goes with Window.
 	TakeOver func() error
 
-	// Updates and UpdateKeys are where newer versions are announced, and the keys that must have signed that; see
+	// Updates and UpdateKeys are where newer versions are announced, and the keys that must sign the announcement; see
 	// agent.Updates. The linker sets them for a release.
 	Updates, UpdateKeys string
 
@@ -69,23 +69,23 @@ type Program struct {
 	Stdout, Stderr io.Writer
 }
 
-// Window is what a window needs.
+// Window is the input of Program.Window.
 type Window struct {
 	Agent    *agent.Agent
 	Version  string
-	Files    []string        // to be sent, from the command line
-	Incoming <-chan []string // files of later starts
+	Files    []string        // to send, from the command line
+	Incoming <-chan []string // files from later starts
 	Demo     bool
-	Hidden   bool   // starts in the tray
-	Why      func() // tells why there is no window, for WithoutWindow alone
-	// Ending is called when the window begins to end, from any goroutine and perhaps more than once: from then on the
-	// program ends in time, even if Window never returns.
+	Hidden   bool   // start in the tray
+	Why      func() // tells people why there is no window, only for WithoutWindow
+	// Ending must be called when the window begins to end; any goroutine may call it, more than once. After that the program
+	// ends in time, even if Window never returns.
 	Ending func()
-	// StartDemo starts the demo beside the office, for a person who has no account yet; nil in the demo itself.
+	// StartDemo starts the demo beside the office, for a person without an account; nil in the demo itself.
 	StartDemo func(ctx context.Context) (a *agent.Agent, stop func(), err error)
 }
 
-// commands is the command line, as kong reads it: what goes with every command, and the commands in the order of the help.
+// commands is the command line for kong: the global flags, and the commands in the order of the help.
 type commands struct {
 	globals
 	officeCommands
@@ -95,7 +95,7 @@ type commands struct {
 }
 
 type globals struct {
-	chosen bool // the data folder, by --data or COUNTERSIGN_DATA
+	chosen bool // the data folder was chosen, by --data or COUNTERSIGN_DATA
 
 	Data    string `help:"The data folder." env:"COUNTERSIGN_DATA" placeholder:"DIR" type:"path"`
 	KeyFile string `help:"Keep the key in this file instead of the keyring (for servers)." placeholder:"FILE" type:"path"`
@@ -141,7 +141,7 @@ type programCommands struct {
 	Help       helpCmd       `cmd:"" help:"Show what a command does, or all of them."`
 }
 
-// ownCommands are for the program itself, its installers and the shells.
+// ownCommands are for the program itself, its installers and shells.
 type ownCommands struct {
 	Page     pageCmd     `cmd:"" hidden:"" help:"Read a document, for the window."`
 	Press    pressCmd    `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
@@ -154,10 +154,10 @@ const description = `Countersign sends documents for signature and saves what co
 Without a command it opens the window. With --data and --key-file every command works on another office's data.
 Exit codes: 0 done, 1 failed (with one line saying why), 2 wrong usage.`
 
-// exit unwinds kong's own exits (--help) to Main.
+// exit carries kong's own exits (--help) to Main, as a panic.
 type exit int
 
-// Main runs the command line args and returns the exit code.
+// Main runs the command line and returns the exit code.
 func Main(args []string, p Program) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -173,7 +173,7 @@ func Main(args []string, p Program) (code int) {
 	console := console{}.attach(&p)
 	out, errs := terminal.New(p.Stdout), terminal.New(p.Stderr)
 	defer log.SetOutput(log.Writer())
-	log.SetOutput(errs) // what libraries say
+	log.SetOutput(errs) // for messages of libraries
 	var c commands
 	k := parser(&c, p.Version, out, errs)
 	chosen, err := k.Parse(args)
@@ -193,10 +193,10 @@ func Main(args []string, p Program) (code int) {
 	defer stop()
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
-	if deaf, err := single.OnAsked(quit); err == nil { // otherwise the installer asks people to quit
+	if deaf, err := single.OnAsked(quit); err == nil { // if it fails, the installer asks people to quit
 		defer deaf()
 	}
-	if err := c.complete(); err != nil && !readsDocument(chosen) { // that one knows no data folder
+	if err := c.complete(); err != nil && !readsDocument(chosen) { // which needs no data folder
 		if c.opens(chosen) {
 			defer p.alarm(console, c.why(err))
 		}
@@ -209,8 +209,8 @@ func Main(args []string, p Program) (code int) {
 	return fail(errs, chosen.Run(r))
 }
 
-// pressed are args without what Windows adds when it starts the program because somebody has pressed on a notification (COM, local
-// servers).
+// pressed removes the argument that Windows adds to args when it starts the program because a notification was pressed (COM,
+// local servers).
 func pressed(args []string) []string {
 	if len(args) == 1 && (strings.EqualFold(args[0], "-Embedding") || strings.EqualFold(args[0], "/Embedding")) {
 		return nil
@@ -218,7 +218,7 @@ func pressed(args []string) []string {
 	return args
 }
 
-// open runs a command that shows a window, and has people told whatever keeps it from that.
+// open runs a command that shows a window, and tells people about any error that prevents it.
 func (r *run) open(chosen *kong.Context) (code int) {
 	told := func(err error) int {
 		code := fail(r.err, err)
@@ -246,7 +246,7 @@ func parser(c *commands, version string, out, err io.Writer) *kong.Kong {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)
 	if wrong != nil {
-		panic(wrong) // the grammar above is wrong
+		panic(wrong) // a mistake in commands
 	}
 	return k
 }
@@ -256,20 +256,20 @@ func Grammar() *kong.Application {
 	return parser(new(commands), "", io.Discard, io.Discard).Model
 }
 
-// run is what every command gets.
+// run is the context of every command.
 type run struct {
 	ctx     context.Context
-	quit    func() // ends ctx, and with it whatever the command does until stopped
+	quit    func() // ends ctx, and with it a command that runs until stopped
 	program Program
 	global  commands
-	secrets map[string]string // from the environment, by the variable's name
+	secrets map[string]string // from the environment, by variable
 
-	out, err *terminal.Writer // what people are told; nothing is printed otherwise
+	out, err *terminal.Writer // all output to people goes through these
 	console  console
 	windowed bool // a window is about to be shown
 }
 
-// complete finds the data folder.
+// complete determines the data folder.
 func (c *commands) complete() error {
 	if c.chosen = c.Data != ""; c.chosen {
 		return nil
@@ -281,12 +281,12 @@ func (c *commands) complete() error {
 	return nil
 }
 
-// jsonFlag is the flag of commands that print for people or for other programs.
+// jsonFlag is the flag of commands that print for people or for programs.
 type jsonFlag struct {
 	JSON bool `name:"json" help:"Print JSON, as countersign help admin documents it."`
 }
 
-// print prints what was found: data where JSON is asked for, else words.
+// print prints data as JSON if requested, otherwise calls words.
 func (f jsonFlag) print(r *run, data any, words func(*terminal.Writer) error) error {
 	if f.JSON {
 		return r.out.JSON(data)
@@ -299,12 +299,12 @@ type failure struct{ text string }
 
 func (f *failure) Error() string { return f.text }
 
-// usage is a command line that kong could not see to be wrong.
+// usage is a mistake in the command line that kong could not detect.
 type usage struct{ text string }
 
 func (u *usage) Error() string { return u.text }
 
-// fail says what went wrong, in one line, and picks the exit code.
+// fail prints an error in one line, and returns the exit code.
 func fail(w *terminal.Writer, err error) int {
 	var wrong *usage
 	switch {
@@ -318,7 +318,7 @@ func fail(w *terminal.Writer, err error) int {
 	return exitFailed
 }
 
-// said is what people are told of err, empty for nil.
+// said is the text for people of err, empty for nil.
 func said(err error) string {
 	var known *failure
 	if errors.As(err, &known) {

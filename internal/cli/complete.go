@@ -9,9 +9,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// completeCmd answers the scripts of Completion: a line for each word that may stand where the last one is, with a tab and
-// what it is behind it. A line ":files" or ":folders" has the shell complete those. It reads nothing but the command line: no
-// key that somebody presses waits for an office.
+// completeCmd answers the scripts of Completion: one line for each word that may replace the last one, with a tab and a
+// description. A line ":files" or ":folders" makes the shell complete those. It reads only the command line, so that
+// pressing Tab never waits for an office.
 type completeCmd struct {
 	Next  bool     `hidden:"" help:"The word to complete has not begun."`
 	Words []string `arg:"" optional:"" help:"What is typed behind countersign."`
@@ -23,7 +23,7 @@ func (c *completeCmd) Run(r *run) error {
 		word, before = before[last], before[:last]
 	}
 	node, value := placeBehind(before, strings.HasPrefix(word, "-"))
-	var offers [][2]string // a word, and what it is
+	var offers [][2]string // a word and its description
 	kind := ""
 	switch {
 	case value != nil:
@@ -61,7 +61,7 @@ func (c *completeCmd) Run(r *run) error {
 		}
 	}
 	if node.Type == kong.ApplicationNode && value == nil && !offered {
-		kind = ":files" // for the window
+		kind = ":files" // files to show in the window
 	}
 	if kind == "" {
 		return nil
@@ -69,15 +69,15 @@ func (c *completeCmd) Run(r *run) error {
 	return r.out.Line("%s", kind)
 }
 
-// placeBehind is where a word stands behind whole ones: the command that it belongs to, the program where none was typed yet, and
-// the value that it is to be; nil for the name of a command or a flag, and where nothing more may stand.
+// placeBehind determines what may follow some words: node is the command they select, or the program if they contain none;
+// value is the flag's or argument's value that must follow, nil if it is the name of a command or a flag, or nothing.
 func placeBehind(words []string, flag bool) (node *kong.Node, value *kong.Value) {
 	node = Grammar().Node
-	args := 0 // how many positional arguments came
+	args := 0 // positional arguments so far
 	for _, word := range words {
 		f, command := flagNamed(node, word), commandNamed(node, word)
 		switch {
-		case value != nil: // which this is
+		case value != nil: // this word is that value
 			value = nil
 		case f != nil && !f.IsBool():
 			value = f.Value
@@ -99,7 +99,7 @@ func placeBehind(words []string, flag bool) (node *kong.Node, value *kong.Value)
 	return node, value
 }
 
-// flagsOf are the flags that may stand behind a command.
+// flagsOf are the flags that may follow a command.
 func flagsOf(n *kong.Node) (list []*kong.Flag) {
 	for _, group := range n.AllFlags(true) {
 		list = append(list, group...)
@@ -110,7 +110,7 @@ func flagsOf(n *kong.Node) (list []*kong.Flag) {
 	return list
 }
 
-// flagNamed is the flag that is written so, nil for none.
+// flagNamed is the flag with this spelling, nil if there is none.
 func flagNamed(n *kong.Node, written string) *kong.Flag {
 	for _, f := range flagsOf(n) {
 		if written == "--"+f.Name || f.Short != 0 && written == "-"+string(f.Short) {
@@ -120,7 +120,7 @@ func flagNamed(n *kong.Node, written string) *kong.Flag {
 	return nil
 }
 
-// commandNamed is the command of that name in a group or the program, nil for none.
+// commandNamed is the command of that name in a group or the program, nil if there is none.
 func commandNamed(group *kong.Node, name string) *kong.Node {
 	for _, c := range group.Children {
 		if c.Name == name {
@@ -143,8 +143,8 @@ func (c *completionCmd) Run(r *run) error {
 	return err
 }
 
-// Completion is the script that has a shell (bash, zsh, fish or powershell) complete what is typed after countersign. It
-// asks `countersign complete` each time, and so knows every command that the program knows.
+// Completion is the script that lets a shell (bash, zsh, fish or powershell) complete words after countersign. It asks
+// `countersign complete` each time, and so knows all of the program's commands.
 func Completion(shell string) ([]byte, error) {
 	if shell == "powershell" {
 		shell = "ps1"

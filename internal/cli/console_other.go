@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// console is the terminal a command was started from. Here every program has it from the start.
+// console is the terminal from which a command was started. On this system a program has it from the start.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
@@ -19,14 +19,14 @@ func (console) attach(p *Program) console { return console{p.Stdin, p.Stdout, p.
 
 func (*console) detach() {}
 
-// read reports whether a person sees what goes wrong: of what a panel or a menu starts, that goes into a log.
+// read reports whether a person can see error output: if a panel or a menu started the program, it goes to a log.
 func (c console) read() bool {
 	f, ok := c.err.(*os.File)
 	return !ok || term.IsTerminal(int(f.Fd()))
 }
 
-// heard reports whether somebody learns of wrong usage from what is printed and the exit code: a person at a terminal, or the
-// program at the other end of a pipe. A panel or a menu sends what is printed into a log.
+// heard reports whether anyone notices printed usage errors and the exit code: a person at a terminal, or a program at the
+// other end of a pipe. Output of a program started by a panel or a menu goes to a log.
 func (c console) heard() bool {
 	for _, stream := range []any{c.in, c.out, c.err} {
 		if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {

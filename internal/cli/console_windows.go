@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// attachParentProcess means the console of the program that started this one (AttachConsole, wincon.h).
+// attachParentProcess selects the console of the program that started this one (AttachConsole, wincon.h).
 const attachParentProcess = ^uintptr(0)
 
 var (
@@ -17,23 +17,23 @@ var (
 	freeConsole   = kernel32.NewProc("FreeConsole")
 )
 
-// console is the terminal a command was started from. The program is linked for windows, not for consoles, so that no
-// black box opens beside it; Windows then gives it none, and commands would print into nothing.
+// console is the console from which a command was started. The program is linked as a GUI program, so that no black console
+// window opens beside it; so Windows gives it no console, and commands would print nowhere.
 type console struct {
 	attached, detached bool
 	err                io.Writer
 }
 
-// attach takes the console of the program that started this one, for each of the streams that lead nowhere; a file or
-// a pipe stays.
+// attach connects every stream that leads nowhere to the console of the program that started this one; a file or a pipe is
+// kept.
 func (console) attach(p *Program) console {
 	out, err := leads(p.Stdout), leads(p.Stderr)
 	if out && err {
 		return console{err: p.Stderr}
 	}
-	// Access is denied to who has a console already, if without streams.
+	// A process that already has a console gets access denied, even if it has no streams.
 	if ok, _, reason := attachConsole.Call(attachParentProcess); ok == 0 && !errors.Is(reason, windows.ERROR_ACCESS_DENIED) {
-		return console{err: p.Stderr} // it was not started from one
+		return console{err: p.Stderr} // not started from a console
 	}
 	if f, openErr := os.OpenFile("CONOUT$", os.O_RDWR, 0); openErr == nil {
 		if !out {
@@ -49,18 +49,18 @@ func (console) attach(p *Program) console {
 	return console{attached: true, err: p.Stderr}
 }
 
-// detach lets go of the console before a window opens: its Ctrl+C and its end would end the window too.
+// detach disconnects the console before a window opens: otherwise Ctrl+C or closing the console would end the window, too.
 func (c *console) detach() {
 	if c.attached {
-		_, _, _ = freeConsole.Call() // what is printed from now on is lost, as without a console
+		_, _, _ = freeConsole.Call() // later output is lost, as without a console
 		c.detached = true
 	}
 }
 
-// read reports whether what goes wrong is printed anywhere: to the console that a command was started from, a file or a pipe.
+// read reports whether error output goes anywhere: to the console from which a command was started, a file or a pipe.
 func (c console) read() bool { return leads(c.err) && !c.detached }
 
-// leads reports whether a stream is somewhere; one of the caller's making always is.
+// leads reports whether a stream goes anywhere; one supplied by the caller always does.
 func leads(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -70,5 +70,5 @@ func leads(stream any) bool {
 	return err == nil && kind != windows.FILE_TYPE_UNKNOWN
 }
 
-// heard reports whether somebody learns of wrong usage from what is printed and the exit code.
+// heard reports whether anyone notices printed usage errors and the exit code.
 func (c console) heard() bool { return c.read() }

@@ -15,15 +15,15 @@ import (
 	"countersign/internal/single"
 )
 
-// A call is one question that commands put to an office: in this process, or through the control socket to the running
-// instance. The socket speaks HTTP with JSON bodies; an answer is a message a line, the last of which has Done set.
+// A call is a question that commands ask an office: in this process, or through the control socket in the running instance.
+// The socket speaks HTTP with JSON bodies; an answer is one message per line, the last of which has Done set.
 type call[Q, A any] struct {
 	name string
-	// do may tell news of the answer before it returns it.
+	// do may report partial answers through tell before it returns the final one.
 	do func(l *local, ctx context.Context, question Q, tell func(A) error) (A, error)
 }
 
-// The calls. Those of alsoBrief are answered by a single command, too, while it has the data folder to itself.
+// The calls. Those with alsoBrief are also answered by a one-shot command while it holds the data folder.
 var (
 	callHello   = declare("hello", alsoBrief, (*local).hello)
 	callStatus  = declare("status", alsoBrief, func(l *local, _ context.Context, _ nothing) (agent.Status, error) { return l.agent.Status() })
@@ -70,10 +70,10 @@ const (
 	alsoBrief = true
 )
 
-// nothing is a question or an answer without content.
+// nothing is an empty question or answer.
 type nothing struct{}
 
-// served are the calls as the control socket answers them.
+// served are the calls in the form in which the control socket serves them.
 var served []answerer
 
 type answerer struct {
@@ -108,7 +108,7 @@ type answerLine[A any] struct {
 	Answer A      `json:"answer"`
 }
 
-// handler answers a request, until the office ends at most. A panic ends the request alone (net/http).
+// handler answers a request, at the longest until the office ends. A panic ends only the request (net/http).
 func (c call[Q, A]) handler(l *local) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
@@ -123,11 +123,11 @@ func (c call[Q, A]) handler(l *local) http.HandlerFunc {
 		out := &lines{encoder: json.NewEncoder(w), flusher: http.NewResponseController(w)}
 		defer out.end()
 		a, err := c.do(l, ctx, q, func(a A) error { return out.put(answerLine[A]{Answer: a}, false) })
-		_ = out.put(answerLine[A]{Done: true, Error: said(err), Answer: a}, true) // whoever asked may be gone
+		_ = out.put(answerLine[A]{Done: true, Error: said(err), Answer: a}, true) // the client may be gone
 	}
 }
 
-// lines writes an answer. A call may be survived by what it has started: what is told after the end goes nowhere.
+// lines writes an answer. Goroutines started by a call may outlive it: what they report afterwards is dropped.
 type lines struct {
 	mu      sync.Mutex
 	over    bool
@@ -135,7 +135,7 @@ type lines struct {
 	flusher *http.ResponseController
 }
 
-// readPatience is how long an answer waits for whoever asked to read on. Then it ends; one that follows events comes again.
+// readPatience is how long an answer waits for a client that does not read. Then it ends; events --follow reconnects.
 const readPatience = time.Minute
 
 func (l *lines) put(line any, last bool) error {
@@ -154,12 +154,12 @@ func (l *lines) end() {
 	l.over = true
 }
 
-// of puts a question to an office.
+// of asks an office a question.
 func (c call[Q, A]) of(ctx context.Context, o *instance, q Q) (A, error) {
 	return c.news(ctx, o, q, func(A) error { return nil })
 }
 
-// alone opens the office with a part of the agent for one question.
+// alone opens the office with one component of the agent, for a single question.
 func (c call[Q, A]) alone(r *run, part agent.Component, q Q) (a A, err error) {
 	o, err := r.office(part)
 	if err != nil {
@@ -169,8 +169,8 @@ func (c call[Q, A]) alone(r *run, part agent.Component, q Q) (a A, err error) {
 	return c.of(r.ctx, o, q)
 }
 
-// news puts a question to an office and hands on what is told before the answer. An error of each ends the question. With an
-// error, the answer is the last that was told.
+// news asks an office a question and passes partial answers to each. An error of each aborts it. With an error, the returned
+// answer is the last one received.
 func (c call[Q, A]) news(ctx context.Context, o *instance, q Q, each func(A) error) (a A, err error) {
 	if o.here != nil {
 		return c.do(o.here, ctx, q, each)
@@ -222,5 +222,5 @@ func unreachable(ctx context.Context, err error) error {
 	return errSilent
 }
 
-// errSilent is a running instance that was reached and then said nothing, or no more.
+// errSilent means that a running instance was reached but gave no answer, or an incomplete one.
 var errSilent = &failure{"The running Countersign did not answer. End it and try again."}

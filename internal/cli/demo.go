@@ -52,7 +52,7 @@ func (c *demoCmd) Run(r *run) error {
 	}
 	r.console.detach()
 	ending := newEnding(end, demoLog(r), r.err)
-	defer ending.end() // also after a crash
+	defer ending.end() // also after a panic
 	defer context.AfterFunc(r.ctx, ending.begin)()
 	err = r.program.Window(r.ctx, Window{Agent: a, Version: r.program.Version, Demo: true, Ending: ending.begin})
 	if err != nil && errors.Is(err, r.program.CannotDraw) {
@@ -62,7 +62,7 @@ func (c *demoCmd) Run(r *run) error {
 	return errors.Join(err, ending.end())
 }
 
-// without shows the demo as text where its window cannot be drawn.
+// without shows the demo as text if its window cannot be drawn.
 func (c *demoCmd) without(r *run, ending *ending, cannot error) error {
 	if err := ending.end(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *demoCmd) without(r *run, ending *ending, cannot error) error {
 	return c.headless(r)
 }
 
-// headless plays the demo and tells it as a timeline.
+// headless plays the demo and prints a timeline.
 func (c *demoCmd) headless(r *run) error {
 	story := &timeline{w: r.out, began: time.Now()}
 	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)})
@@ -109,7 +109,7 @@ func demoLog(r *run) *slog.Logger {
 	return slog.New(slog.NewTextHandler(r.err, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// timeline prints what happens, with the seconds since the start. Safe for concurrent use.
+// timeline prints what happens, with seconds since the start. Safe for concurrent use.
 type timeline struct {
 	w     *terminal.Writer
 	began time.Time
@@ -137,8 +137,8 @@ func (t *timeline) end(dir string) error {
 	})
 }
 
-// tryDemo starts the demo beside the office, for a window in which nobody has set anything up. stop ends it and waits;
-// the documents it saved stay in a folder beside other temporary files.
+// tryDemo starts the demo beside the office, for a window in which nothing is set up yet. stop ends it and waits; the
+// documents it saved stay in a folder for temporary files.
 func (r *run) tryDemo(ctx context.Context) (a *agent.Agent, stop func(), err error) {
 	a, end, err := r.startDemo(ctx, filepath.Join(os.TempDir(), "Countersign demo"))
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *run) tryDemo(ctx context.Context) (a *agent.Agent, stop func(), err err
 	}, nil
 }
 
-// demoIcon is where the demo's notifications find their icon: a folder that stays when the demo ends.
+// demoIcon is the icon file for the demo's notifications: it outlives the demo's folder.
 func demoIcon() string { return filepath.Join(os.TempDir(), "countersign-demo.png") }
 
 // startDemo starts the demo for a window and plays it. end stops it and waits; the documents in folder stay.
@@ -222,7 +222,7 @@ func (c *sandboxCmd) Run(r *run) error {
 			return &failure{fmt.Sprintf("The certificates in %s could not be read.", c.Trust)}
 		}
 		if o.Delivery.CAs, err = x509.SystemCertPool(); err != nil {
-			o.Delivery.CAs = x509.NewCertPool() // a computer without roots
+			o.Delivery.CAs = x509.NewCertPool() // a computer without root certificates
 		}
 		if !o.Delivery.CAs.AppendCertsFromPEM(pem) {
 			return &failure{fmt.Sprintf("%s holds no certificate.", c.Trust)}

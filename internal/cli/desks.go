@@ -11,7 +11,7 @@ import (
 	"countersign/internal/office"
 )
 
-// desksCmd is about the other computers of the office, which this one hands events on to.
+// desksCmd manages the office's other computers, to which this one passes events on.
 type desksCmd struct {
 	List   desksListCmd   `cmd:"" default:"withargs" help:"Show the desks of this hub."`
 	Invite desksInviteCmd `cmd:"" help:"Add a desk: show a code that its computer takes with setup --code, or write a file that it opens."`
@@ -33,7 +33,7 @@ type desksRemoveCmd struct {
 	jsonFlag
 }
 
-// desksRequest changes which desks there are, or nothing where it names none.
+// desksRequest changes the list of desks, or nothing if it names no change.
 type desksRequest struct {
 	Remove string `json:"remove,omitempty"`
 }
@@ -84,14 +84,14 @@ func (c *desksInviteCmd) Run(r *run) error {
 	if c.To == "" {
 		hand = c.offer
 	}
-	if err = hand(r, o, file); err != nil && !c.Moved { // nobody has its key
+	if err = hand(r, o, file); err != nil && !c.Moved { // nobody has its key yet
 		_, err2 := callDesks.of(context.WithoutCancel(r.ctx), o, desksRequest{Remove: c.Name})
 		err = errors.Join(err, err2)
 	}
 	return err
 }
 
-// offer shows a code until it was typed, or for ten minutes.
+// offer shows a code until somebody types it, or for ten minutes.
 func (c *desksInviteCmd) offer(r *run, o *instance, file agent.OfficeFile) error {
 	_, err := callOffer.news(r.ctx, o, file, func(code string) error {
 		_ = r.err.Line("On the other computer, choose \"Enter a code…\" in the first window, or run: countersign setup --code %s", code)
@@ -120,7 +120,7 @@ func (c *desksInviteCmd) write(r *run, _ *instance, file agent.OfficeFile) error
 	return nil
 }
 
-// desks prints the desks of this hub as they are then.
+// desks applies a request and prints the hub's desks.
 func (f jsonFlag) desks(r *run, q desksRequest) error {
 	list, err := callDesks.alone(r, idle, q)
 	if err != nil {
@@ -141,10 +141,10 @@ func (f jsonFlag) desks(r *run, q desksRequest) error {
 type deskList struct {
 	Desks []office.DeskRow `json:"desks"`
 	Hub   string           `json:"hub"`   // its public key
-	Epoch int              `json:"epoch"` // which hub of the office it is
+	Epoch int              `json:"epoch"` // counts the hubs that the office has had
 }
 
-// deskLine is a desk in a few words.
+// deskLine describes a desk in a few words.
 func deskLine(d office.DeskRow) string {
 	line := d.Name
 	if d.Person != "" {

@@ -40,7 +40,7 @@ func (c *eventsCmd) Run(r *run) error {
 	return printEvents(r.out, events)
 }
 
-// eventsRequest says which events somebody wants to see.
+// eventsRequest selects events.
 type eventsRequest struct {
 	Package string    `json:"package,omitempty"` // its id, the beginning of its id, or its name; "" for all
 	Since   time.Time `json:"since,omitzero"`
@@ -68,7 +68,7 @@ type listedEvent struct {
 	Duplicates int        `json:"duplicates"` // how often it came again
 }
 
-// What became of an event, in the words of status.
+// The outcomes of an event, in the words of status.
 const (
 	outcomePending = "pending"
 	outcomeHandled = "handled"
@@ -89,7 +89,7 @@ func listedEventOf(e office.EventLine) listedEvent {
 	}
 }
 
-// events are the last events that q asks for, oldest first.
+// events are the last events that q selects, oldest first.
 func (l *local) events(_ context.Context, q eventsRequest) ([]listedEvent, error) {
 	only, err := l.only(q)
 	if err != nil {
@@ -99,7 +99,7 @@ func (l *local) events(_ context.Context, q eventsRequest) ([]listedEvent, error
 	return each(lines, listedEventOf), err
 }
 
-// only is the id of the package that q asks for; "" for all.
+// only is the id of the package that q selects; "" for all.
 func (l *local) only(q eventsRequest) (id string, err error) {
 	if q.Package == "" {
 		return "", nil
@@ -107,8 +107,8 @@ func (l *local) only(q eventsRequest) (id string, err error) {
 	return l.find(q.Package)
 }
 
-// follow tells one event after the other until whoever asked has enough or the agent ends, after word that nothing is missed from
-// here on. A slow reader holds up its own answer, and nothing else.
+// follow first tells the client that it will miss nothing from here on, then tells one event after the other until the
+// client has enough or the agent ends. A slow reader delays only its own answer.
 func (l *local) follow(ctx context.Context, q eventsRequest, tell func([]listedEvent) error) ([]listedEvent, error) {
 	only, err := l.only(q)
 	if err == nil {
@@ -117,7 +117,7 @@ func (l *local) follow(ctx context.Context, q eventsRequest, tell func([]listedE
 	if err != nil {
 		return nil, err
 	}
-	_ = l.agent.Follow(ctx, q.Since, func(e office.EventLine) error { // whoever asked comes again for the rest
+	_ = l.agent.Follow(ctx, q.Since, func(e office.EventLine) error { // the client asks again for the rest
 		if only != "" && e.PackageID != only {
 			return nil
 		}
@@ -143,22 +143,22 @@ func eventRow(w *terminal.Writer, e listedEvent) []terminal.Cell {
 	return []terminal.Cell{{Text: at}, {Text: e.Outcome, Tint: colour}, {Text: e.Kind}, {Text: id}, {Text: e.Text}}
 }
 
-// followPause is how long events --follow waits before it looks again for a Countersign to follow.
+// followPause is how long events --follow waits before it looks for a running Countersign again.
 const followPause = 500 * time.Millisecond
 
-// overlap is how far back is asked when a Countersign runs again: what it received just before its end is told by the next
-// one. Clocks may be set back meanwhile, so it is generous; nothing is printed twice.
+// overlap is how far back to ask when Countersign runs again: the new instance tells what the last one received just before
+// its end. It is generous because clocks may have been set back; nothing is printed twice.
 const overlap = time.Hour
 
-// follow prints events as the running Countersign handles them. When that ends, and while there is none, it waits for the
-// next one; what came in between is printed then.
+// follow prints events as the running Countersign handles them. If that ends or none is running, it waits for the next one,
+// and then prints what came in between.
 func (c *eventsCmd) follow(r *run, q eventsRequest) error {
 	f := &following{q: q, begun: time.Now(), told: map[string]time.Time{}, print: c.printer(r.out)}
 	for waits := false; ; {
 		err := f.once(r)
 		var refused *failure
 		switch {
-		case r.ctx.Err() != nil: // stopped, which is how this ends
+		case r.ctx.Err() != nil: // stopped, the normal end
 			return nil
 		case errors.As(err, &refused) && refused != errSilent:
 			return err
@@ -193,16 +193,16 @@ func (c *eventsCmd) printer(w *terminal.Writer) func(listedEvent) error {
 
 var between = terminal.Cell{Text: "  "}
 
-// following is one events --follow, over the lives of several Countersigns.
+// following is the state of one events --follow across several runs of Countersign.
 type following struct {
 	q     eventsRequest
 	begun time.Time
 	print func(listedEvent) error
 
 	connected bool
-	latest    time.Time            // the last moment at which an event that was told was received
-	told      map[string]time.Time // what was told, by event and outcome, and when it was received; what is older than overlap is gone
-	stuck     error                // standard output does not take any more
+	latest    time.Time            // latest Received of a printed event
+	told      map[string]time.Time // printed events by id and outcome, with their Received; those older than overlap are dropped
+	stuck     error                // the error of standard output
 }
 
 func (f *following) once(r *run) error {
@@ -217,7 +217,7 @@ func (f *following) once(r *run) error {
 	hello, cancel := context.WithTimeout(r.ctx, turnPatience)
 	defer cancel()
 	said, err := callHello.of(hello, o, nothing{})
-	if err != nil || said.Brief { // a command that is done in a moment
+	if err != nil || said.Brief { // a one-shot command
 		return err
 	}
 	_, err = callFollow.news(r.ctx, o, f.request(), func(events []listedEvent) error {
@@ -232,7 +232,7 @@ func (f *following) once(r *run) error {
 	return err
 }
 
-// request is what is asked of a Countersign: at first what the person asked for, and then also what was missed.
+// request is what to ask the running instance for: first what the person asked for, later also what was missed.
 func (f *following) request() eventsRequest {
 	q := f.q
 	if since := f.latest.Add(-overlap); !f.latest.IsZero() && since.After(q.Since) {

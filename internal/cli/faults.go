@@ -24,7 +24,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// opens says whether a command is to show a window. Whoever gives one looks at the screen, not at a terminal.
+// opens reports whether a command shows a window: then the person watches the screen, not a terminal.
 func (c *commands) opens(chosen *kong.Context) bool {
 	switch chosen.Selected().Name {
 	case "open":
@@ -35,15 +35,15 @@ func (c *commands) opens(chosen *kong.Context) bool {
 	return false
 }
 
-// alarm tells people why a window does not come, unless they have read it where the program was started.
+// alarm tells people why no window appears, unless they can read it where the program was started.
 func (p Program) alarm(c console, m message.Message) {
 	if !c.read() {
 		p.show(m)
 	}
 }
 
-// show tells people something in a box or, where the desktop has none, in a notification. It returns when the box was read, if
-// the desktop can tell.
+// show tells people something in a message box or, if the desktop has none, in a notification. It returns when they have
+// read the box, if the desktop can tell.
 func (p Program) show(m message.Message) {
 	if p.Alert == nil || p.Alert(m) {
 		return
@@ -54,20 +54,20 @@ func (p Program) show(m message.Message) {
 	}
 	what, next := words.Lines(m)
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon()})
-	_ = notifier.Notify(office.Notice{Title: what, Body: next}) // nothing is left to try
+	_ = notifier.Notify(office.Notice{Title: what, Body: next}) // there is nothing else to try
 	_ = notifier.Close()
 }
 
-// why is what people are told of an error that ended the start of a window.
+// why is the message for people of an error that prevented a window.
 func (c *commands) why(err error) message.Message {
 	m := agent.Message(err)
-	if m == message.Unexpected() { // which points into the window
+	if m == message.Unexpected() { // that message refers to the window
 		return message.StartFailed(locations.Log(c.Data))
 	}
 	return m
 }
 
-// crashed keeps what a fault of the program's own left, and is what people are told of it.
+// crashed logs a panic and returns its message for people.
 func (c *commands) crashed(reason any) error {
 	m := message.StartCrashed(locations.Log(c.Data))
 	cause := fmt.Errorf("%v", reason)
@@ -78,15 +78,15 @@ func (c *commands) crashed(reason any) error {
 	return message.Error(m, log.Close())
 }
 
-// traceLimit is how much of a trace the log takes over, in bytes.
+// traceLimit is how many bytes of a trace are copied to the log.
 const traceLimit = 64 << 10
 
-// trace has what Go says of a fault that nothing recovers from kept in a file. Without it, a program without a terminal ends
-// without a word: nobody reads what it prints.
+// trace makes Go write the output of a fatal crash to a file. Without it, a program without a terminal would vanish
+// silently: nobody sees its output.
 type trace struct{ path string }
 
-// keepTrace starts a trace in a data folder that this process has to itself. Where a fault ended the process before this one,
-// its trace goes to the log, and ended is when it happened; else that is zero.
+// keepTrace starts a trace in a data folder that this process holds. If the previous process crashed, its trace is copied to
+// the log, and ended is the time of the crash; otherwise ended is zero.
 func keepTrace(folder string, log *slog.Logger) (t *trace, ended time.Time) {
 	t = &trace{locations.Trace(folder)}
 	ended, err := t.start(log)
@@ -101,7 +101,7 @@ func (t *trace) start(log *slog.Logger) (ended time.Time, err error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	defer f.Close() // the runtime has a handle of its own
+	defer f.Close() // the runtime has duplicated it
 	info, err := f.Stat()
 	if err != nil {
 		return time.Time{}, err
@@ -117,7 +117,7 @@ func (t *trace) start(log *slog.Logger) (ended time.Time, err error) {
 	return ended, debug.SetCrashOutput(f, debug.CrashOptions{})
 }
 
-// Close ends the trace, of which nothing stays, unless a fault is just ending the program: that is for the next start.
+// Close ends the trace and removes its file, unless a crash has just written to it: then it is left for the next start.
 func (t *trace) Close() error {
 	err := debug.SetCrashOutput(nil, debug.CrashOptions{})
 	if info, unknown := os.Stat(t.path); unknown == nil && info.Size() > 0 {
@@ -129,12 +129,12 @@ func (t *trace) Close() error {
 	return err
 }
 
-// crashVariable is for the tests that kill the real program, and does nothing unless it is set: with
-// COUNTERSIGN_CRASH_AT=POINT:N the process ends at once, as by SIGKILL, when it passes agent.Params.Crash's POINT for the
-// Nth time. It gives nobody power over the program: who sets a process's environment can end the process anyway.
+// crashVariable is for tests that kill the real program: with COUNTERSIGN_CRASH_AT=POINT:N the process kills itself when it
+// passes POINT of agent.Params.Crash for the Nth time. This is no security risk: whoever can set a process's environment can
+// end it anyway.
 const crashVariable = "COUNTERSIGN_CRASH_AT"
 
-// crashAt is the agent.Params.Crash that the variable's value asks for, nil for a value that asks for none.
+// crashAt is the agent.Params.Crash for the variable's value, nil if it is empty or invalid.
 func crashAt(value string) func(point string) {
 	name, count, _ := strings.Cut(value, ":")
 	n, err := strconv.ParseInt(count, 10, 64)
@@ -148,15 +148,15 @@ func crashAt(value string) func(point string) {
 			return
 		}
 		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Kill() == nil {
-			select {} // not one instruction more
+			select {} // executes nothing more
 		}
 	}
 }
 
-// logLimit is the size in bytes at which the log starts anew; one older file is kept.
+// logLimit is the size in bytes at which a new log is started; one older file is kept.
 const logLimit = 4 << 20
 
-// logFile is a log that cannot fill the disk. It is opened with the first line, also after Close. Safe for concurrent use.
+// logFile is a log of limited size. It is opened when the first line is written, even after Close. Safe for concurrent use.
 type logFile struct {
 	path string
 
@@ -165,7 +165,7 @@ type logFile struct {
 	size int64
 }
 
-// logger writes to l, with debug in detail.
+// logger logs to l, with details if debug is set.
 func (l *logFile) logger(debug bool) *slog.Logger {
 	level := slog.LevelInfo
 	if debug {
@@ -174,7 +174,7 @@ func (l *logFile) logger(debug bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level}))
 }
 
-// Close gives the file back: on Windows nobody else can set it aside or remove it before.
+// Close closes the file: on Windows nobody else can rename or remove it before.
 func (l *logFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -197,7 +197,7 @@ func (l *logFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ready opens the file, after setting a full one aside.
+// ready opens the file, after setting aside a full one.
 func (l *logFile) ready(more int64) error {
 	if l.file != nil && l.size+more <= logLimit {
 		return nil

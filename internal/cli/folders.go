@@ -13,7 +13,7 @@ import (
 	"countersign/internal/office"
 )
 
-// foldersCmd is about the folders that send. Each of its commands prints the folders as they are then.
+// foldersCmd manages the watched folders. After a change, each of its commands prints them.
 type foldersCmd struct {
 	List   foldersListCmd   `cmd:"" default:"withargs" help:"Show the watched folders."`
 	Add    foldersAddCmd    `cmd:"" help:"Send what appears in a folder, or change how that is done: what is not named stays as it is."`
@@ -42,18 +42,18 @@ type namedFolder struct {
 	jsonFlag
 }
 
-// foldersRequest changes one of the folders that send, or none where it names none.
+// foldersRequest changes one of the watched folders, or none if it names none.
 type foldersRequest struct {
-	Folder string        `json:"folder,omitempty"` // its id, or its path as it was typed
-	Path   string        `json:"path,omitempty"`   // the absolute one
-	Add    bool          `json:"add,omitempty"`    // where it is none yet
+	Folder string        `json:"folder,omitempty"` // its id, or its path as typed
+	Path   string        `json:"path,omitempty"`   // absolute
+	Add    bool          `json:"add,omitempty"`    // add it if it is not one yet
 	Remove bool          `json:"remove,omitempty"`
 	Change *folderChange `json:"change,omitempty"`
 }
 
-// folderChange is what is to change of a folder that sends, called in JSON as there; nil stays as it is.
+// folderChange is a change to a watched folder, with the same JSON names; nil fields stay as they are.
 type folderChange struct {
-	Signers    []office.Signer `json:"signers,omitempty" kong:"-"` // those of --to
+	Signers    []office.Signer `json:"signers,omitempty" kong:"-"` // from --to
 	Name       *string         `json:"name,omitempty" help:"Name of the packages; {document} and {date} are filled in. {document} at first."`
 	Message    *string         `json:"message,omitempty" help:"A message to the signers."`
 	Sequential *bool           `json:"sequential,omitempty" negatable:"" help:"One signs after the other, in the order of --to."`
@@ -110,7 +110,7 @@ func (c *foldersRemoveCmd) Run(r *run) error {
 	return c.folders(r, foldersRequest{Folder: c.Folder, Remove: true})
 }
 
-// folders has the office change its folders, and prints them as they are then.
+// folders applies a change to the watched folders and prints them.
 func (f jsonFlag) folders(r *run, q foldersRequest) (err error) {
 	if q.Folder != "" {
 		if q.Path, err = filepath.Abs(q.Folder); err != nil {

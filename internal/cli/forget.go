@@ -14,8 +14,8 @@ import (
 	"countersign/internal/single"
 )
 
-// forgetCmd removes all that a person has of Countersign on a computer, but for the documents and folders that people chose. It
-// is for uninstallers, and for who removes the program in other ways.
+// forgetCmd removes everything that Countersign has stored for a person on this computer, except documents and folders that
+// people chose. It is for uninstallers, and for removing the program by hand.
 type forgetCmd struct {
 	Everything bool `required:"" help:"Remove settings, sign-in, drafts, list of packages and backups for good. Documents that were saved stay."`
 }
@@ -38,17 +38,17 @@ func (forgetCmd) Run(r *run) error {
 	return nil
 }
 
-// errStays means that data is left, and with it the key of what it seals.
+// errStays means that some data could not be removed, so its key is kept, too.
 var errStays = errors.New("there is data left")
 
-// forgetData removes a data folder and its key. The folder goes last: it alone knows what its key is called, so that this can be
-// done once more where the keyring cannot be reached.
+// forgetData removes a data folder and its key. The folder goes last: only it knows the key's name in the keyring, so that
+// this can be repeated if the keyring is unreachable.
 func forgetData(folder string, forgetKey func(name string) error) error {
 	stays := func(m message.Message, err error) error { return message.Error(m, errors.Join(errStays, err)) }
 	if _, err := os.Lstat(folder); err != nil {
 		return nil
 	}
-	held, err := single.Acquire(folder) // nobody else may have it meanwhile
+	held, err := single.Acquire(folder) // keeps everybody else out meanwhile
 	if errors.Is(err, single.ErrRunning) {
 		return stays(message.Running(), err)
 	}
@@ -70,7 +70,7 @@ func forgetData(folder string, forgetKey func(name string) error) error {
 	return nil
 }
 
-// forgetKey has the keyring forget a key. Where there is no keyring, there is none in it.
+// forgetKey removes a key from the keyring. Without a keyring there is nothing to remove.
 func forgetKey(ctx context.Context, name string) error {
 	err := secret.Forget(ctx, "Countersign", name)
 	if none, ok := errors.AsType[*secret.UnavailableError](err); ok && (none.Reason == secret.NoBus || none.Reason == secret.NoService) {
@@ -79,12 +79,11 @@ func forgetKey(ctx context.Context, name string) error {
 	return err
 }
 
-// forgetCache removes what is quicker to read than to make again. On Windows that lies in the data folder, which may have to stay for
-// a while: see forgetData.
+// forgetCache removes the cache. On Windows it lies in the data folder, which may have to stay for now: see forgetData.
 func forgetCache(data string) error {
 	base, err := os.UserCacheDir()
 	if err != nil {
-		return nil // then nothing was put there
+		return nil // nothing can have been cached
 	}
 	folder := filepath.Join(base, "countersign")
 	if disk.Same(folder, data) {

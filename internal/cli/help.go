@@ -26,15 +26,15 @@ func (c *helpCmd) Run(r *run) error {
 		}
 	}
 	k := parser(new(commands), r.program.Version, r.out, r.err)
-	k.Model.DefaultCmd = nil                       // every word is a command
-	_, err := k.Parse(append(c.Command, "--help")) // which ends as --help does
-	if err == nil {                                // the command after --
+	k.Model.DefaultCmd = nil                       // so that every word is taken for a command
+	_, err := k.Parse(append(c.Command, "--help")) // exits as --help does
+	if err == nil {                                // Parse succeeds if the command was given after --
 		return &usage{"help takes a command."}
 	}
 	return &usage{asSentence(err)}
 }
 
-// asSentence is what kong says is wrong, as a sentence.
+// asSentence turns kong's error text into a sentence.
 func asSentence(err error) string {
 	text := err.Error()
 	if !strings.HasSuffix(text, "?") {
@@ -43,13 +43,13 @@ func asSentence(err error) string {
 	return text
 }
 
-// namesCommand reports whether args begin with a command: whoever gives one is at a terminal, or a program.
+// namesCommand reports whether args begin with a command: then a person at a terminal or a program typed them.
 func namesCommand(k *kong.Kong, args []string) bool {
 	return len(args) > 0 && commandNamed(k.Model.Node, args[0]) != nil
 }
 
-// nearest is err, or what names the command that may have been meant in args. Where a group or the program has a default
-// command, kong takes every word for an argument of that.
+// nearest returns a suggestion for a mistyped command in args, or err if there is none. It disables default commands,
+// because with one kong takes every word for its argument.
 func nearest(args []string, err error) error {
 	k := parser(new(commands), "", io.Discard, io.Discard)
 	k.Model.DefaultCmd = nil
@@ -62,12 +62,12 @@ func nearest(args []string, err error) error {
 	return err
 }
 
-// wrong says which of the files is none, and what may have been meant: a mistyped command comes here, for whatever is no
-// command is a document to send.
+// wrong says which of the files does not exist, and what may have been meant: a mistyped command ends here, because any word
+// that is no command is a document to send.
 func (c *openCmd) wrong() error {
 	for i, f := range c.Files {
 		_, err := os.Stat(f)
-		if err == nil || errors.Is(err, fs.ErrPermission) { // which the window says of it
+		if err == nil || errors.Is(err, fs.ErrPermission) { // the window reports that
 			continue
 		}
 		if i == 0 && filepath.Base(f) == f {

@@ -41,7 +41,7 @@ func (c *listCmd) Run(r *run) error {
 	return c.print(r, packageList{packages}, func(w *terminal.Writer) error { return printPackages(w, packages) })
 }
 
-// query is the command line as a question; what is wrong with it is a usage error.
+// query converts the command line; mistakes are usage errors.
 func (c *listCmd) query() (q office.Query, err error) {
 	q = office.Query{Person: c.Person, Search: c.Search, Origin: office.Origin(c.Origin), Archived: c.Archived, Sort: office.Order(c.Sort), Reverse: c.Reverse, Limit: c.Limit}
 	if c.Limit < 0 {
@@ -62,7 +62,7 @@ func (c *listCmd) query() (q office.Query, err error) {
 	return q, err
 }
 
-// parseSince reads a moment, or a day, which begins at midnight here; "" is the zero time.
+// parseSince reads a time, or a day, which begins at local midnight; "" is the zero time.
 func parseSince(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -111,13 +111,13 @@ type listedSigner struct {
 	DeclinedBefore *time.Time `json:"declined_before"` // likewise
 }
 
-// listRequest asks for packages; MayGo for those alone that need not be kept.
+// listRequest asks for packages; MayGo selects only those that need not be kept.
 type listRequest struct {
 	office.Query
 	MayGo bool
 }
 
-// list is what the office knows of the packages that q asks for.
+// list is what the office knows about the packages that q selects.
 func (l *local) list(_ context.Context, q listRequest) ([]listedPackage, error) {
 	find := l.agent.Find
 	if q.MayGo {
@@ -127,7 +127,7 @@ func (l *local) list(_ context.Context, q listRequest) ([]listedPackage, error) 
 	return each(found, listed), err
 }
 
-// each makes something of every element. Of none it makes an empty list, which is [] in JSON and not null.
+// each converts every element. For an empty list it returns an empty slice, which is [] in JSON and not null.
 func each[T, L any](list []T, of func(T) L) []L {
 	made := make([]L, len(list))
 	for i, x := range list {
@@ -155,7 +155,7 @@ func listed(p office.Package) listedPackage {
 	return l
 }
 
-// moment is nil for the zero time: what is not known is null.
+// moment is nil for the zero time: unknown times are null in JSON.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -163,7 +163,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// moments are when something happened, and by when it had where the service did not say; one of them is nil.
+// moments are the time of something, and the time by which it had happened if the service did not say; one of them is nil.
 func moments(at office.When) (known, before *time.Time) {
 	if at.By {
 		return nil, moment(at.Time)
@@ -193,7 +193,7 @@ func printPackages(w *terminal.Writer, packages []listedPackage) error {
 	}, rows)
 }
 
-// tintOf is the colour of a standing, beside its word.
+// tintOf is the colour of a status, which is also shown in words.
 func tintOf(s office.Status) terminal.Tint {
 	switch s {
 	case office.StatusDone:
@@ -206,10 +206,10 @@ func tintOf(s office.Status) terminal.Tint {
 	return terminal.Red
 }
 
-// titleOf is a package's name, or words where it has none.
+// titleOf is a package's name, or a text if it has none.
 func titleOf(name string) string { return cmp.Or(name, "Untitled package") }
 
-// progress is how many have signed of how many, empty while the people are not known.
+// progress is how many of the signers have signed, empty while they are unknown.
 func progress(p listedPackage) string {
 	if len(p.Signers) == 0 {
 		return ""
@@ -217,7 +217,7 @@ func progress(p listedPackage) string {
 	return fmt.Sprintf("%d/%d", p.Signed, len(p.Signers))
 }
 
-// names are the people in one part of signing; nobody's turn comes once the package has ended.
+// names are the signers with one status; once the package has ended it is nobody's turn.
 func names(people []listedSigner, part office.SignerStatus) (list []string) {
 	for _, s := range people {
 		if s.State == part && s.Name != "" {
@@ -227,10 +227,10 @@ func names(people []listedSigner, part office.SignerStatus) (list []string) {
 	return list
 }
 
-// leastID is how many characters of an id are shown where fewer would do.
+// leastID is the minimum length of an abbreviated id, in characters.
 const leastID = 8
 
-// shortIDs are the beginnings of the packages' ids, as long as it takes to tell these packages apart.
+// shortIDs abbreviates the packages' ids to as many characters as it takes to distinguish these packages.
 func shortIDs(packages []listedPackage) []string {
 	short := make([]string, len(packages))
 	for length := leastID; ; length++ {
@@ -246,7 +246,7 @@ func shortIDs(packages []listedPackage) []string {
 	}
 }
 
-// known is a moment in UTC, empty for none.
+// known is a time in UTC, empty for nil.
 func known(t *time.Time, form string) string {
 	if t == nil {
 		return ""
@@ -254,7 +254,7 @@ func known(t *time.Time, form string) string {
 	return t.UTC().Format(form)
 }
 
-// here is a moment of this computer's zone, empty for none.
+// here is a time in this computer's time zone, empty for nil.
 func here(t *time.Time, form string) string {
 	if t == nil {
 		return ""
@@ -262,7 +262,7 @@ func here(t *time.Time, form string) string {
 	return t.Local().Format(form)
 }
 
-// when is a moment here, or by when something had happened.
+// when is a local time, or the time by which something had happened.
 func when(known, before *time.Time) string {
 	if before != nil {
 		return message.ByTime(here(before, time.DateTime)).String()
@@ -348,7 +348,7 @@ func (l *local) shown(_ context.Context, word string) (shownPackage, error) {
 	return shown(row), nil
 }
 
-// find is the id of the one package that word means: its id, the beginning of its id, or its name.
+// find is the id of the one package that word identifies: by its id, the beginning of its id, or its name.
 func (l *local) find(word string) (id string, err error) {
 	lines, err := l.agent.Lines()
 	if err != nil {
@@ -368,7 +368,7 @@ func noSuchPackage(word string) error {
 	return &failure{fmt.Sprintf("There is no package %q. Look for it with countersign list.", message.OneLine(word, office.MaxName))}
 }
 
-// someOf is how many packages an error names.
+// someOf is how many packages an error lists.
 const someOf = 5
 
 func severalPackages(word string, meant []office.PackageLine) error {
@@ -447,7 +447,7 @@ func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 	return err
 }
 
-// aside is what a person wants to know beside the standing.
+// aside is what else a person wants to know besides the status.
 func aside(p shownPackage) string {
 	var parts []string
 	if n := progress(p.listedPackage); n != "" {
@@ -496,7 +496,7 @@ func fileState(f shownFile) string {
 	return "not saved yet"
 }
 
-// address is a person as people write one; name may be the address.
+// address is a person in the usual notation; name may be the address.
 func address(name, email string) string {
 	if email == "" || name == email {
 		return cmp.Or(name, "Someone")
@@ -504,7 +504,7 @@ func address(name, email string) string {
 	return name + " <" + email + ">"
 }
 
-// linkCmd prints where a person signs. Whoever has the link can sign, so that it goes to standard output and nowhere else.
+// linkCmd prints the link for a person to sign. Whoever has it can sign, so it goes only to standard output.
 type linkCmd struct {
 	Package string `arg:"" help:"The package: its id, the beginning of its id, or its name."`
 	Person  string `arg:"" help:"Who signs: the e-mail address, the name or the signer's id."`
@@ -518,7 +518,7 @@ func (c *linkCmd) Run(r *run) error {
 	return r.out.Line("%s", link)
 }
 
-// linkRequest asks for the page on which a person signs a package.
+// linkRequest asks for the link for a person to sign a package.
 type linkRequest struct {
 	Package string `json:"package"`
 	Person  string `json:"person"`

@@ -21,16 +21,17 @@ type moveCmd struct {
 	Yes      bool   `help:"With --out: do not ask whether this computer is to stop. With --in: do not ask whether what is shown is right."`
 }
 
-// moveRequest is what is to be moved, and where. It travels over the control socket, which only the same user reaches.
+// moveRequest says what to move, and where. It travels over the control socket, which only the same user can reach.
 type moveRequest struct {
 	Out      string `json:"out,omitempty"`
 	In       string `json:"in,omitempty"`
 	Password string `json:"password,omitempty"`
-	Digest   string `json:"digest,omitempty"` // of the file that was shown; without one it is shown
+	Digest   string `json:"digest,omitempty"` // of the file whose contents were shown; without one they are shown
 	SaveTo   string `json:"save_to,omitempty"`
 }
 
-// move writes the office into a file, shows what is in one or brings it over, or takes the office back when the request names neither.
+// move exports the office to a file, shows what is in a file, or imports it; if the request names no file, it reverts an
+// export.
 func (l *local) move(ctx context.Context, m moveRequest) (shown agent.Arrival, err error) {
 	ctx = context.WithoutCancel(ctx)
 	switch {
@@ -89,7 +90,7 @@ func (c *moveCmd) Run(r *run) error {
 	return r.out.Line("The office was brought over. Sign in with: countersign login. Delete the file once everything works here.")
 }
 
-// showArrival prints what a file of another computer says.
+// showArrival prints the contents of a file from another computer.
 func (r *run) showArrival(x agent.Arrival) error {
 	rows := [][2]string{
 		{"Computer", x.Computer}, {"Written", x.Made.Local().Format("2006-01-02 15:04")}, {"People sign in at", x.SignIn}, {"Documents go to", x.Service},
@@ -113,7 +114,7 @@ func (r *run) showArrival(x agent.Arrival) error {
 	return nil
 }
 
-// agrees asks the person at the terminal; nobody agrees without one.
+// agrees asks the person at the terminal; without a terminal the answer is no.
 func (r *run) agrees(question string) bool {
 	in, isFile := r.program.Stdin.(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {
@@ -128,7 +129,7 @@ func (r *run) agrees(question string) bool {
 	}
 }
 
-// password reads the password of a file, twice where a wrong one would lock it for ever.
+// password reads a file's password, twice if a typing mistake would make the file unreadable for ever.
 func (r *run) password(twice bool) (string, error) {
 	if p, ok := r.secrets[passwordVariable]; ok {
 		return p, nil
@@ -144,7 +145,7 @@ func (r *run) password(twice bool) (string, error) {
 	return first, err
 }
 
-// restoreCmd puts a backup in the place of what is there.
+// restoreCmd replaces the current state by a backup.
 type restoreCmd struct {
 	File string `arg:"" optional:"" help:"The backup; the newest one when it is left out." type:"path" placeholder:"FILE"`
 	List bool   `help:"Name the backups and change nothing."`

@@ -21,9 +21,9 @@ import (
 	"countersign/internal/single"
 )
 
-// instance is the office that a command works with: in this process, or the running one.
+// instance is the office with which a command works: in this process, or the running one.
 type instance struct {
-	here   *local // nil for the running one
+	here   *local // nil for the running instance
 	socket *http.Client
 }
 
@@ -35,21 +35,21 @@ func (o *instance) Close() error {
 	return nil
 }
 
-// Where another command has the data folder to itself, the next one waits for its turn; not as long where a person looks at a
-// screen on which nothing happens.
+// How long a command waits while another one holds the data folder; less if a person is looking at a screen on which nothing
+// happens.
 const (
 	turnPatience = 5 * time.Minute
 	openPatience = 15 * time.Second
 	turnPause    = 100 * time.Millisecond
 )
 
-// office returns the running instance of the data folder, or starts an agent with the part named that ends with Close.
+// office returns the running instance of the data folder, or starts an agent with one component, which Close ends.
 func (r *run) office(part agent.Component) (*instance, error) {
 	return r.dial(part == look, func() (*local, error) { return r.start(part) })
 }
 
-// dial finds the running instance of the data folder. Another command at work there is waited for, unless it is only
-// to be looked at. Without a running instance it returns what start makes of the data folder.
+// dial finds the running instance of the data folder. If that is another one-shot command, dial waits for it to end, unless
+// look is set. If nothing is running, it calls start.
 func (r *run) dial(look bool, start func() (*local, error)) (*instance, error) {
 	patience := turnPatience
 	if r.windowed {
@@ -62,7 +62,7 @@ func (r *run) dial(look bool, start func() (*local, error)) (*instance, error) {
 		switch {
 		case errors.Is(err, single.ErrNotRunning):
 			l, err := start()
-			if !errors.Is(err, single.ErrRunning) { // another command was quicker
+			if !errors.Is(err, single.ErrRunning) { // another command took the folder first
 				return &instance{here: l}, err
 			}
 		case err != nil:
@@ -81,7 +81,7 @@ func (r *run) dial(look bool, start func() (*local, error)) (*instance, error) {
 	}
 }
 
-// running is the instance that runs with the data folder.
+// running is the running instance of the data folder.
 func (r *run) running() (*instance, error) {
 	client, err := single.Client(r.global.Data)
 	if err != nil {
@@ -90,30 +90,30 @@ func (r *run) running() (*instance, error) {
 	return &instance{socket: client}, nil
 }
 
-// hello is what an instance says of itself.
+// hello is how an instance describes itself.
 type hello struct {
-	Brief bool `json:"brief"` // a command with the data folder to itself, done in a moment: come again then
+	Brief bool `json:"brief"` // a one-shot command that holds the data folder: ask again when it is done
 }
 
 func (l *local) hello(context.Context, nothing) (hello, error) { return hello{Brief: l.brief}, nil }
 
-// local is an agent in this process, with the data folder to itself.
+// local is an agent in this process, which holds the data folder.
 type local struct {
 	agent    *agent.Agent
-	quit     func()          // ends what the command does until stopped
-	brief    bool            // this is a single command, which does nothing for others
-	ending   context.Context // done when the agent is about to stop, and so are the requests under way
+	quit     func()          // ends a command that runs until stopped
+	brief    bool            // this is a one-shot command, which serves no others
+	ending   context.Context // done when the agent is about to stop; ends pending requests
 	instance *single.Instance
 	log      *logFile
 	trace    *trace
 	incoming chan []string
 	stop     context.CancelFunc
 	notifier *notify.Notifier
-	working  sync.WaitGroup // the agent
-	serving  sync.WaitGroup // the control socket
+	working  sync.WaitGroup // for the agent
+	serving  sync.WaitGroup // for the control socket
 }
 
-// start takes the data folder, opens its agent and runs the parts named; none for all.
+// start takes the data folder, opens its agent and runs the named components; all if none are named.
 func (r *run) start(parts ...agent.Component) (*local, error) {
 	instance, err := r.take()
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	return l, nil
 }
 
-// take makes the data folder where it is missing, and takes it for this process.
+// take takes the data folder for this process, creating it if it is missing.
 func (r *run) take() (*single.Instance, error) {
 	if err := private.Folder(r.global.Data); err != nil && !errors.Is(err, private.ErrStaysOpen) {
 		return nil, message.Error(message.DataFolderNotMade(r.global.Data), err)
@@ -179,7 +179,7 @@ func (r *run) take() (*single.Instance, error) {
 	return instance, nil
 }
 
-// show brings the window up, if there is one, and hands it files.
+// show brings up the window, if there is one, and passes files to it.
 func (l *local) show(files []string) {
 	l.agent.Show()
 	if len(files) == 0 {
@@ -187,11 +187,11 @@ func (l *local) show(files []string) {
 	}
 	select {
 	case l.incoming <- files:
-	default: // a window that takes no files any more is closing
+	default: // a window that accepts no more files is closing
 	}
 }
 
-// Close stops the agent and gives the data folder back, last of all: who takes it next finds the state closed.
+// Close stops the agent and releases the data folder last, so that the next holder finds the state closed.
 func (l *local) Close() error {
 	l.stop()
 	l.working.Wait()
@@ -200,7 +200,7 @@ func (l *local) Close() error {
 	return err
 }
 
-// ofWindow is what the window hands in to say in which language people are told; nil without a window, where everything is English.
+// ofWindow returns from, which determines the language for people, if there is a window; otherwise nil, which means English.
 func ofWindow[T any](r *run, from func() T) func() T {
 	if !r.windowed {
 		return nil

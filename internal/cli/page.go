@@ -15,13 +15,13 @@ import (
 	"countersign/internal/table"
 )
 
-// pageCmd is the process in which a document is read, see preview.Reader: a page is drawn, its seal examined, its table read, or it is
-// compared with what was sent.
+// pageCmd is the process in which a document is read, see preview.Reader: it draws a page, examines a seal, reads a table or
+// compares documents.
 type pageCmd struct {
 	What string `arg:"" help:"A width in pixels, or that and a page, seal, authorities, table, or compare."`
 }
 
-// What a process may use of the processor.
+// Limits of a process's processor time.
 const (
 	sealCPU    = 6 * time.Second
 	tableCPU   = 15 * time.Second
@@ -47,7 +47,7 @@ func notRead(err error) error {
 	return &failure{"The document could not be read: " + err.Error() + "."}
 }
 
-// examine says what package seal finds in a document: its seal, or the authorities that it names.
+// examine prints what package seal finds in a document: its seal, or the authorities it names.
 func examine(document *os.File, out io.Writer, what string) error {
 	info, err := document.Stat()
 	if err != nil {
@@ -68,13 +68,14 @@ func examine(document *os.File, out io.Writer, what string) error {
 	return json.NewEncoder(out).Encode(found)
 }
 
-// comparePages says how the last of some documents compares with the others; see compare.Compare. It ends by itself before it is ended.
+// comparePages compares the last of several documents with the others; see compare.Compare. It stops by itself before its
+// time limit.
 func comparePages(ctx context.Context, in io.Reader, out io.Writer) error {
 	engine, stop, err := preview.Start(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = stop() }() // the process ends
+	defer func() { _ = stop() }() // the process ends anyway
 	if err := preview.Begin(out, compareCPU); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func comparePages(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(compare.Compare(engine, documents[:last], documents[last], time.Now().Add(compareCPU*3/4)))
 }
 
-// readTable says what stands in a list; see table.Serve.
+// readTable prints the contents of a list; see table.Serve.
 func readTable(in io.Reader, out io.Writer) error {
 	if err := preview.Begin(out, tableCPU); err != nil {
 		return err
@@ -100,7 +101,7 @@ func readTable(in io.Reader, out io.Writer) error {
 // pressCmd is the process in which the embedded service reads a document, see press.Serve.
 type pressCmd struct{}
 
-// What it may use for one document.
+// Its limits for one document.
 const (
 	pressMemory = 1 << 30 // bytes
 	pressCPU    = 20 * time.Second
@@ -113,10 +114,11 @@ func (c *pressCmd) Run(r *run) error {
 	return notRead(press.Serve(os.Stdin, r.program.Stdout))
 }
 
-// documentPress is this program as the embedded service's reader of documents, likewise.
+// documentPress is the command that starts this program as the embedded service's document reader; nil if its own path is
+// unknown.
 func documentPress() []string { return itself("press") }
 
-// documentReader is this program as the reader of documents; nil where it does not know its own path.
+// documentReader is the command that starts this program as the document reader; nil if its own path is unknown.
 func documentReader() []string { return itself("page") }
 
 func itself(command string) []string {

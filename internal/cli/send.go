@@ -18,8 +18,8 @@ import (
 	"countersign/internal/office"
 )
 
-// sendPatience is how long the command waits for a service that does not answer, before it says so and leaves the rest
-// to the next run.
+// sendPatience is how long the command waits for a service that does not answer, before it says so and leaves the rest to
+// the next run.
 const sendPatience = time.Minute
 
 type sendCmd struct {
@@ -68,7 +68,7 @@ func (c *sendCmd) Run(r *run) error {
 	case r.ctx.Err() != nil:
 		return &failure{"Stopped before Countersign said that it keeps the package. Look at countersign status before sending it again."}
 	}
-	if errors.Is(err, errSilent) { // the draft is kept and may still go out: trying again could send it twice
+	if errors.Is(err, errSilent) { // the draft is stored and may still be sent: trying again could send it twice
 		return &failure{"Countersign ended before it said whether the package was sent. Look at countersign status before sending it again."}
 	}
 	if err != nil {
@@ -84,30 +84,30 @@ func (c *sendCmd) Run(r *run) error {
 	}
 }
 
-// send is agent.Agent.Send; a slow reader of its progress holds up nobody.
+// send is agent.Agent.Send; a slow reader of its progress delays nobody.
 func (l *local) send(ctx context.Context, d office.NewPackage, tell func(office.SendState) error) (office.SendState, error) {
 	news, told := make(chan office.SendState, 1), make(chan struct{})
 	go func() {
 		defer close(told)
 		for s := range news {
-			_ = tell(s) // the answer says what became of it
+			_ = tell(s) // the final answer repeats it
 		}
 	}()
 	state, err := l.agent.Send(ctx, d, func(s office.SendState) {
 		select {
 		case news <- s:
-		default: // the next one says more
+		default: // dropped: the next one says more
 		}
 	})
 	close(news)
 	<-told
-	if errors.Is(err, context.Canceled) && state.DraftID != "" { // kept, and sent later: sending it again would make two
+	if errors.Is(err, context.Canceled) && state.DraftID != "" { // stored, and sent later: sending it again would make a second one
 		err = &agent.DraftError{Text: message.WaitingStopped()}
 	}
 	return state, err
 }
 
-// signedIn is the office once somebody is signed in. so is what it means that nobody is.
+// signedIn returns the office if somebody is signed in. so says what it means if nobody is.
 func (r *run) signedIn(part agent.Component, so string) (*instance, error) {
 	o, err := r.office(part)
 	if err != nil {
@@ -125,17 +125,17 @@ func (r *run) ready(o *instance, so string) error {
 		return err
 	}
 	for _, i := range status.Health {
-		if i.ID == agent.IssueKeyring { // without the key nothing goes out, and unlocking may take a person till tomorrow
+		if i.ID == agent.IssueKeyring { // without the key nothing can be sent, and unlocking may take until tomorrow
 			return &failure{i.Text()}
 		}
 	}
-	if !status.SignedIn { // what is asked for would wait for a person, and so would whoever typed this
+	if !status.SignedIn { // the command would wait for a person to sign in
 		return &failure{"Nobody is signed in" + so + ". Sign in with countersign login first."}
 	}
 	return nil
 }
 
-// draft is the command line as a draft; what is wrong with it is a usage error.
+// draft converts the command line to a draft; mistakes are usage errors.
 func (c *sendCmd) draft() (office.NewPackage, error) {
 	d := office.NewPackage{Name: c.Name, Message: c.Message, Sequential: c.Sequential, Patience: sendPatience}
 	for _, f := range c.Files {
@@ -195,7 +195,7 @@ func (c *sendCmd) draft() (office.NewPackage, error) {
 	return d, nil
 }
 
-// parseSigner reads one person as office.ReadPeople does, and calls one without a name by the address.
+// parseSigner reads one person as office.ReadPeople does; a person without a name is named by the address.
 func parseSigner(s string) (office.Signer, error) {
 	people := office.ReadPeople(s)
 	if len(people) != 1 {
@@ -208,7 +208,7 @@ func parseSigner(s string) (office.Signer, error) {
 	return signer, nil
 }
 
-// parseDue reads a moment, or a day, which lasts until midnight here.
+// parseDue reads a time, or a day, which lasts until local midnight.
 func parseDue(s string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
@@ -329,7 +329,7 @@ func printTemplate(w *terminal.Writer, t office.Template) error {
 	return err
 }
 
-// roleNames are the roles as people read them, with who has them already.
+// roleNames are the roles' names for people, with the persons who already have them.
 func roleNames(roles []office.TemplateRole) (names []string) {
 	for i, r := range roles {
 		name := cmp.Or(r.Role, fmt.Sprint("signer ", i+1))
@@ -341,7 +341,7 @@ func roleNames(roles []office.TemplateRole) (names []string) {
 	return names
 }
 
-// fromTemplate completes d with the one template of list that is called so.
+// fromTemplate completes d from the only template in list with that name.
 func (c *sendCmd) fromTemplate(d *office.NewPackage, list []office.Template) error {
 	found := office.NamedTemplate(list, c.Template)
 	switch {
@@ -354,7 +354,7 @@ func (c *sendCmd) fromTemplate(d *office.NewPackage, list []office.Template) err
 	if err := c.fill(t); err != nil {
 		return err
 	}
-	if c.List != "" { // whose lines say the rest
+	if c.List != "" { // its lines supply the rest
 		d.Template, d.Sequential, d.Message = t, d.Sequential || t.Sequential, cmp.Or(d.Message, t.Message)
 		d.Recipients = append(d.Recipients, t.Recipients()...)
 		return nil
@@ -363,7 +363,7 @@ func (c *sendCmd) fromTemplate(d *office.NewPackage, list []office.Template) err
 		return &failure{fmt.Sprintf("The template %q has fields that would go out empty: %s. Fill each with --field \"FIELD=VALUE\", or leave it empty with --field \"FIELD=\".",
 			t.Name, strings.Join(empty, ", "))}
 	}
-	d.EmptyFields = true // said so, each
+	d.EmptyFields = true // deliberately, for each field
 	signers, err := cast(*t, d.Signers)
 	if err != nil {
 		return err
@@ -377,7 +377,7 @@ func (c *sendCmd) fromTemplate(d *office.NewPackage, list []office.Template) err
 	return nil
 }
 
-// fill takes --field and --replace into the documents of t.
+// fill puts --field and --replace into t's documents.
 func (c *sendCmd) fill(t *office.Template) error {
 	for _, text := range c.Replace {
 		name, path, ok := strings.Cut(text, "=")
@@ -421,7 +421,7 @@ func (c *sendCmd) fill(t *office.Template) error {
 	return nil
 }
 
-// unanswered are the fields of t that are empty and of which --field says nothing.
+// unanswered are the empty fields of t that --field does not mention.
 func unanswered(t *office.Template) (names []string) {
 	for _, d := range t.Documents {
 		for _, f := range d.Fields {
@@ -433,7 +433,7 @@ func unanswered(t *office.Template) (names []string) {
 	return names
 }
 
-// cast is Template.Cast for the people of --to.
+// cast assigns the people of --to to t's roles, see Template.Cast.
 func cast(t office.Template, people []office.Signer) ([]office.Signer, error) {
 	signers, left, open := t.Cast(people)
 	if len(left) > 0 {
@@ -450,7 +450,7 @@ func cast(t office.Template, people []office.Signer) ([]office.Signer, error) {
 	return signers, nil
 }
 
-// withRole takes "Tenant=Ana Ruiz <ana@example.com>" apart; role is empty for a person alone.
+// withRole splits "Tenant=Ana Ruiz <ana@example.com>"; role is empty for a person alone.
 func withRole(to string) (role, person string) {
 	role, person, ok := strings.Cut(to, "=")
 	if !ok || strings.ContainsAny(role, "@<") {
@@ -476,7 +476,7 @@ func (c *withdrawCmd) Run(r *run) error {
 	if r.ctx.Err() != nil {
 		return &failure{message.WaitingStopped().String()}
 	}
-	if errors.Is(err, errSilent) { // the wish is kept: it is done later
+	if errors.Is(err, errSilent) { // the request is stored and will be carried out later
 		return &failure{"Countersign ended before it said whether the packages were withdrawn. It goes on with that at its next start."}
 	}
 	if err != nil {
@@ -488,8 +488,7 @@ func (c *withdrawCmd) Run(r *run) error {
 	return notWithdrawn(list)
 }
 
-// withdraw is agent.Agent.Withdraw, of packages that are named as find knows them. Where it does not know one, none is
-// withdrawn.
+// withdraw is agent.Agent.Withdraw for packages named in the way of find. If one of them is unknown, none is withdrawn.
 func (l *local) withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
 	n.Packages = slices.Clone(n.Packages)
 	for i, word := range n.Packages {
@@ -535,7 +534,7 @@ func printWithdrawn(w *terminal.Writer, list []office.Withdrawn) (err error) {
 	return err
 }
 
-// whyNot says what keeps a package from being withdrawn, or kept it; nothing when it is withdrawn.
+// whyNot says what prevents or prevented withdrawing a package; empty if it is withdrawn.
 func whyNot(x office.Withdrawn) message.Message {
 	w := office.Withdrawal{State: x.State}
 	if w.Pending() {
@@ -544,7 +543,7 @@ func whyNot(x office.Withdrawn) message.Message {
 	return x.Problem
 }
 
-// notWithdrawn is the failure of those that are not withdrawn; nil when all are.
+// notWithdrawn is the failure that lists the packages not withdrawn; nil if all are.
 func notWithdrawn(list []office.Withdrawn) error {
 	missed := slices.DeleteFunc(slices.Clone(list), func(x office.Withdrawn) bool { return x.State == office.WithdrawDone })
 	switch {

@@ -21,10 +21,11 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Parts no agent has: an agent with one of them alone runs no loop, for commands that only read or write the state.
+// Components that no agent has: an agent with only one of these runs no loops, for commands that only read or write the
+// state.
 const (
 	idle agent.Component = "idle"
-	look agent.Component = "look" // and does not mind who else is at work
+	look agent.Component = "look" // also works beside another one-shot command
 )
 
 type serveCmd struct{}
@@ -40,14 +41,15 @@ func (serveCmd) Run(r *run) error {
 		return &failure{"Countersign is already running with this data folder."}
 	}
 	if err := l.given(r); err != nil {
-		_ = r.err.Line("countersign: %s", said(err)) // and goes on: what it has may do
+		_ = r.err.Line("countersign: %s", said(err)) // and continues: the credentials it already has may suffice
 	}
 	_ = r.err.Line("Countersign is running with %s. Stop it with Ctrl+C.", r.global.Data)
 	tellSystemd(r.ctx, func() bool { _, err := l.agent.Status(); return err == nil })
 	return newEnding(l.Close, l.log.logger(r.global.Debug), r.err).end()
 }
 
-// given takes the secrets that a server's administrator hands to the program rather than to setup, where it is set up but for these.
+// given stores the secrets that a server's administrator passes to the program rather than to setup, if only they are
+// missing.
 func (l *local) given(r *run) error {
 	secrets := office.Secrets{ClientSecret: r.secrets[clientSecretVariable], NgrokAuthtoken: r.secrets[authtokenVariable]}
 	if secrets == (office.Secrets{}) || !l.agent.Settings().Configured() {
@@ -57,10 +59,10 @@ func (l *local) given(r *run) error {
 	return err
 }
 
-// tellSystemd waits until ctx ends. A systemd that has started the program is told that it is ready, that it works, as often as it
-// wants to hear that, and that it ends (sd_notify(3)).
+// tellSystemd runs until ctx ends. It tells the systemd that started the program that it is ready, that it works (as often
+// as systemd wants to hear that), and that it is ending (sd_notify(3)).
 func tellSystemd(ctx context.Context, works func() bool) {
-	tell := func(state string) { _, _ = daemon.SdNotify(false, state) } // who does not listen is none
+	tell := func(state string) { _, _ = daemon.SdNotify(false, state) } // nobody listens if systemd did not start it
 	tell(daemon.SdNotifyReady)
 	defer tell(daemon.SdNotifyStopping)
 	every, _ := daemon.SdWatchdogEnabled(false)
@@ -93,7 +95,7 @@ func (c *openCmd) Run(r *run) error {
 		return message.Error(message.WindowNotBuiltIn(), nil)
 	}
 	if c.IfUsed && !locations.Holds(r.global.Data) && new(policy.Reader).Read().From == "" {
-		return nil // a computer of several people starts Countersign for each of them
+		return nil // a computer for several people starts Countersign for each of them
 	}
 	files := make([]string, len(c.Files))
 	for i, f := range c.Files {
@@ -104,7 +106,7 @@ func (c *openCmd) Run(r *run) error {
 		files[i] = abs
 	}
 	r.windowed = true
-	var other error // why another installation does not give way: both work on
+	var other error // why another installation does not give way: both keep running
 	if r.program.TakeOver != nil {
 		other = r.program.TakeOver()
 	}
@@ -130,7 +132,7 @@ func (c *openCmd) Run(r *run) error {
 	}
 	r.console.detach()
 	ending := newEnding(l.Close, l.log.logger(r.global.Debug), r.err)
-	defer ending.end() // also after a crash
+	defer ending.end() // also after a panic
 	defer context.AfterFunc(r.ctx, ending.begin)()
 	w := Window{
 		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
@@ -143,8 +145,8 @@ func (c *openCmd) Run(r *run) error {
 	return errors.Join(err, ending.end())
 }
 
-// without goes on without a window where that cannot be drawn, for documents have to be saved all the same. An office that is not set
-// up has none to save.
+// without continues without a window if that cannot be drawn, because documents must be saved anyway. An office that is not
+// set up has none to save.
 func (r *run) without(l *local, w Window, ending *ending, cannot error) error {
 	l.log.logger(r.global.Debug).Warn("the window cannot be drawn", "err", cannot)
 	if !l.agent.Settings().Configured() {
@@ -166,29 +168,28 @@ func (r *run) without(l *local, w Window, ending *ending, cannot error) error {
 	return errors.Join(err, ending.end())
 }
 
-// How long a program may take to end once it is asked to, whatever hangs: people are promised 5 s.
+// How long a program may take to end once asked to, whatever hangs: people are promised 5 s.
 const (
 	endsWithin = 4500 * time.Millisecond
-	windowEnds = 1500 * time.Millisecond // of these, what the window has before the office is closed without it
-	windowLast = time.Second             // and what it has once the office is closed
+	windowEnds = 1500 * time.Millisecond // for the window, before the office is closed without it
+	windowLast = time.Second             // more for the window once the office is closed
 )
 
-// ending closes an office in time, with or without its window. A display or a panel that does not answer holds the main
-// goroutine for ever, and with it the data folder: the next start would find an office at work that shows nothing. So
-// the office is closed beside it, as it always is, and then the process ends. Its methods may be called from any
-// goroutine.
+// ending closes an office in time, with or without its window. If a display or a panel hangs, the main goroutine blocks for
+// ever and would keep the data folder: the next start would find a running office that shows nothing. So the office is
+// closed in the usual way on another goroutine, and then the process exits. Its methods may be called from any goroutine.
 type ending struct {
-	shut   func() error // gives the data folder back
+	shut   func() error // releases the data folder
 	log    *slog.Logger
 	say    *terminal.Writer
 	exit   func(code int)
 	begun  sync.Once
-	shuts  sync.Once     // shut has begun
-	closed chan struct{} // shut has ended, with err
+	shuts  sync.Once     // started shut
+	closed chan struct{} // shut has returned err
 	err    error
 	over   chan struct{} // end has returned
 
-	// end closes the office, unless that has begun, and waits for it. Call it when the window is over.
+	// end closes the office, unless that has begun, and waits for it. Call it after the window has ended.
 	end func() error
 }
 
@@ -198,11 +199,11 @@ func newEnding(shut func() error, log *slog.Logger, say *terminal.Writer) *endin
 	return e
 }
 
-// begin says that the program was asked to end; end has to follow in time. Further calls do nothing.
+// begin says that the program was asked to end; end must follow in time. Further calls do nothing.
 func (e *ending) begin() { e.begun.Do(func() { go e.insist() }) }
 
 func (e *ending) finish() error {
-	e.begin() // an office that hangs must not keep the folder either
+	e.begin() // a hanging office must not keep the folder either
 	defer close(e.over)
 	e.close()
 	<-e.closed
@@ -236,7 +237,7 @@ func (e *ending) insist() {
 	case <-e.closed:
 		slow := time.NewTimer(windowLast)
 		defer slow.Stop()
-		select { // the window, if it only was slow
+		select { // waits in case the window was only slow
 		case <-e.over:
 			return
 		case <-slow.C:
@@ -252,7 +253,7 @@ func (e *ending) insist() {
 	e.exit(code)
 }
 
-// failed is how closing the office went, as far as that is known.
+// failed is the error of closing the office, if that has finished.
 func (e *ending) failed() error {
 	select {
 	case <-e.closed:
@@ -262,16 +263,16 @@ func (e *ending) failed() error {
 	}
 }
 
-// stacks is where every goroutine is, for whoever looks for what hung.
+// stacks are the stacks of all goroutines, to find what hung.
 func stacks() string {
 	b := make([]byte, 256<<10)
 	return string(b[:runtime.Stack(b, true)])
 }
 
-// quitPatience is how long the running instance may take to end; it is promised to take no more than 5 s.
+// quitPatience is how long to wait for the running instance to end; it is promised to take no more than 5 s.
 const quitPatience = 30 * time.Second
 
-// quitCmd ends the running instance as its window's Quit does.
+// quitCmd ends the running instance as Quit in its window does.
 type quitCmd struct {
 	ThisProgram bool `hidden:"" help:"End everything that runs from this program's file, whatever its data folder is. For the installers of Windows."`
 }
@@ -305,10 +306,10 @@ func (c *quitCmd) end(ctx context.Context, r *run) error {
 	}
 	defer o.Close()
 	said, err := callHello.of(ctx, o, nothing{})
-	if err == nil && !said.Brief { // such a command is about to end anyway
+	if err == nil && !said.Brief { // a one-shot command is about to end anyway
 		_, err = callQuit.of(ctx, o, nothing{})
 	}
-	if err != nil && !errors.Is(err, single.ErrNotRunning) && !errors.Is(err, errSilent) { // which may be its end
+	if err != nil && !errors.Is(err, single.ErrNotRunning) && !errors.Is(err, errSilent) { // errSilent may mean that it has just ended
 		return err
 	}
 	return single.Gone(ctx, r.global.Data)

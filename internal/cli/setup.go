@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 )
 
-// setupCmd is everything the wizard asks. What is not given stays as it is. Its fields are called in JSON as the settings that they
-// change.
+// setupCmd asks everything that the wizard asks. What is not given stays as it is. Its fields have the JSON names of the
+// settings that they change.
 type setupCmd struct {
 	serviceFlags
 	addressFlags
@@ -78,10 +78,10 @@ type fileFlags struct {
 	Hub        string `help:"With --code: where the hub is, if it is not found on the local network." placeholder:"HOST:PORT"`
 }
 
-// settingsChange is what is to change; nil stays as it is. It travels over the control socket, which only the same
-// user reaches.
+// settingsChange is a change; nil fields stay as they are. It travels over the control socket, which only the same user can
+// reach.
 type settingsChange struct {
-	Office  *agent.OfficeFile `json:"office,omitempty"` // comes first
+	Office  *agent.OfficeFile `json:"office,omitempty"` // applied first
 	Setup   setupCmd          `json:"setup"`
 	Secrets office.Secrets    `json:"secrets"`
 }
@@ -100,16 +100,16 @@ func (c settingsChange) apply(s office.Settings) office.Settings {
 	return s
 }
 
-// changed is a record with what a change has of its fields in their place; what is nil there stays.
+// changed is record with the fields that are set in change; nil fields of change leave it as it is.
 func changed[T any](record T, change any) (next T) {
-	fields := map[string]json.RawMessage{} // each of which takes the place of the one before as a whole
+	fields := map[string]json.RawMessage{} // each replaces the field as a whole
 	into := func(from, to any) {
 		b, err := json.Marshal(from)
 		if err == nil {
 			err = json.Unmarshal(b, to)
 		}
 		if err != nil {
-			panic(err) // the two have fields of different types
+			panic(err) // fields of the same name must have the same type
 		}
 	}
 	into(record, &fields)
@@ -122,7 +122,7 @@ func (l *local) configure(ctx context.Context, change settingsChange) (office.Se
 	return l.agent.Change(ctx, change.apply, change.Secrets)
 }
 
-// export is the office's file, with the change in it, and with the client secret only where that is asked for.
+// export is the office's file including the change, with the client secret only if requested.
 func (l *local) export(_ context.Context, change settingsChange) (agent.OfficeFile, error) {
 	s := change.apply(l.agent.Settings())
 	if !change.Setup.WithSecret {
@@ -166,7 +166,7 @@ func (c *setupCmd) Run(r *run) error {
 	}
 	defer o.Close()
 	s, err := callSetup.of(r.ctx, o, change)
-	if err != nil && c.Code != "" { // which is used up
+	if err != nil && c.Code != "" { // the code is used up
 		path := filepath.Join(r.global.Data, "Invitation"+agent.OfficeEnding)
 		if agent.WriteOffice(path, *change.Office) == nil {
 			_ = r.err.Line("The invitation was kept for another try: use --import %s in place of --code.", path)
@@ -184,10 +184,10 @@ func (c *setupCmd) Run(r *run) error {
 	if address := s.ReturnAddress(); address != "" {
 		_ = r.out.Line("Return address to register with the service: %s", address)
 	}
-	return r.tellIssues(o, func(i agent.Issue) bool { return i.Action == agent.ActSettings }) // that only other settings or secrets can mend
+	return r.tellIssues(o, func(i agent.Issue) bool { return i.Action == agent.ActSettings }) // only problems that other settings or secrets can solve
 }
 
-// tellIssues says what is wrong of what concerns a command.
+// tellIssues prints the problems that concern a command.
 func (r *run) tellIssues(o *instance, concerns func(agent.Issue) bool) error {
 	status, err := callStatus.of(r.ctx, o, nothing{})
 	if err != nil {
@@ -232,8 +232,8 @@ func (c *setupCmd) export(r *run, change settingsChange) error {
 	return nil
 }
 
-// secret reads a secret from the environment, or asks for it when there is a person to ask; a terminal answers with
-// an empty line to leave it as it is.
+// secret reads a secret from the environment, or asks the person at the terminal, if there is one; an empty line leaves the
+// secret as it is.
 func (r *run) secret(variable, name string, ask bool) (string, error) {
 	if v, ok := r.secrets[variable]; ok {
 		return v, nil
@@ -251,7 +251,7 @@ func (r *run) secret(variable, name string, ask bool) (string, error) {
 	return string(b), nil
 }
 
-// lines sends each line of stdin until its end. The goroutine ends with the process: a blocked read cannot be
+// lines sends each line of stdin until its end. The goroutine lives until the process ends: a blocked read cannot be
 // interrupted.
 func (r *run) lines() <-chan string {
 	out := make(chan string)
@@ -264,16 +264,16 @@ func (r *run) lines() <-chan string {
 	return out
 }
 
-// The variables that bring secrets to a command.
+// The environment variables that pass secrets to a command.
 const (
 	clientSecretVariable = "COUNTERSIGN_CLIENT_SECRET"
 	authtokenVariable    = "NGROK_AUTHTOKEN"
-	passwordVariable     = "COUNTERSIGN_PASSWORD" // of a file that an office moves in
+	passwordVariable     = "COUNTERSIGN_PASSWORD" // of a file in which an office moves
 )
 
-// takeSecrets moves the secrets out of this process's environment, so that no browser or other program it starts is
-// given them. A variable that is set and empty is in the map too. A service of systemd has them among its credentials
-// (systemd.exec(5)), under the names of the variables.
+// takeSecrets moves the secrets out of this process's environment, so that no browser or other program it starts inherits
+// them. A variable that is set but empty is in the map, too. A systemd service gets them as credentials (systemd.exec(5))
+// named like the variables.
 func takeSecrets() map[string]string {
 	taken := map[string]string{}
 	for _, name := range []string{clientSecretVariable, authtokenVariable, passwordVariable} {

@@ -54,8 +54,8 @@ func (l *local) signIn(ctx context.Context, o agent.SignInOptions, tell func(add
 	return "", l.agent.SignIn(ctx, o, tell)
 }
 
-// show brings the address to the person: alone on a line, and in the browser unless there is to be none. Whether one opens
-// is known late or never, and the sign-in must not wait for it.
+// show presents the address to the person: alone on a line, and in the browser unless that is unwanted. Whether a browser
+// opens is known late or never, and the sign-in must not wait for it.
 func (c *loginCmd) show(r *run, address string) error {
 	if !c.NoBrowser && r.program.OpenAddress != nil {
 		go r.program.OpenAddress(address)
@@ -64,7 +64,7 @@ func (c *loginCmd) show(r *run, address string) error {
 	return r.out.Line("%s", address)
 }
 
-// paste hands lines of stdin to the sign-in. A wrong one is told and waited out.
+// paste passes lines of stdin to the sign-in. After a wrong line it says so and continues.
 func (c *loginCmd) paste(ctx context.Context, r *run, o *instance) {
 	lines := r.lines()
 	for {
@@ -143,7 +143,7 @@ func printStatus(w *terminal.Writer, s agent.Status) (err error) {
 func uploading(w *terminal.Writer) func(office.SendState) error {
 	return func(s office.SendState) error {
 		if s.Total > 0 {
-			_ = w.Progress(fmt.Sprintf("Sending %d %%", 100*s.Sent/s.Total)) // nothing depends on it
+			_ = w.Progress(fmt.Sprintf("Sending %d %%", 100*s.Sent/s.Total)) // the upload does not depend on it
 		}
 		return nil
 	}
@@ -162,7 +162,7 @@ func (c *versionCmd) Run(r *run) error {
 		}
 		return r.out.Line("countersign %s", r.program.Version)
 	}
-	if r.program.Updates == "" { // without a look at the data folder
+	if r.program.Updates == "" { // without access to the data folder
 		return &failure{message.UpdatesNotOffered().String()}
 	}
 	u, err := callUpdate.alone(r, idle, updateRequest{c.Download})
@@ -205,7 +205,7 @@ func newestVersion(u office.Update) checkedVersion {
 	return v
 }
 
-// updates is how this program comes to newer versions of itself.
+// updates determines how this program gets newer versions of itself.
 func (r *run) updates() agent.Updates {
 	u := agent.Updates{Address: r.program.Updates, Keys: r.program.UpdateKeys, Server: r.program.Window == nil}
 	if r.global.chosen {
@@ -218,7 +218,7 @@ func (r *run) updates() agent.Updates {
 }
 
 type updateRequest struct {
-	Download bool `json:"download,omitempty"` // it is fetched and checked, but where it is installed with one click
+	Download bool `json:"download,omitempty"` // download and check it, unless it can be installed with one click
 }
 
 func (l *local) checkUpdate(ctx context.Context, q updateRequest) (office.Update, error) {

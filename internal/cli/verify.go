@@ -16,7 +16,7 @@ import (
 	"countersign/internal/office"
 )
 
-// verifyCmd says of documents whether they were sent or saved here, whether they are sealed, by whom, and whether they are unchanged since.
+// verifyCmd checks documents: were they sent or saved here, are they sealed and by whom, and are they unchanged since.
 type verifyCmd struct {
 	Files []string `arg:"" type:"path" help:"PDF documents, saved here or from anywhere else, or folders of them."`
 	After string   `type:"path" help:"Go on behind this file, after which it was stopped before." placeholder:"FILE"`
@@ -57,7 +57,7 @@ func (c *verifyCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
-	all, wrong, count, last := []verified{}, 0, 0, "" // all is for JSON alone: a folder can have many files
+	all, wrong, count, last := []verified{}, 0, 0, "" // all is only for JSON: a folder can have many files
 	_, err = callVerify.news(r.ctx, o, verifyRequest{c.Files, c.After}, func(v verified) error {
 		last = v.Path
 		if count++; v.Wrong {
@@ -81,7 +81,7 @@ func (c *verifyCmd) Run(r *run) error {
 	return err
 }
 
-// verifyRequest asks about files and folders, from behind one file on.
+// verifyRequest asks about files and folders, continuing after a given file.
 type verifyRequest struct {
 	Files []string
 	After string
@@ -93,7 +93,7 @@ func (l *local) verify(ctx context.Context, q verifyRequest, tell func(verified)
 	})
 }
 
-// recordCmd says where the record stands, or whether a line of it that somebody has kept still fits.
+// recordCmd prints the current end of the record, or checks a line of it that somebody has kept.
 type recordCmd struct {
 	Line []string `arg:"" optional:"" help:"A line that this command printed before, or the folder of a copy of the record: says whether it fits today's record."`
 	jsonFlag
@@ -101,14 +101,14 @@ type recordCmd struct {
 
 type recordSaid struct {
 	office.Record
-	Text string `json:"text,omitempty"` // of a line or a copy
+	Text string `json:"text,omitempty"` // of the line or copy
 	Fits bool   `json:"fits"`           // it fits
 }
 
 func (c *recordCmd) Run(r *run) error {
 	line := strings.Join(c.Line, " ")
 	if info, err := os.Stat(line); err == nil && info.IsDir() {
-		if line, err = filepath.Abs(line); err != nil { // a running Countersign works in another folder
+		if line, err = filepath.Abs(line); err != nil { // a running Countersign has another working directory
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (l *local) record(_ context.Context, line string) (said recordSaid, err err
 	return said, err
 }
 
-// proveCmd writes what proves a package to somebody without Countersign.
+// proveCmd writes proof about a package for somebody without Countersign.
 type proveCmd struct {
 	Package string `arg:"" help:"The package: its name, id, or the beginning of its id."`
 	File    string `arg:"" type:"path" help:"The new ZIP file."`
@@ -160,21 +160,21 @@ func (l *local) prove(ctx context.Context, q proveRequest) (nothing, error) {
 	return nothing{}, l.agent.Prove(ctx, id, q.File, false)
 }
 
-// trustCmd lists those who are trusted to vouch for seals, and changes that.
+// trustCmd lists or changes the trusted issuers of seals' certificates.
 type trustCmd struct {
 	File   string `arg:"" optional:"" type:"path" help:"Trust those whom this file names: a certificate (PEM or DER), or the trusted list of an EU country (XML)."`
 	Yes    bool   `help:"Do not ask whether they are to be trusted."`
 	Remove string `help:"Trust the one with this SHA-256 fingerprint no more." placeholder:"FINGERPRINT"`
 }
 
-// authority is somebody who vouches for seals.
+// authority is a trusted issuer.
 type authority struct {
 	Name        string `json:"name"`
-	Fingerprint string `json:"fingerprint"` // SHA-256, in hexadecimal digits
+	Fingerprint string `json:"fingerprint"` // SHA-256, in hexadecimal
 	DER         []byte `json:"der"`
 }
 
-// trustRequest names a file to be read, or what is to be trusted from now on or no more; without any it asks for what is trusted.
+// trustRequest names a file to be read, or what to trust or no longer trust; an empty request asks what is trusted.
 type trustRequest struct {
 	File        string
 	Add, Remove []authority

@@ -1,7 +1,7 @@
-// Package terminal is the one way from a command to what people read: a terminal, or whatever its output leads to. It
-// promises that text from outside (the service, a file, a path) shows as text: whatever a terminal would take for an
-// instruction, or would show in another order than it is written, goes. Colours and the place of the cursor are this
-// package's own. It knows nothing of the office.
+// Package terminal is the only way in which commands print for people: to a terminal, or wherever their output leads. It
+// promises that text from outside (the service, a file, a path) appears as text: it removes whatever a terminal would
+// interpret as a command, or display in another order than it is written. Only this package emits colours and cursor
+// movements. It knows nothing about the office.
 package terminal
 
 import (
@@ -25,14 +25,14 @@ import (
 // Writer prints for people. Safe for concurrent use; the zero value is not usable.
 type Writer struct {
 	to     io.Writer
-	width  int // columns; 0 where it is no terminal
+	width  int // in columns; 0 if it is not a terminal
 	colour bool
 
 	mu     sync.Mutex
-	passes int // columns of the line that Progress shows
+	passes int // columns of the line that Progress currently shows
 }
 
-// New is a writer to a stream: a terminal, which has a width and perhaps colours, or something that other programs read.
+// New returns a writer to a stream: a terminal, which has a width and perhaps colours, or a file or pipe for programs.
 func New(to io.Writer) *Writer {
 	f, ok := to.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -45,29 +45,29 @@ func New(to io.Writer) *Writer {
 	return Sized(to, width, wantsColour(os.Getenv) && showsColour(f))
 }
 
-// Sized is a writer to a terminal of so many columns.
+// Sized returns a writer to a terminal with that many columns.
 func Sized(to io.Writer, width int, colour bool) *Writer {
 	return &Writer{to: to, width: width, colour: colour}
 }
 
-// Wide reports whether people see the output on a terminal. Other programs read it where not.
+// Wide reports whether the output goes to a terminal, for people, rather than to a program.
 func (w *Writer) Wide() bool { return w.width > 0 }
 
-// longest is how long a line may be, in characters: an address to sign in at, a problem with two paths in it.
+// longest is the maximum length of a line in characters: enough for a sign-in address, or a problem with two paths.
 const longest = 8000
 
-// line is text as it is printed: in one line.
+// line makes text safe to print, in one line.
 func line(text string) string { return message.Shorten(message.Plain(text), longest) }
 
-// Line prints one line, whatever is in its arguments.
+// Line prints one line, whatever its arguments contain.
 func (w *Writer) Line(format string, args ...any) error {
 	return w.put(line(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// Prompt prints a question, behind which the answer is typed.
+// Prompt prints a question after which the answer is typed.
 func (w *Writer) Prompt(question string) error { return w.put(line(question)) }
 
-// Write prints text that has its own lines, such as a help text.
+// Write prints text that has lines of its own, such as a help text.
 func (w *Writer) Write(p []byte) (int, error) {
 	var lines []string
 	for text := range strings.SplitSeq(string(p), "\n") {
@@ -80,7 +80,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), w.put(strings.Join(lines, "\n"))
 }
 
-// Progress shows a text in the place of the last one; "" removes it. It shows nothing where there is no terminal.
+// Progress replaces the last progress text; "" removes it. It shows nothing if the output is not a terminal.
 func (w *Writer) Progress(text string) error {
 	if w.width == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (w *Writer) Progress(text string) error {
 	return w.put("\r" + text + blank + map[bool]string{true: "\r"}[text == ""])
 }
 
-// put hands text over that is harmless.
+// put writes text that is already harmless.
 func (w *Writer) put(text string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,12 +105,12 @@ func (w *Writer) put(text string) error {
 	return err
 }
 
-// wantsColour is what the person says (no-color.org) and the terminal (terminfo(5)).
+// wantsColour combines the person's preference (no-color.org) and the terminal's ability (terminfo(5)).
 func wantsColour(env func(string) string) bool {
 	return env("NO_COLOR") == "" && env("TERM") != "dumb"
 }
 
-// Tint is a colour of a terminal (ECMA-48, SGR). It repeats what a word beside it says, and never says it alone.
+// Tint is a terminal colour (ECMA-48, SGR). It only repeats what a word beside it says.
 type Tint string
 
 const (
@@ -128,7 +128,7 @@ type Cell struct {
 	Tint Tint
 }
 
-// paint is c, of which nothing but the colour does anything to a terminal.
+// paint is c with its colour; the text itself is made harmless.
 func (w *Writer) paint(c Cell) string {
 	if !w.colour || c.Tint == noTint || c.Text == "" {
 		return c.Text
@@ -146,7 +146,7 @@ func (w *Writer) Parts(parts ...Cell) error {
 	return w.put(b.String() + "\n")
 }
 
-// Row prints fields with tabs between them, for other programs to read.
+// Row prints tab-separated fields for programs.
 func (w *Writer) Row(fields ...string) error {
 	for i, f := range fields {
 		fields[i] = message.OneLine(f, longest)
@@ -154,17 +154,17 @@ func (w *Writer) Row(fields ...string) error {
 	return w.put(strings.Join(fields, "\t") + "\n")
 }
 
-// Column is how a column of a table is shown on a terminal.
+// Column says how a terminal shows a column of a table.
 type Column struct {
 	Head  string
-	Least int // it is cut down to so many columns of the terminal at most; 0 for one that is shown whole or not at all
-	Spare int // the higher, the sooner it is left out where there is no room; 0 for one that is always there
+	Least int // the minimum width to which it may be cut; 0 if it must be shown whole or not at all
+	Spare int // columns with higher values are dropped first if there is no room; 0 for never
 }
 
 const gap = 2
 
-// Table prints rows: on a terminal in columns that fit its width, elsewhere whole, with tabs between them and without
-// headings, so that it stays the same.
+// Table prints rows: on a terminal in columns that fit its width; otherwise in full, tab-separated and without headings, so
+// that programs can rely on the format.
 func (w *Writer) Table(columns []Column, rows [][]Cell) error {
 	if w.width == 0 {
 		for _, row := range rows {
@@ -215,7 +215,7 @@ func (w *Writer) row(row []Cell, widths []int) string {
 	return b.String()
 }
 
-// fit gives each column its width, 0 to those that are left out.
+// fit determines the width of each column, 0 for those that are dropped.
 func fit(columns []Column, rows [][]Cell, width int) []int {
 	widths := make([]int, len(columns))
 	for _, row := range rows {
@@ -251,13 +251,13 @@ func fit(columns []Column, rows [][]Cell, width int) []int {
 	}
 }
 
-// narrow counts a character of which a font may have two widths as one column, as terminals outside East Asia do.
+// narrow counts characters of ambiguous width as one column, as terminals outside East Asia do.
 var narrow = &runewidth.Condition{}
 
-// columnsOf is how many columns of a terminal text takes.
+// columnsOf is the width of text in columns of a terminal.
 func columnsOf(text string) int { return narrow.StringWidth(text) }
 
-// cut is text in so many columns at most; "…" shows that there is more.
+// cut shortens text to that many columns; "…" shows that there is more.
 func cut(text string, most int) string {
 	if columnsOf(text) <= most {
 		return text
@@ -265,8 +265,8 @@ func cut(text string, most int) string {
 	return narrow.Truncate(text, most, "…")
 }
 
-// JSON prints v for other programs to read. Whatever is in it, a terminal shows it and does nothing else: what is no
-// visible character is written as its number, which means the same (RFC 8259, 7).
+// JSON prints v for programs. Nothing in it can affect a terminal: invisible characters are written as escapes, which mean
+// the same (RFC 8259, 7).
 func (w *Writer) JSON(v any) error { return w.json(v, "  ") }
 
 // JSONLine prints v as JSON does, in one line.
@@ -283,13 +283,13 @@ func (w *Writer) json(v any, indent string) error {
 	return w.put(string(visible(b.Bytes())))
 }
 
-// visible is JSON in which only characters that can be seen stand for themselves.
+// visible escapes all invisible characters in JSON.
 func visible(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		switch {
-		case r < utf8.RuneSelf && r != 0x7f, !unicode.In(r, unicode.C, unicode.Zl, unicode.Zp): // encoding/json has seen to the rest of ASCII
+		case r < utf8.RuneSelf && r != 0x7f, !unicode.In(r, unicode.C, unicode.Zl, unicode.Zp): // encoding/json has escaped the rest of ASCII
 			out = append(out, text[:size]...)
 		default:
 			for _, unit := range utf16.Encode([]rune{r}) {
