@@ -1,6 +1,5 @@
-// Package apply notes in the record of a package what the service said of it, in an event or in the answer to a status call.
-// It is pure: it asks nobody and stores nothing. The same said twice changes nothing the second time, and what is final
-// stays: an older answer does not take back that everybody has signed.
+// Package apply updates the record of a package with what the service said of it, in an event or a status answer. It is pure: no
+// I/O. Applying the same twice changes nothing, and final states stay: an older answer does not revert that everybody has signed.
 package apply
 
 import (
@@ -16,8 +15,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Event notes in p what e says, and returns the signature it tells of. A status answer may have brought that before, without
-// anybody being told of it.
+// Event applies e to p and returns the signature it reports. A status answer may have brought the same signature before, without
+// people being told.
 func Event(p *office.Package, e esign.Event, received time.Time) (signed []office.Signature) {
 	when := office.At(e.Time, received)
 	if p.OrganizationID == "" {
@@ -52,8 +51,7 @@ func Event(p *office.Package, e esign.Event, received time.Time) (signed []offic
 	return signed
 }
 
-// Status notes in p what the service answered: the truth, where the two differ. It returns the signatures that p did not
-// have.
+// Status applies the service's answer to p; where they differ, the answer is right. It returns the signatures new to p.
 func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Signature) {
 	p.Name = cmp.Or(s.Name, p.Name)
 	p.OrganizationID = cmp.Or(s.OrganizationID, p.OrganizationID)
@@ -77,14 +75,14 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 		p.AddHistory(office.HistoryEntry{Time: office.At(time.Time{}, now), What: office.EntrySent})
 	}
 	news = mergeDocuments(p, s, now)
-	if next := saysNext(s); len(next) > 0 || s.Type != "" && !p.Sequential { // else it is as the last event said, or follows from the order
+	if next := saysNext(s); len(next) > 0 || s.Type != "" && !p.Sequential { // otherwise the last event said it, or it follows from the order
 		p.NextSigners = next
 	}
 
 	switch {
 	case s.State == office.PackageExecuted:
 		p.Execute(office.At(s.TimeExecuted, now))
-	case s.State != "" && p.State != office.PackageExecuted: // executed is final: an older answer does not take it back
+	case s.State != "" && p.State != office.PackageExecuted: // executed is final: an older answer does not revert it
 		p.State = s.State
 		if p.State.Over() {
 			p.AddHistory(office.HistoryEntry{Time: ended(*p, s, now), What: office.EntryEnded, Ref: string(s.State)})
@@ -98,7 +96,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	return news
 }
 
-// ended is when p, which is over, came to its end.
+// ended returns when p, which is over, ended.
 func ended(p office.Package, s esign.Status, now time.Time) office.When {
 	switch {
 	case p.State == office.PackageRescinded:
@@ -109,8 +107,8 @@ func ended(p office.Package, s esign.Status, now time.Time) office.When {
 	return office.At(time.Time{}, now)
 }
 
-// mergeSigners notes who signs. An id that an event had connected with a person goes to whoever has the address that the service
-// names beside it.
+// mergeSigners updates the signers. An id that an event had linked with one person moves to the person whose address the service
+// gives with it.
 func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
 	signers = dropDeleted(p, signers)
 	address := func(email string) int {
@@ -152,7 +150,8 @@ func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
 	}
 }
 
-// dropDeleted takes out of p whom the service says it has taken out, and returns the others of signers. Who has signed something stays.
+// dropDeleted removes from p the signers that the service has deleted, and returns the remaining signers. A person who has signed
+// something stays.
 func dropDeleted(p *office.Package, signers []esign.Signer) []esign.Signer {
 	gone := func(x esign.Signer) bool {
 		return x.Deleted && !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return slices.Contains(d.SignedBy, x.ID) })
@@ -168,7 +167,7 @@ func dropDeleted(p *office.Package, signers []esign.Signer) []esign.Signer {
 	return slices.DeleteFunc(slices.Clone(signers), gone)
 }
 
-// mergeRecipients notes who gets a copy. Few answers tell: one that names nobody takes nobody away.
+// mergeRecipients updates who gets a copy. Few answers say so; one that names nobody removes nobody.
 func mergeRecipients(p *office.Package, said []office.Recipient) {
 	if len(said) == 0 {
 		return
@@ -183,13 +182,13 @@ func mergeRecipients(p *office.Package, said []office.Recipient) {
 	}
 }
 
-// mergeDecline notes that a signer declined. One who is asked again, or replaced, has not declined any more; who was asked again and
-// declined once more between two looks declined at a later time.
+// mergeDecline records that a signer declined. Somebody asked again, or replaced, no longer counts as declined; if they declined
+// again between two polls, the time is later than the recorded one.
 func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now time.Time) {
 	switch {
 	case x.Declined && (signer.Declined.IsZero() || !signer.Declined.By && x.DeclinedAt.After(signer.Declined.Time)):
 		signer.Declined, signer.DeclineReason = office.At(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxName)
-		p.History = slices.DeleteFunc(slices.Clone(p.History), func(m office.HistoryEntry) bool { // an earlier one, since which they were asked again
+		p.History = slices.DeleteFunc(slices.Clone(p.History), func(m office.HistoryEntry) bool { // drops an earlier decline, after which they were asked again
 			return m.What == office.EntryDeclined && m.Who == signer.ID
 		})
 		p.AddHistory(office.HistoryEntry{Time: signer.Declined, What: office.EntryDeclined, Who: signer.ID})
@@ -198,8 +197,8 @@ func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now 
 	}
 }
 
-// placeDocuments gives the documents whose ids are not known those that an answer carries alone, if there are as many: they come in
-// the order they were added, and which they are the first thing with an externalId puts right.
+// placeDocuments assigns an answer's ids without an externalId to the documents whose ids are unknown, if there are as many: they
+// come in the order of adding, and the first message with an externalId corrects any mistake.
 func placeDocuments(p *office.Package, documents []esign.Document) {
 	var bare []string
 	for _, x := range documents {
@@ -228,7 +227,7 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 	placeDocuments(p, s.Documents)
 	for _, x := range s.Documents {
 		if x.ID == "" {
-			continue // nothing can be known of it yet
+			continue // nothing is known of it yet
 		}
 		d := p.Document(x.ID, x.ExternalID)
 		d.Name = cmp.Or(x.Name, d.Name)
@@ -245,8 +244,8 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 	return news
 }
 
-// signedAt is when somebody signed a document: as the service says of who has one alone to sign, else by when that person, or
-// everybody, had signed.
+// signedAt returns when somebody signed a document: exactly, if the service's time for the person covers this document alone;
+// otherwise it is a time by which the person, or everybody, had signed.
 func signedAt(s esign.Status, d esign.Document, signerID string, now time.Time) office.When {
 	at := office.At(time.Time{}, now)
 	if !d.TimeExecuted.IsZero() {
@@ -260,7 +259,7 @@ func signedAt(s esign.Status, d esign.Document, signerID string, now time.Time) 
 	return at
 }
 
-// saysNext is whose turn it is by the service's word; none where it leaves out isNext, as it may.
+// saysNext returns whose turn it is according to the service; none if it leaves out isNext, as it may.
 func saysNext(s esign.Status) (next []string) {
 	add := func(id string) {
 		if id != "" && !slices.Contains(next, id) {
@@ -282,8 +281,7 @@ func saysNext(s esign.Status) (next []string) {
 	return next
 }
 
-// Cases are the ways to write id: as it is and, of a UUID, those that differ in the case of its letters alone and name the same
-// (RFC 9562, 4).
+// Cases returns the spellings of id: as it is and, for a UUID, those in other letter case, which name the same (RFC 9562, 4).
 func Cases(id string) []string {
 	if len(id) != 36 || uuid.Validate(id) != nil {
 		return []string{id}
@@ -291,13 +289,13 @@ func Cases(id string) []string {
 	return []string{id, strings.ToLower(id), strings.ToUpper(id)}
 }
 
-// SameAs reports whether p is what the service calls id, which is p's own or the same in another case. It is not where the service
-// does not tell about p: then p goes by an event that wrote it in a case the service does not know.
+// SameAs reports whether id, p's own or differing from it in case, is what the service calls p. It is not if the service refuses to
+// answer about p: then p's id came from an event in a case that the service does not know.
 func SameAs(p office.Package, id string) bool { return p.ID == id || p.Refused.IsZero() }
 
-// AsKnown is e with the ids as p has them, which is how the service is asked for them; the zero p is not known. Where an event
-// writes its package in another case than the service does, or may do, what p does not know by now is left for the status to
-// name: it would be known twice.
+// AsKnown returns e with its ids spelled as in p, which is how the service is asked for them; p is zero if unknown. If an event
+// spells its package in another case than the service does or may, ids not known to p are dropped until a status supplies them,
+// because otherwise they would be stored twice.
 func AsKnown(p office.Package, e esign.Event) esign.Event {
 	documents, signers := knownIDs(p)
 	otherCase := e.PackageID != p.ID
@@ -312,7 +310,7 @@ func AsKnown(p office.Package, e esign.Event) esign.Event {
 	return e
 }
 
-// statusAsKnown is s with the ids as p has them, as AsKnown has those of an event.
+// statusAsKnown does for a status what AsKnown does for an event.
 func statusAsKnown(p office.Package, s esign.Status) esign.Status {
 	documents, signers := knownIDs(p)
 	s.Documents, s.Signers = slices.Clone(s.Documents), slices.Clone(s.Signers)
@@ -340,7 +338,7 @@ func knownIDs(p office.Package) (documents, signers []string) {
 	return documents, signers
 }
 
-// asKnown is id as it is among known. One that is not is as it was, or none.
+// asKnown returns id as spelled in known. An unknown id is returned unchanged, or as "" if none.
 func asKnown(known []string, id string, none bool) string {
 	for _, written := range Cases(id) {
 		if slices.Contains(known, written) {

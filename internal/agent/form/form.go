@@ -1,5 +1,5 @@
-// Package form keeps what is typed into the form for a new package, for this and the next run of the program, and the presets that
-// people made of it. It must not know what becomes of it.
+// Package form keeps the input of the form for a new package, across runs of the program, and the presets people made of it. It must
+// not know what becomes of it.
 package form
 
 import (
@@ -15,29 +15,29 @@ import (
 	"countersign/internal/store"
 )
 
-// docForm names the document with what is typed.
+// docForm is the document with the input.
 const docForm = "form"
 
-// DocPresets names the document with the presets.
+// DocPresets is the document with the presets.
 const DocPresets = "presets"
 
 // pause is how long a change waits for the next one before both are written.
 const pause = 2 * time.Second
 
-// Service has the form in memory and writes it some moments later, so that typing costs no disk. What the last moments
-// before a kill have brought may be lost. Safe for concurrent use.
+// Service has the form in memory and writes it a moment later, so that typing does not use the disk. A kill may lose the last
+// moments. Safe for concurrent use.
 type Service struct {
 	loop.Base
-	changed chan struct{} // rings when now has
+	changed chan struct{} // signals that now has changed
 
 	mu  sync.Mutex
-	now []byte // JSON of the form; nil for an empty one
+	now []byte // JSON of the form; nil if empty
 
-	writing sync.Mutex // held while written is compared with now and follows it
+	writing sync.Mutex // held while written is compared with now and updated
 	written []byte     // as on disk
 }
 
-// New reads the form of the last run. One that cannot be read is as good as none.
+// New reads the form of the last run. An unreadable one counts as empty.
 func New(t loop.Base) (*Service, error) {
 	kept, _, err := data.Doc[json.RawMessage](t.Data, docForm)
 	if err != nil {
@@ -46,7 +46,7 @@ func New(t loop.Base) (*Service, error) {
 	return &Service{Base: t, changed: make(chan struct{}, 1), now: kept, written: kept}, nil
 }
 
-// Load reads the form that is kept, once it may be another than New has read. What was typed since then stays.
+// Load reads the stored form, after it may have changed since New. Input made since then stays.
 func (r *Service) Load() error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -63,11 +63,11 @@ func (r *Service) Load() error {
 	return nil
 }
 
-// Keep keeps what is typed, for this and the next run of the program.
+// Keep stores the input for this and the next run of the program.
 func (r *Service) Keep(f office.Form) {
 	var data []byte
 	if !f.Empty() {
-		data, _ = json.Marshal(f) // strings always have their JSON
+		data, _ = json.Marshal(f) // strings can always be encoded
 	}
 	r.mu.Lock()
 	r.now = data
@@ -75,7 +75,7 @@ func (r *Service) Keep(f office.Form) {
 	loop.Wake(r.changed)
 }
 
-// Form is what was kept last, also by an earlier run.
+// Form returns the form kept last, possibly by an earlier run.
 func (r *Service) Form() (f office.Form) {
 	data := r.current()
 	if data == nil {
@@ -88,13 +88,13 @@ func (r *Service) Form() (f office.Form) {
 	return f
 }
 
-// Presets are the forms that people keep, by name.
+// Presets returns the presets that people stored.
 func (r *Service) Presets() ([]office.FormPreset, error) {
 	list, _, err := data.Doc[[]office.FormPreset](r.Data, DocPresets)
 	return list, err
 }
 
-// KeepPreset keeps a preset in place of the one called like it. One with an empty form is kept no longer.
+// KeepPreset stores a preset, replacing one of the same name. An empty form deletes it.
 func (r *Service) KeepPreset(x office.FormPreset) error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		var list []office.FormPreset
@@ -111,7 +111,7 @@ func (r *Service) current() []byte {
 	return r.now
 }
 
-// Run writes the form when it has changed, until ctx ends.
+// Run writes the form after changes, until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
 	for {
 		select {
@@ -119,15 +119,15 @@ func (r *Service) Run(ctx context.Context) error {
 			return nil
 		case <-r.changed:
 		}
-		if r.current() != nil && !loop.Sleep(ctx, pause) { // what was handed over and is found here again would be sent twice
+		if r.current() != nil && !loop.Sleep(ctx, pause) { // an emptied form is written at once, lest a sent one is found again and sent twice
 			return nil // Flush writes it
 		}
-		for !r.Flush() && loop.Sleep(ctx, time.Minute) { // until it is written
+		for !r.Flush() && loop.Sleep(ctx, time.Minute) { // retries until written
 		}
 	}
 }
 
-// Flush writes the form where it has changed, and says whether it is on disk as it is. Call it before the store is closed.
+// Flush writes the form if it has changed, and reports whether the disk is up to date. Call it before the store is closed.
 func (r *Service) Flush() bool {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -135,7 +135,7 @@ func (r *Service) Flush() bool {
 	if bytes.Equal(data, r.written) {
 		return true
 	}
-	var doc any // none for an empty form
+	var doc any // nil for an empty form
 	if data != nil {
 		doc = json.RawMessage(data)
 	}

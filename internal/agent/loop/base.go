@@ -1,5 +1,5 @@
-// Package loop has what every service of the agent works with: supervision, back-off, cool-downs, the breaker, wake-ups and
-// change signals. It knows none of them, and nothing of packages or of the signing service but that it may ask to be left alone.
+// Package loop has what every service of the agent needs: supervision, back-off, cool-downs, the breaker, wake-ups and change
+// signals. It knows none of the services, nor packages, nor the signing service except that it may ask to be left alone.
 package loop
 
 import (
@@ -19,7 +19,7 @@ import (
 	"countersign/internal/store"
 )
 
-// Base is what every service of the agent works with. All of it is safe for concurrent use.
+// Base is the foundation of every service of the agent. All of it is safe for concurrent use.
 type Base struct {
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -28,33 +28,33 @@ type Base struct {
 	Data   *data.Data
 	Health *health.Tracker
 
-	Quarantine *Retries // events, packages, files and drafts about which alone something went wrong, see One
-	Asked      *Retries // what the service was asked about: packages and files, by their ids
-	Breaker    *Breaker // the service is left alone
+	Quarantine *Retries // events, packages, files and drafts that failed by themselves, see One
+	Asked      *Retries // the packages and files about which the service was asked, by id
+	Breaker    *Breaker // pauses all calls to the service
 
-	Session Session // who is signed in; account has none
+	Session Session // who is signed in; nil in account itself
 
-	Signal func(office.Change)                                // tells whoever watches
+	Signal func(office.Change)                                // notifies all watchers
 	Watch  func() (changes <-chan office.Change, stop func()) // see Watchers
-	Show   func(office.Activity)                              // shows a line of the activity as it is recorded; it must not block
-	Crash  func(point string)                                 // called at named points; tests end the process there
+	Show   func(office.Activity)                              // shows an activity line as it is recorded; must not block
+	Crash  func(point string)                                 // called at named points, where tests kill the process
 }
 
-// Session is who is signed in, for whoever calls the service.
+// Session tells callers of the service who is signed in.
 type Session interface {
-	Online() (*esign.Client, bool)             // the service, while somebody is signed in and the keys are open
-	SignedIn() bool                            // though the keys may be locked
-	SignedOut(err error) bool                  // err means that nobody is signed in any more
-	Note(ctx context.Context, err error) error // notes what an answer, nil for a good one, says of the service as a whole; returns err
+	Online() (*esign.Client, bool)             // the client, while somebody is signed in and the keys are open
+	SignedIn() bool                            // true even while the keys are locked
+	SignedOut(err error) bool                  // whether err means that nobody is signed in any more
+	Note(ctx context.Context, err error) error // records what a call's error, nil for success, says of the service as a whole; returns err
 }
 
-// Pace is how fast the agent tries again and how much it asks of the service. Zero fields take the defaults.
+// Pace is how fast the agent retries and how much it asks of the service. Zero fields take the defaults.
 type Pace struct {
-	Retry    time.Duration // the pause after a first failed call; it doubles with each further one. 2 s
-	Folder   time.Duration // the pause after the folder could not take a file; likewise. 10 s
-	Still    time.Duration // how long a file of a hot folder has to stay as it is before it is taken. 4 s
-	Look     time.Duration // how often to look into a hot folder, beside its change events. 30 s
-	Statuses float64       // status calls per second, 10; four times as many at the beginning
+	Retry    time.Duration // pause after a first failed call, doubled with each further one; default 2 s
+	Folder   time.Duration // pause after the folder could not take a file, likewise; default 10 s
+	Still    time.Duration // how long a hot folder's file must stay unchanged before it is taken; default 4 s
+	Look     time.Duration // how often to scan a hot folder, in addition to change events; default 30 s
+	Statuses float64       // status calls per second, with four times as many at first; default 10
 }
 
 // Complete fills in the defaults.
@@ -67,16 +67,16 @@ func (p Pace) Complete() Pace {
 	return p
 }
 
-// Loop is one long-running loop of the agent.
+// Loop is a long-running loop of the agent.
 type Loop struct {
 	Name string
 	Run  func(context.Context) error
 }
 
-// wellAfter is how long a loop must run before it counts as well again.
+// wellAfter is how long a loop must run to count as healthy again.
 const wellAfter = time.Minute
 
-// Protect runs do once; a panic is an error that concerns what do is about, and nothing else.
+// Protect runs do. A panic becomes an ObjectError: it concerns only the object that do works on.
 func Protect(name string, do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -86,9 +86,8 @@ func Protect(name string, do func() error) (err error) {
 	return do()
 }
 
-// Supervise keeps p running until ctx ends. A loop that fails or panics is reported to health, rests, and starts
-// again; the rest doubles up to a minute. It starts small again, and the report ends, once the loop has run for a
-// minute.
+// Supervise keeps p running until ctx ends. A loop that fails or panics is reported to health and restarted after a pause, which
+// doubles up to a minute. Once the loop has run for a minute, the report ends and the pause is short again.
 func (t Base) Supervise(ctx context.Context, p Loop) {
 	stopped := health.Stopped(p.Name)
 	for tries := 1; ; tries++ {
@@ -103,7 +102,7 @@ func (t Base) Supervise(ctx context.Context, p Loop) {
 		}
 		rest := t.Backoff(tries, t.Pace.Retry/2, time.Minute)
 		t.Log.Error("a part stopped and starts again", "part", p.Name, "err", err, "rest", rest)
-		if !t.Health.Has(health.DataNotWritten) { // which says why
+		if !t.Health.Has(health.DataNotWritten) { // otherwise that issue explains it
 			t.Health.Set(stopped, message.PartStopped())
 		}
 		if !Sleep(ctx, rest) {
@@ -112,10 +111,10 @@ func (t Base) Supervise(ctx context.Context, p Loop) {
 	}
 }
 
-// Sleep waits d and reports whether ctx is still alive.
+// Sleep waits for d and reports whether ctx is still alive.
 func Sleep(ctx context.Context, d time.Duration) bool { return Wait(ctx, d, nil) }
 
-// Wait waits for d, for a wake-up on ring, or for the end of ctx, and reports whether ctx is still alive.
+// Wait waits for d, a wake-up on ring, or the end of ctx, and reports whether ctx is still alive.
 func Wait(ctx context.Context, d time.Duration, ring <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -129,7 +128,7 @@ func Wait(ctx context.Context, d time.Duration, ring <-chan struct{}) bool {
 	}
 }
 
-// Repeat does what is due until ctx ends or that fails: again after the pause that it returns, or on a wake-up on ring.
+// Repeat calls due until ctx ends or due fails, each time after the pause it returned or on a wake-up on ring.
 func Repeat(ctx context.Context, ring <-chan struct{}, due func(context.Context) (pause time.Duration, err error)) error {
 	for {
 		pause, err := due(ctx)
@@ -142,12 +141,11 @@ func Repeat(ctx context.Context, ring <-chan struct{}, due func(context.Context)
 	}
 }
 
-// QuarantinePause is how long an object that could not be worked on is left alone.
+// QuarantinePause is how long an object that could not be processed is left alone.
 const QuarantinePause = time.Hour
 
-// One does what concerns a single object, which key tells from all others. When something is wrong with that object, it is
-// put in quarantine and the rest goes on. An error is returned only for what concerns all of them: the disk, the service,
-// the end of ctx.
+// One runs do for a single object, identified by key. If something is wrong with that object, it goes into quarantine and everything
+// else continues. An error is returned only if it concerns all objects: the disk, the service, the end of ctx.
 func (t Base) One(key string, do func() error) error {
 	err := Protect(key, do)
 	var own *data.ObjectError
@@ -161,10 +159,10 @@ func (t Base) One(key string, do func() error) error {
 	return nil
 }
 
-// LeftAlone reports whether the object of that key is in quarantine.
+// LeftAlone reports whether the object with that key is in quarantine.
 func (t Base) LeftAlone(key string) bool { return t.Quarantine.Waits(key, t.Now()) }
 
-// PauseBeside is pause, but not so short that a loop runs on for objects that are due and left alone, of which there are n.
+// PauseBeside adjusts pause so that a loop does not spin because of n objects that are due but in quarantine.
 func (t Base) PauseBeside(n int, pause time.Duration) time.Duration {
 	if n == 0 {
 		return pause
@@ -172,7 +170,7 @@ func (t Base) PauseBeside(n int, pause time.Duration) time.Duration {
 	return min(max(pause, 10*time.Second), time.Minute)
 }
 
-// TellQuarantine keeps the health issue about what is left alone in step.
+// TellQuarantine updates the health issue about the quarantine.
 func (t Base) TellQuarantine() {
 	var aside message.Message
 	if t.Quarantine.Waiting(t.Now()) > 0 {
@@ -189,7 +187,7 @@ func (t Base) Activity(limit int) ([]office.Activity, error) {
 	})
 }
 
-// TellUnusable says so in the activity list, once for each.
+// TellUnusable adds a line to the activity list, once for each id.
 func (t Base) TellUnusable(id, packageID string, text message.Message) {
 	line := office.Activity{Time: t.Now(), Kind: "problem", PackageID: packageID, Text: text}
 	var first bool
@@ -224,7 +222,7 @@ func (t Base) Tell(x office.Activity) {
 	t.Signal(office.ActivityChanged)
 }
 
-// Daily does do at once and then on each new day (UTC), until ctx ends. It looks at the date once an hour, which costs no disk.
+// Daily runs do at once and then on each new day (UTC) until ctx ends. It checks the date hourly, without touching the disk.
 func (t Base) Daily(ctx context.Context, do func(context.Context) error) error {
 	for last := ""; ; {
 		if today := t.Now().UTC().Format(time.DateOnly); today != last {
@@ -239,13 +237,13 @@ func (t Base) Daily(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// Due asks the store for what is due now, of what waits longest at most.
+// Due is a query for what is due now, where nothing may wait longer than longest.
 func (t Base) Due(longest time.Duration) store.Due {
 	return store.Due{Now: t.Now().Round(0), Longest: longest}
 }
 
-// Age is how long ago then was. A moment ahead is by a clock that differs from ours: it counts for as old as it is far
-// away, and a day at most, so that nothing counts for new all the time until it has come.
+// Age returns how long ago then was. A time in the future comes from a differing clock: it counts as equally far in the past, but a
+// day at most, so that nothing counts as new until that time arrives.
 func (t Base) Age(then time.Time) time.Duration {
 	age := t.Now().Sub(then)
 	if age < 0 {
@@ -254,5 +252,5 @@ func (t Base) Age(then time.Time) time.Duration {
 	return age
 }
 
-// MaxCommits is how many goroutines of a loop may wait for a commit: those that wait at the same time are written together.
+// MaxCommits is how many goroutines of a loop may wait for a commit; those waiting at the same time share one write.
 const MaxCommits = 48

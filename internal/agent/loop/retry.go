@@ -11,8 +11,8 @@ import (
 	"countersign/internal/office"
 )
 
-// Backoff is the pause after the nth failure in a row: base, doubled with each further one, at most limit, and up to a fifth
-// longer so that many jobs do not return in step. n is often kept on disk, which is why this is no type that counts by itself.
+// Backoff is the pause after the nth failure in a row: base, doubled with each further failure, up to limit, plus up to a fifth so
+// that many jobs do not retry in step. n is often stored on disk, which is why this is not a type with its own counter.
 func (t Base) Backoff(n int, base, limit time.Duration) time.Duration {
 	d := base
 	for range min(n-1, 30) {
@@ -24,7 +24,7 @@ func (t Base) Backoff(n int, base, limit time.Duration) time.Duration {
 	return d + time.Duration(t.Jitter()*0.2*float64(d))
 }
 
-// PauseAfter is how long to leave the service alone after err, the nth failure in a row: Backoff, or what the service asks for.
+// PauseAfter returns how long to leave the service alone after err, the nth failure in a row: Backoff, or what the service asks for.
 func (t Base) PauseAfter(err error, n int, limit time.Duration) time.Duration {
 	pause := t.Backoff(n, t.Pace.Retry, limit)
 	var e *esign.Error
@@ -34,13 +34,13 @@ func (t Base) PauseAfter(err error, n int, limit time.Duration) time.Duration {
 	return pause
 }
 
-// MaxRoundPause is the longest pause after a round of questions or downloads that the service made no use of.
+// MaxRoundPause is the longest pause after a round of calls or downloads in which the service answered nothing useful.
 const MaxRoundPause = 2 * time.Minute
 
-// MinPause keeps a loop from running at full speed should what is next never come.
+// MinPause keeps a loop from spinning if the next event never comes.
 const MinPause = 20 * time.Millisecond
 
-// UntilNext is the time from now to next, at most limit; limit when there is no next.
+// UntilNext returns the time from now to next, at most limit; limit if next is zero.
 func UntilNext(now, next time.Time, limit time.Duration) time.Duration {
 	if next.IsZero() {
 		return limit
@@ -48,21 +48,21 @@ func UntilNext(now, next time.Time, limit time.Duration) time.Duration {
 	return max(min(next.Sub(now), limit), MinPause)
 }
 
-// ClockSlack is how far a clock may be put back without anybody minding: a time server does that now and then.
+// ClockSlack is how far a clock may be set back without consequences; time servers do that now and then.
 const ClockSlack = time.Minute
 
-// Cooldown is a pause by the wall clock, which runs on while the computer sleeps. Wall clocks are set, too: when it is
-// earlier now than when the pause began, the clock was wrong at one of the two moments, and the pause is over. So none lasts
-// longer than it was meant to, but for ClockSlack.
+// Cooldown is a pause by the wall clock, which continues while the computer sleeps. Wall clocks may be set: if now is before the
+// start of the pause, the clock was wrong at one of the two times, and the pause is over. So no pause exceeds its intended length by
+// more than ClockSlack.
 type Cooldown struct{ From, Until time.Time }
 
-// CoolFor is a cooldown of d from now on.
+// CoolFor returns a cooldown of d from now.
 func CoolFor(now time.Time, d time.Duration) Cooldown {
 	now = now.Round(0)
 	return Cooldown{now, now.Add(d)}
 }
 
-// Left is how long c still lasts; 0 when it is over, and for the zero cooldown.
+// Left returns how long c still lasts; 0 if it is over or zero.
 func (c Cooldown) Left(now time.Time) time.Duration {
 	now = now.Round(0)
 	if now.Before(c.From.Add(-ClockSlack)) {
@@ -71,30 +71,29 @@ func (c Cooldown) Left(now time.Time) time.Duration {
 	return max(c.Until.Sub(now), 0)
 }
 
-// Over reports whether c has ended.
 func (c Cooldown) Over(now time.Time) bool { return c.Left(now) == 0 }
 
-// The longest that something stored waits for its next try, by what it is; none of it is believed beyond that. The
-// pauses of Backoff, the ages of packages and what a service may ask for (MaxBreak) stay within.
+// The longest that stored items wait for their next try, by kind; longer stored waits are not believed. The pauses of Backoff, the
+// ages of packages and what a service may ask for (MaxBreak) stay within.
 const (
 	MaxPackageWait = 30 * time.Hour
 	MaxJobWait     = MaxBreak + ClockSlack
 )
 
-// MaxWait is the longest that something stored waits whose Backoff has that limit.
+// MaxWait is the longest wait of stored items whose Backoff has that limit.
 func MaxWait(limit time.Duration) time.Duration { return limit*6/5 + ClockSlack }
 
-// MaxBreak bounds how long the service is left alone at its own word, so that a wrong clock cannot silence the program.
+// MaxBreak limits how long the service is left alone at its own request, so that a wrong clock cannot silence the program.
 const MaxBreak = 24 * time.Hour
 
-// Breaker remembers until when the service asked to be left alone (Retry-After). Every loop waits that long before it calls
-// the service, whatever wakes it; what a person asks for does not wait. Safe for concurrent use.
+// Breaker remembers until when the service asked to be left alone (Retry-After). Every loop waits that long before calling the
+// service, whatever wakes it; calls that a person requests do not wait. Safe for concurrent use.
 type Breaker struct {
 	mu  sync.Mutex
 	now Cooldown
 }
 
-// Open leaves the service alone for d from now on, unless it is left alone for longer already.
+// Open pauses calls for d from now, unless they are already paused for longer.
 func (r *Breaker) Open(now time.Time, d time.Duration) {
 	d = min(d, MaxBreak)
 	r.mu.Lock()
@@ -104,28 +103,28 @@ func (r *Breaker) Open(now time.Time, d time.Duration) {
 	}
 }
 
-// Left is how long the service is still to be left alone; 0 when it may be called.
+// Left returns how long calls are still paused; 0 if the service may be called.
 func (r *Breaker) Left(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now.Left(now)
 }
 
-// Close lets the service be called at once.
+// Close allows calls again at once.
 func (r *Breaker) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now = Cooldown{}
 }
 
-// Retry is how often something has failed in a row, and the pause that it is left alone for. The zero value is of what works.
+// Retry counts failures in a row and holds the pause until the next try. The zero value has not failed.
 type Retry struct {
 	tries int
 	pause Cooldown
 }
 
-// Failed notes a failure, and leaves it alone for as long as pause says after so many in a row; without pause it is not left alone.
-// Failures side by side, until the pause is over, count once.
+// Failed records a failure and starts the pause for that many failures in a row; pause may be nil for none. Concurrent failures,
+// before the pause is over, count once.
 func (r *Retry) Failed(now time.Time, pause func(tries int) time.Duration) (tries int) {
 	if r.Left(now) > 0 {
 		return r.tries
@@ -136,24 +135,24 @@ func (r *Retry) Failed(now time.Time, pause func(tries int) time.Duration) (trie
 	return r.tries
 }
 
-// Left is how long it is still left alone; 0 when it may be tried.
+// Left returns how long until the next try; 0 if it may be tried now.
 func (r *Retry) Left(now time.Time) time.Duration { return r.pause.Left(now) }
 
-// Retries is the Retry of each of many things, by whatever key tells them apart: one that always fails keeps nobody from the others,
-// even when its record cannot be changed, since this is kept in memory. The zero value has none. Safe for concurrent use.
+// Retries is a Retry for each of many keys, so that one object that always fails does not hold up the others. It lives in memory, so
+// that it works even if the object's record cannot be changed. The zero value is empty. Safe for concurrent use.
 type Retries struct {
 	mu      sync.Mutex
 	list    map[string]retried
-	answers int // to questions about anything
+	answers int // successful calls about any object
 }
 
 type retried struct {
 	Retry
-	answers int // by the last failure
+	answers int // Retries.answers at the last failure
 }
 
-// Failed is Retry.Failed for key. alone reports whether the trouble is that thing's and not everything's: since it failed before,
-// something else was answered.
+// Failed is Retry.Failed for key. alone reports whether only this object has the problem: since its previous failure, another call
+// has succeeded.
 func (r *Retries) Failed(key string, now time.Time, pause func(tries int) time.Duration) (tries int, alone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,24 +167,24 @@ func (r *Retries) Failed(key string, now time.Time, pause func(tries int) time.D
 	return tries, alone
 }
 
-// Answered notes that a question, about whatever it was, was answered.
+// Answered records that a call about any object has succeeded.
 func (r *Retries) Answered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers++
 }
 
-// Left is how long the thing is still left alone; 0 when it may be tried.
+// Left returns how long until key's next try; 0 if it may be tried now.
 func (r *Retries) Left(key string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.list[key].pause.Left(now)
 }
 
-// Waits reports whether the thing is left alone for now.
+// Waits reports whether key must not be tried yet.
 func (r *Retries) Waits(key string, now time.Time) bool { return r.Left(key, now) > 0 }
 
-// Waiting is how many things are left alone for now.
+// Waiting returns how many keys must not be tried yet.
 func (r *Retries) Waiting(now time.Time) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +196,7 @@ func (r *Retries) Waiting(now time.Time) (n int) {
 	return n
 }
 
-// Next is how long until one of the things that are left alone may be tried, at most limit.
+// Next returns how long until the first of them may be tried, at most limit.
 func (r *Retries) Next(now time.Time, limit time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,14 +208,14 @@ func (r *Retries) Next(now time.Time, limit time.Duration) time.Duration {
 	return limit
 }
 
-// Len is how many things have failed and not worked since.
+// Len returns how many keys have failed and not succeeded since.
 func (r *Retries) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.list)
 }
 
-// Worked notes that nothing is wrong with the thing any more, and reports whether something was.
+// Worked records a success and reports whether key had failed before.
 func (r *Retries) Worked(key string) (failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,14 +224,14 @@ func (r *Retries) Worked(key string) (failed bool) {
 	return failed
 }
 
-// Keep forgets the things that are no more.
+// Keep forgets the keys for which there returns false.
 func (r *Retries) Keep(there func(key string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.list, func(key string, _ retried) bool { return !there(key) })
 }
 
-// Now has everything tried at the next occasion, and what fails then has failed once.
+// Now allows an immediate try of everything; a failure then counts as the first.
 func (r *Retries) Now() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,30 +241,30 @@ func (r *Retries) Now() {
 	}
 }
 
-// minJump is the smallest jump of the wall clock that counts: forward because the computer slept, or in either direction
-// because somebody set it.
+// minJump is the smallest jump of the wall clock that counts: forward because the computer slept, or in either direction because the
+// clock was set.
 const minJump = ClockSlack
 
-// clockWatch compares the wall clock with the timers, to notice that it has jumped. One goroutine owns it.
+// clockWatch compares the wall clock with the timers' clock to detect jumps. Only one goroutine uses it.
 type clockWatch struct {
-	wall, timer time.Time     // the last look, by the wall clock and by the clock of the timers
-	began       time.Time     // when the pause began, by the wall clock
-	pause       time.Duration // how long it was to be
+	wall, timer time.Time     // the last check, by wall clock and timer clock
+	began       time.Time     // start of the pause, by wall clock
+	pause       time.Duration // its intended length
 }
 
-// WatchClock begins to compare.
+// WatchClock starts the comparison.
 func WatchClock(now time.Time) *clockWatch {
 	return &clockWatch{wall: now.Round(0), timer: time.Now(), began: now.Round(0)}
 }
 
-// Wait notes that nothing is done for d from now on.
+// Wait records that a pause of d begins now.
 func (w *clockWatch) Wait(now time.Time, d time.Duration) { w.began, w.pause = now.Round(0), d }
 
-// Jumped returns by how much the wall clock has jumped since it was looked at last, 0 when it has not.
+// Jumped returns by how much the wall clock has jumped since the last check; 0 if it has not.
 func (w *clockWatch) Jumped(now time.Time) time.Duration {
 	wall, passed := now.Round(0), time.Since(w.timer)
-	// On some systems the timers' clock stands still while the computer sleeps: then the two drift apart. On others it goes
-	// on: then the pause took too long.
+	// On some systems the timer clock stops while the computer sleeps, so the two clocks drift apart. On others it continues, so the
+	// pause took too long.
 	apart, late := wall.Sub(w.wall)-passed, wall.Sub(w.began)-w.pause
 	w.wall, w.timer = wall, w.timer.Add(passed)
 	switch {
@@ -278,15 +277,14 @@ func (w *clockWatch) Jumped(now time.Time) time.Duration {
 	}
 }
 
-// RenewalError marks what went wrong while the sign-in was renewed for a call, so that it is not taken for the service's word about what
-// was asked.
+// RenewalError marks a failure to renew the sign-in for a call, so that it is not mistaken for the service's answer to the call.
 type RenewalError struct{ Err error }
 
 func (e *RenewalError) Error() string { return e.Err.Error() }
 func (e *RenewalError) Unwrap() error { return e.Err }
 
-// ConcernsAll reports whether a failed call says nothing about its object: the sign-in could not be renewed, or the
-// call was never made.
+// ConcernsAll reports whether a failed call says nothing about its object: the sign-in could not be renewed, or the call was never
+// made.
 func ConcernsAll(err error) bool {
 	var renewal *RenewalError
 	var e *esign.Error
@@ -294,28 +292,28 @@ func ConcernsAll(err error) bool {
 		e.Kind == esign.BadClient || e.Kind == esign.NotKept || e.Kind == esign.Interrupted
 }
 
-// Refuses reports whether a failure is the service's answer about one thing, rather than the trouble of the moment that everything
-// has; alone is what Retries.Failed said.
+// Refuses reports whether an error is the service's answer about one object, rather than a temporary problem with everything; alone
+// comes from Retries.Failed.
 func Refuses(err *esign.Error, alone bool) bool {
 	return err.Kind != esign.TooMany && (err.Kind != esign.Network || alone)
 }
 
-// RefusalProblem is what keeps a file from being saved that the service does not give, for people.
+// RefusalProblem words for people why the service does not provide a file.
 func RefusalProblem(cause *esign.Error) message.Message {
-	if cause.Kind == esign.SignedOut { // the sign-in works: others are given
+	if cause.Kind == esign.SignedOut { // the sign-in works, as other files are provided
 		return message.DownloadForbidden()
 	}
 	return esign.Message(cause)
 }
 
-// NotOfferedFor is how long it is believed that a service does not have a call: somebody in between may have said so.
+// NotOfferedFor is how long to believe that a service lacks a call; the answer may have come from an intermediary.
 func NotOfferedFor(int) time.Duration { return 24 * time.Hour }
 
-// The service can give an id under which it cannot be asked (esign.UsableID). What has such an id is set aside by itself:
-// people are told once, and may look for it where the service shows it.
+// The service may assign an id that cannot be used in calls (esign.UsableID). Such objects are skipped individually: people are told
+// once and can look them up at the service.
 
-// UnusablePause is how long it is left alone; asking would not even reach the service.
+// UnusablePause is how long such an object is skipped; a call would not even reach the service.
 const UnusablePause = 24 * time.Hour
 
-// Unusable reports whether the service cannot be asked for j's file.
+// Unusable reports whether j's file has an unusable id.
 func Unusable(j office.Job) bool { return j.DocumentID != "" && !esign.UsableID(j.DocumentID) }

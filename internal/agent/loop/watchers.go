@@ -2,8 +2,8 @@ package loop
 
 import "sync"
 
-// Watchers tell each of those who watch of everything from then on, in its order, and once of what comes again before it is taken: it
-// says only what to read again. Safe for concurrent use.
+// Watchers deliver every signal to each watcher, in order, from the time it began to watch. Repeated signals not yet received are
+// delivered once, as they only say what to read again. Safe for concurrent use.
 type Watchers[T comparable] struct {
 	mu   sync.Mutex
 	list map[*watcher[T]]struct{}
@@ -17,7 +17,7 @@ type watcher[T comparable] struct {
 	order   []T
 }
 
-// Signal tells every watcher of x. It does not block.
+// Signal sends x to every watcher. It does not block.
 func (w *Watchers[T]) Signal(x T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -26,7 +26,7 @@ func (w *Watchers[T]) Signal(x T) {
 	}
 }
 
-// Watch returns a channel and the function that ends it. The channel is closed after stop.
+// Watch returns a channel and a function that stops and closes it.
 func (w *Watchers[T]) Watch() (<-chan T, func()) {
 	x := &watcher[T]{pending: map[T]bool{}, ring: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -88,7 +88,7 @@ func (x *watcher[T]) deliver(out chan<- T, done <-chan struct{}) {
 	}
 }
 
-// Wake wakes whoever waits on ring, which has room for one; a ring that rings already is enough.
+// Wake wakes the goroutine waiting on ring, which must have a buffer of one; one pending wake-up is enough.
 func Wake(ring chan<- struct{}) {
 	select {
 	case ring <- struct{}{}:

@@ -1,7 +1,7 @@
-// Package network knows the network that the office is in: whether it asks for a sign-in in the browser before it lets
-// anybody out (a captive portal), and, when somebody asks, how each step of the way to the service and to ngrok goes.
+// Package network examines the office's network: whether it demands a sign-in in the browser before letting anybody out (a captive
+// portal), and, on request, how each stage of the way to the service and to ngrok works.
 //
-// It promises that a page which the network shows instead of the service is named as such, and that this ends by itself when
+// It promises that a page which the network shows instead of the service is recognized as such, and that this ends by itself when
 // the network is free. It sends no token anywhere. It must not know what is sent and kept.
 package network
 
@@ -26,11 +26,11 @@ import (
 	"countersign/internal/proxy"
 )
 
-// Deps are what a Service needs from outside. All of them are required, and none may wait for it.
+// Deps are what a Service needs from outside. All are required, and none may wait for it.
 type Deps struct {
 	HTTP     *http.Client
 	Settings func() office.Settings
-	Free     func() // the network lets everybody out again
+	Free     func() // called when the network no longer blocks
 }
 
 // Service watches the network. All methods are safe for concurrent use.
@@ -38,7 +38,7 @@ type Service struct {
 	loop.Base
 	Deps
 	wake chan struct{}
-	page atomic.Pointer[string] // where the network wants people to sign in
+	page atomic.Pointer[string] // where the network demands a sign-in
 }
 
 func New(tools loop.Base, n Deps) *Service {
@@ -46,26 +46,27 @@ func New(tools loop.Base, n Deps) *Service {
 }
 
 const (
-	lookTime = 20 * time.Second // for one look at the network
+	lookTime = 20 * time.Second // limit of one check
 
-	// Between two, while the network asks for nothing and the service does not answer all the same: doubled with each.
+	// Between two checks while the service does not answer although the network demands nothing; doubled each time.
 	restTime, longestRest = 30 * time.Second, 5 * time.Minute
 
-	// Between two, while it does: a tenth of the time for which it did, for a page that nobody minds stays for a weekend.
+	// Between two checks while it demands a sign-in: a tenth of the time it has been doing so, because a page that nobody handles
+	// stays for a weekend.
 	shortestWait, longestWait = 3 * time.Second, 2 * time.Minute
 )
 
-// Failed is told of each call that the service has not answered. It returns at once.
+// Failed is told of each call that the service did not answer. It returns at once.
 func (r *Service) Failed(err error) {
 	if Suspicious(err) {
 		r.Look()
 	}
 }
 
-// Look has the network looked at soon. It returns at once.
+// Look requests a check soon. It returns at once.
 func (r *Service) Look() { loop.Wake(r.wake) }
 
-// Run looks at the network whenever the service does not answer, and follows a sign-in page until the network is free.
+// Run checks the network whenever the service does not answer, and follows a sign-in page until the network is free.
 func (r *Service) Run(ctx context.Context) error {
 	var looked time.Time
 	for rest := restTime; ; rest = min(2*rest, longestRest) {
@@ -84,7 +85,7 @@ func (r *Service) Run(ctx context.Context) error {
 	}
 }
 
-// follow looks until the network asks for nothing, and reports whether it did ask for something.
+// follow checks until the network demands nothing, and reports whether it demanded anything.
 func (r *Service) follow(ctx context.Context) (asked bool) {
 	var waited time.Duration
 	for {
@@ -106,14 +107,14 @@ func (r *Service) follow(ctx context.Context) (asked bool) {
 		r.Health.Set(health.NetworkAsks, message.NetworkWantsBrowser())
 		wait := min(max(waited/10, shortestWait), longestWait)
 		asked = true
-		if !loop.Sleep(ctx, wait) { // what fails meanwhile tells nothing new
+		if !loop.Sleep(ctx, wait) { // failures meanwhile are nothing new
 			return asked
 		}
 		waited += wait
 	}
 }
 
-// Page is the address at which the network wants people to sign in.
+// Page returns the address at which the network demands a sign-in.
 func (r *Service) Page() string {
 	if page := r.page.Load(); page != nil {
 		return *page
@@ -121,17 +122,16 @@ func (r *Service) Page() string {
 	return ""
 }
 
-// Suspicious says whether err may come from a network that shows a page of its own to everybody: the certificate is
-// another one, the answer is a page or leads elsewhere, or nothing answers.
+// Suspicious reports whether err may come from a network that shows everybody its own page: the certificate is a different one, the
+// answer is a web page or leads elsewhere, or nothing answers.
 func Suspicious(err error) bool {
 	var e *esign.Error
 	return errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.BadAnswer || e.Status == http.StatusNetworkAuthenticationRequired)
 }
 
-// Asks looks whether the network asks for a sign-in in the browser, and at which page. It asks the service whether it is
-// there; when something else answers, or nothing, it asks the service's name for a page that does not exist, without TLS
-// where there is TLS. Only a network in between answers that with a page, or sends whoever asks to somebody else. It asks no
-// third party.
+// Asks checks whether the network demands a sign-in in the browser, and at which page. It first checks whether the service answers;
+// if not, it requests a page that does not exist from the service's host, without TLS if the address has TLS. Only a network in
+// between answers that with a page or a redirect to another host. It contacts no third party.
 func (r *Service) Asks(ctx context.Context, s office.Settings) (page string, asks bool) {
 	s = s.Normal()
 	address, err := url.Parse(s.BaseURL)
@@ -157,13 +157,13 @@ func (r *Service) Asks(ctx context.Context, s office.Settings) (page string, ask
 	page, asks = r.stranger(ctx, s, address)
 	signIn, err := url.Parse(s.AuthURL)
 	if asks && err == nil && signIn.Host != "" && signIn.Host != address.Host {
-		_, asks = r.stranger(ctx, s, signIn) // the network does so everywhere; a wrong address, only there
+		_, asks = r.stranger(ctx, s, signIn) // a network answers so at every address, a wrong address only by itself
 	}
 	return page, asks
 }
 
-// stranger asks at an address of the service for a page that does not exist, and says whether somebody else answers, and
-// where browsers are to go then.
+// stranger requests a page that does not exist at an address of the service. It reports whether somebody else answers, and where
+// browsers are sent then.
 func (r *Service) stranger(ctx context.Context, s office.Settings, address *url.URL) (page string, yes bool) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, plain(address, "/countersign-network-check"), nil)
 	if err != nil {
@@ -184,7 +184,7 @@ func (r *Service) stranger(ctx context.Context, s office.Settings, address *url.
 	return plain(address, "/"), response.StatusCode == http.StatusNetworkAuthenticationRequired || response.StatusCode/100 == 2 && isPage(response)
 }
 
-// plain is a page of the same host without TLS.
+// plain returns a page of the same host without TLS.
 func plain(address *url.URL, path string) string {
 	host := address.Host
 	if address.Scheme == "https" {
@@ -196,7 +196,7 @@ func plain(address *url.URL, path string) string {
 	return (&url.URL{Scheme: "http", Host: host, Path: path}).String()
 }
 
-// leadsElsewhere says whether an answer sends browsers to somebody who is not the service, and where to.
+// leadsElsewhere reports whether an answer redirects browsers to a host other than the service's, and where.
 func leadsElsewhere(response *http.Response, s office.Settings) (to string, yes bool) {
 	if response.StatusCode/100 != 3 {
 		return "", false
@@ -214,13 +214,13 @@ func leadsElsewhere(response *http.Response, s office.Settings) (to string, yes 
 	return target.String(), true
 }
 
-// related says whether two hosts belong to one another: www.sign.test and sign.test.
+// related reports whether two hosts belong together, like www.sign.test and sign.test.
 func related(a, b string) bool {
 	a, b = strings.TrimPrefix(strings.ToLower(a), "www."), strings.TrimPrefix(strings.ToLower(b), "www.")
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
-// isPage says whether an answer is a web page, whatever it is labelled.
+// isPage reports whether an answer is a web page, whatever its content type says.
 func isPage(response *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	head, _ := io.ReadAll(io.LimitReader(response.Body, 512))

@@ -19,27 +19,27 @@ import (
 	"countersign/internal/store"
 )
 
-// previousLife is how long events signed for the endpoint before the current one still count.
+// previousLife is how long events signed for the previous endpoint still count.
 const previousLife = 10 * time.Minute
 
-// endpoint is a registration as the service answered it: URL and Secret, to the letter, verify events.
+// endpoint is a registration as returned by the service: URL and Secret, unchanged, verify events.
 type endpoint struct {
 	ID         string    `json:"id"`
 	URL        string    `json:"url"`
 	Secret     string    `json:"secret"`
-	Asked      string    `json:"asked"`     // the address that was sent
-	ClientID   string    `json:"client_id"` // whose it is
-	Service    string    `json:"service"`   // where its packages live, as esign.Client.Home
+	Asked      string    `json:"asked"`     // the address requested
+	ClientID   string    `json:"client_id"` // the client that registered it
+	Service    string    `json:"service"`   // the service of its packages, see esign.Client.Home
 	Registered time.Time `json:"registered"`
-	Until      time.Time `json:"until,omitzero"` // when it ceases to count; zero while it is current
+	Until      time.Time `json:"until,omitzero"` // when it stops being valid; zero while current
 }
 
 func (x endpoint) key() inbox.Key { return inbox.Key{URL: x.URL, Secret: x.Secret, Service: x.Service} }
 
-// maxFormer bounds how many former registrations are kept; each lives for previousLife only.
+// maxFormer limits how many former registrations are kept; each is valid for previousLife only.
 const maxFormer = 8
 
-// opened is a sealed value, the zero one where there is none.
+// opened returns a decrypted value, zero if there is none.
 func opened[T any](keys Vault, name string) (v T, err error) {
 	b, err := keys.Get(name)
 	if err == nil && b != nil {
@@ -48,7 +48,7 @@ func opened[T any](keys Vault, name string) (v T, err error) {
 	return v, err
 }
 
-// load reads the registrations that are kept of issuer i.
+// load reads the stored registrations of issuer i.
 func (r *Service) load(i issuer.Name) {
 	current, err1 := opened[*endpoint](r.Vault, issuer.Endpoint.Of(i))
 	former, err2 := opened[[]endpoint](r.Vault, issuer.FormerEndpoints.Of(i))
@@ -61,7 +61,7 @@ func (r *Service) load(i issuer.Name) {
 	r.current, r.former = current, stillValid(former, r.Now())
 }
 
-// registered is the current registration; nil for none.
+// registered returns the current registration; nil for none.
 func (r *Service) registered() *endpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *Service) valid(now time.Time) (keys []inbox.Key) {
 	return keys
 }
 
-// formerAfter are the registrations that count beside the next one, once that (or none) is the current one.
+// formerAfter returns the former registrations that stay valid once the current one, if any, is replaced.
 func (r *Service) formerAfter(now time.Time) []endpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *Service) formerAfter(now time.Time) []endpoint {
 	return append([]endpoint{last}, former[:min(len(former), maxFormer-1)]...)
 }
 
-// follow makes current (nil for none) and former what counts, once they are on disk. What was missed says nothing about it.
+// follow updates memory with current (nil for none) and former once they are on disk. Events missed before say nothing about them.
 func (r *Service) follow(current *endpoint, former []endpoint) {
 	r.mu.Lock()
 	r.current, r.former = current, former
@@ -112,7 +112,7 @@ func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
 	return valid
 }
 
-// RunEndpoint registers the public address whenever it, the account or the client changed.
+// RunEndpoint registers the public address whenever it, the account or the client has changed.
 func (r *Service) RunEndpoint(ctx context.Context) error {
 	tries := 0
 	return loop.Repeat(ctx, r.wakeEndpoint, func(ctx context.Context) (pause time.Duration, _ error) {
@@ -125,7 +125,7 @@ func (r *Service) RunEndpoint(ctx context.Context) error {
 		longest := 5 * time.Minute
 		var e *esign.Error
 		if errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err) {
-			longest = time.Hour // a "no" is about now: it slows down, but does not begin slow
+			longest = time.Hour // a refusal may be temporary: pauses grow, but start short
 		}
 		pause = r.PauseAfter(err, tries, longest)
 		r.Log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
@@ -133,8 +133,8 @@ func (r *Service) RunEndpoint(ctx context.Context) error {
 	})
 }
 
-// Register registers the public address if that is needed and possible now; force registers it even if it seems
-// to be registered already, to take it back from another computer.
+// Register registers the public address if needed and possible now; force registers it even if it appears registered, to take it
+// back from another computer.
 func (r *Service) Register(ctx context.Context, force bool) error {
 	ctx, done, err := r.Change(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 		return nil
 	}
 	if r.lost() && old != nil && !force && !r.unsure() {
-		return nil // it may be another computer's by now: a person decides who has it
+		return nil // another computer may have it now: a person decides which one keeps it
 	}
 	if left := r.Breaker.Left(r.Now()); left > 0 && !force {
 		return &esign.Error{Op: "registering the webhook endpoint", Kind: esign.TooMany, RetryAfter: left}
@@ -181,7 +181,7 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 	answer, err := r.ask(ctx, client, want)
 	if err != nil {
 		if force {
-			loop.Wake(r.wakeEndpoint) // what became of it may not be known: then the loop sets it again
+			loop.Wake(r.wakeEndpoint) // if the outcome is unknown, the loop registers it again
 		}
 		r.Session.Note(ctx, err)
 		if ctx.Err() == nil {
@@ -196,11 +196,11 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 	})
 }
 
-// tellEndpoint says in health why there is no endpoint.
+// tellEndpoint reports to health why there is no endpoint.
 func (r *Service) tellEndpoint(err error) {
 	var e *esign.Error
 	switch {
-	case loop.ConcernsAll(err), r.Session.SignedOut(err): // said elsewhere
+	case loop.ConcernsAll(err), r.Session.SignedOut(err): // reported elsewhere
 	case errors.As(err, &e) && (e.Kind == esign.Forbidden || e.Kind == esign.SignedOut):
 		r.Health.Set(health.EndpointForbidden, message.MayNotReceive())
 	default:
@@ -208,8 +208,8 @@ func (r *Service) tellEndpoint(err error) {
 	}
 }
 
-// adopt makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
-// wait until it is known, see ServeEvent.
+// adopt makes x the current endpoint, on disk and then in memory. Its events may already be arriving; they wait for this, see
+// ServeEvent.
 func (r *Service) adopt(i issuer.Name, x endpoint) error {
 	former := r.formerAfter(r.Now())
 	values, err := sealed(i, &x, former)
@@ -217,18 +217,18 @@ func (r *Service) adopt(i issuer.Name, x endpoint) error {
 		err = r.Vault.Put(values, r.Forget)
 	}
 	if err != nil {
-		r.settle(true) // the service signs with a secret that is lost
+		r.settle(true) // the service signs with a secret that we have lost
 		return fmt.Errorf("keep the endpoint: %w", err)
 	}
 	r.follow(&x, former)
 	r.Health.Clear(health.EndpointFails)
-	r.Sweep("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
+	r.Sweep("the endpoint is registered") // earlier events went to nobody, or to another computer
 	r.Record(office.Activity{Kind: "endpoint", Text: message.EndpointSet()})
 	r.Signal(office.StatusChanged)
 	return nil
 }
 
-// sealed are the registrations as they are committed.
+// sealed encodes the registrations for the vault.
 func sealed(i issuer.Name, current *endpoint, former []endpoint) (map[string][]byte, error) {
 	values := map[string][]byte{issuer.Endpoint.Of(i): nil}
 	var err error
@@ -241,7 +241,7 @@ func sealed(i issuer.Name, current *endpoint, former []endpoint) (map[string][]b
 	return values, err
 }
 
-// startOver forgets what was missed: it says nothing about a registration that is new.
+// startOver forgets missed events, which say nothing about a new registration.
 func (r *Service) startOver() {
 	r.mu.Lock()
 	clear(r.missed)
@@ -250,7 +250,7 @@ func (r *Service) startOver() {
 	r.Health.Clear(health.EndpointLost)
 }
 
-// Endpoint is the current registration; id is empty when there is none.
+// Endpoint returns the current registration; id is empty if there is none.
 func (r *Service) Endpoint() (id, url string, at time.Time) {
 	if e := r.registered(); e != nil {
 		return e.ID, e.URL, e.Registered
@@ -258,8 +258,8 @@ func (r *Service) Endpoint() (id, url string, at time.Time) {
 	return "", "", time.Time{}
 }
 
-// What the sign-in does with the registration, see account.Endpoint: it ends with it, in the same commit, and another one is of use when
-// the keys are open or the service is another one.
+// How a sign-in affects the registration, see account.Endpoint: the registration ends with the sign-in, in the same commit, and
+// another one applies when the keys are unlocked or the service changes.
 
 func (r *Service) Change(ctx context.Context) (_ context.Context, done func(), err error) {
 	select {
@@ -283,7 +283,7 @@ func (r *Service) TakeOver(ctx context.Context) (done func(), err error) {
 	return done, err
 }
 
-// End is account.Endpoint's. Events that are still on their way count for a little longer.
+// End implements account.Endpoint. Events still on their way stay valid a little longer.
 func (r *Service) End(i issuer.Name) (values map[string][]byte, also func(*store.Tx) error, ended func(), err error) {
 	former := r.formerAfter(r.Now())
 	values, err = sealed(i, nil, former)
@@ -296,7 +296,7 @@ func (r *Service) Forget(tx *store.Tx) error {
 
 func (r *Service) Open(i issuer.Name) {
 	r.load(i)
-	if r.unsure() { // of an earlier run
+	if r.unsure() { // possibly from an earlier run
 		r.settle(true)
 	}
 }
@@ -314,11 +314,11 @@ func (r *Service) OutOfReach(i issuer.Name) (bool, error) {
 	if err != nil || !there {
 		return false, err
 	}
-	sealed, err := r.Vault.Get(issuer.Endpoint.Of(i)) // what is in memory may follow a moment after the commit
+	sealed, err := r.Vault.Get(issuer.Endpoint.Of(i)) // memory may lag behind the commit
 	return sealed == nil, err
 }
 
-// AtService is account.Endpoint's. The service may have taken a registration whose answer was cut short. One that is known to have gone
+// AtService implements account.Endpoint. The service may have accepted a registration whose answer was lost. One known to have moved
 // to another computer is left there.
 func (r *Service) AtService() (address, id string, err error) {
 	if old := r.registered(); old != nil && !r.lost() {
@@ -331,17 +331,17 @@ func (r *Service) AtService() (address, id string, err error) {
 	return address, id, err
 }
 
-// docLost names the document that says since when the service reports to another computer, or to none.
+// docLost is the document that says since when the service has reported to another computer, or to none.
 const docLost = "endpoint-lost"
 
-// MissedGrace is how long after something was found out its event may still come.
+// MissedGrace is how long after a change was found by polling its event may still arrive.
 const MissedGrace = 2 * time.Minute
 
-// Whether the service still reports to this computer has to be found out. No call reads the endpoint, and the one that sets it
-// replaces any other of the same client (interface.md, events/endpoints/set). But a signature or a finished package that a
-// status call shows, and whose event did not come while this computer listened, was reported elsewhere.
+// Whether the service still reports to this computer must be inferred. No call returns the endpoint, and setting it replaces any
+// other of the same client (interface.md, events/endpoints/set). But if a status call shows a signature or a finished package whose
+// event did not arrive while this computer was listening, it was reported elsewhere.
 
-// Missed notes that what a status answer told of a package should have come as an event.
+// Missed records that a change found in a status answer should have arrived as an event.
 func (r *Service) Missed(packageID string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -350,33 +350,33 @@ func (r *Service) Missed(packageID string, now time.Time) {
 	}
 }
 
-// lost is true while the reports are known to go elsewhere.
+// lost reports whether events are known to go elsewhere.
 func (r *Service) lost() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.gone.IsZero()
 }
 
-// missedNow reports whether the reports are known to go elsewhere, and whether the event of some package has not come in its time.
-// none says that none is expected.
+// missedNow reports whether events are known to go elsewhere, and whether any package's event is overdue. none says that no events
+// are expected.
 func (r *Service) missedNow(now time.Time, none bool) (lost, overdue bool) {
 	open := r.openSince(time.Time{})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.missed, func(_ string, found time.Time) bool { // until it was open none could come, and the service may not try again
+	maps.DeleteFunc(r.missed, func(_ string, found time.Time) bool { // before it was open no event could arrive, and the service may not retry
 		return none || open.IsZero() || found.Before(open)
 	})
-	if r.gone.After(now) { // by a clock that ran fast: no event would come after it
+	if r.gone.After(now) { // recorded by a fast clock: no event would be later
 		r.gone = now
 	}
 	for _, found := range r.missed {
-		overdue = overdue || now.Sub(found).Abs() >= MissedGrace // a clock that was set back proves nothing, and waits for nothing
+		overdue = overdue || now.Sub(found).Abs() >= MissedGrace // a clock set back must not delay it
 	}
 	return !r.gone.IsZero(), overdue
 }
 
-// explained forgets what an event that came then explains, and reports whether it shows that the reports come here after all; one
-// that came before they were taken for lost does not.
+// explained forgets missed changes that an event received then accounts for, and reports whether the event proves that events arrive
+// here after all, which one received before the loss does not.
 func (r *Service) explained(packageID string, received time.Time) (found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -384,7 +384,7 @@ func (r *Service) explained(packageID string, received time.Time) (found bool) {
 	return !r.gone.IsZero() && received.After(r.gone)
 }
 
-// ListeningSince is since when events could have come without a break; zero when they cannot now.
+// ListeningSince returns since when events could have arrived without interruption; zero if they cannot now.
 func (r *Service) ListeningSince() time.Time {
 	if since, desk := r.Office.ListeningSince(); desk {
 		return since
@@ -395,7 +395,7 @@ func (r *Service) ListeningSince() time.Time {
 	return r.openSince(gap)
 }
 
-// openSince is since when the address is open and registered, but not before gap; zero when it is not now.
+// openSince returns since when the address is open and registered, at the earliest gap; zero if it is not now.
 func (r *Service) openSince(gap time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -406,24 +406,23 @@ func (r *Service) openSince(gap time.Time) time.Time {
 	now := r.Now()
 	var since time.Time
 	for _, t := range []time.Time{r.address.Since.Time, e.Registered, gap} {
-		if t.After(since) && !t.After(now) { // what lies ahead was noted by a clock that was wrong
+		if t.After(since) && !t.After(now) { // a time in the future was recorded by a wrong clock
 			since = t
 		}
 	}
 	return since
 }
 
-// Tell keeps in step what becomes true with time alone: that an event has not come, that the address is closed for long.
-// It is called now and then.
+// Tell updates what depends only on time: an event is overdue, the address has been closed for long. Call it now and then.
 func (r *Service) Tell() {
 	r.tellMissed()
 	r.tellAddress()
 }
 
-// Heard is called for every event that was handled: the service does report to this computer, or did when it came.
+// Heard is called for every processed event: the service does report to this computer, or did when it arrived.
 func (r *Service) Heard(e esign.Event, received time.Time) {
 	explains := e.PackageID
-	if e.Action == esign.PackageAdd || e.Action == esign.PackageSent { // nobody's signature is found before these
+	if e.Action == esign.PackageAdd || e.Action == esign.PackageSent { // polling finds no signature before these
 		explains = ""
 	}
 	if !r.explained(explains, received) {
@@ -436,9 +435,9 @@ func (r *Service) Heard(e esign.Event, received time.Time) {
 	r.startOver()
 }
 
-// tellMissed notes and says in health that the service does not report to this computer any more. From then on the
-// service is asked more often, as without a public address. Where an office has chosen to have none, nothing is missed; what
-// was lost before is said again once it has one.
+// tellMissed records, and reports to health, that the service no longer reports to this computer. From then on the service is polled
+// more often, as without a public address. An office that has chosen to have no address misses nothing; an earlier loss is reported
+// again once it has one.
 func (r *Service) tellMissed() {
 	now := r.Now()
 	none := !r.Current().Settings.HasAddress()
@@ -464,7 +463,7 @@ func (r *Service) tellMissed() {
 	r.Sweep("events do not arrive")
 }
 
-// recallMissed remembers what an earlier run knew.
+// recallMissed restores what an earlier run knew.
 func (r *Service) recallMissed() error {
 	since, known, err := data.Doc[time.Time](r.Data, docLost)
 	if known {
@@ -476,7 +475,7 @@ func (r *Service) recallMissed() error {
 	return err
 }
 
-// Deaf is true while no events can be expected. It may be called within a commit, as ListeningSince may.
+// Deaf reports whether no events can be expected. Like ListeningSince, it may be called within a commit.
 func (r *Service) Deaf() bool {
 	if since, desk := r.Office.ListeningSince(); desk {
 		return since.IsZero()

@@ -1,23 +1,21 @@
-// Package webhook keeps a public address open, registers it with the service as the organization's endpoint
-// (interface.md, POST /events/endpoints/set), takes in what the service sends there, and notices when nothing comes any
-// more.
+// Package webhook keeps a public address open, registers it with the service as the organization's endpoint (interface.md, POST
+// /events/endpoints/set), receives what the service sends there, and notices when nothing arrives any more.
 //
-//	tunnel.go    opens the public address, and opens it again; tries one before it is used
-//	endpoint.go  registers it: the current registration and those before it, whose events still count for a while; notices that
+//	tunnel.go    opens the public address and reopens it; tests one before it is used
+//	endpoint.go  registers it: the current registration and former ones, whose events stay valid for a while; notices that
 //	             the signing service reports to another computer, or to none
-//	service.go   covers the moments in which nobody knows which secret the signing service signs with, verifies and stores
-//	             events, and keeps samples of what was refused, in memory
+//	service.go   handles the moments in which it is unknown which secret the signing service uses, verifies and stores
+//	             events, and keeps samples of refused requests, in memory
 //
-// It promises that an event which was answered 2xx is on disk; that a registration counts once it is on disk, and those
-// before it for previousLife longer; that registrations at the service happen one at a time.
+// It promises that an event answered with 2xx is on disk; that a registration is valid once it is on disk, and the previous one for
+// previousLife longer; that registrations at the service happen one at a time.
 //
-// It must not know how a sign-in works, what an event means, nor how secrets are sealed: it asks for the client as of now
-// (Deps.Current) and for sealed values (Vault), each time anew.
+// It must not know how a sign-in works, what an event means, nor how secrets are sealed: it asks for the current client
+// (Deps.Current) and for sealed values (Vault) each time.
 //
-// Who may call what while holding what: a change of the registration (Change, TakeOver) is held while the service is
-// asked and while the vault commits. Whoever holds one must not begin another, nor wait for the sign-in to change; the
-// account may begin one while it changes the sign-in, and this one never changes the sign-in. The mutexes guard memory
-// for a moment: nothing but the clock is called while they are held.
+// Locking: a change of the registration (Change, TakeOver) is held while the service is called and the vault commits. While holding
+// one, do not begin another, nor wait for the sign-in to change; the account may begin one while it changes the sign-in, and this
+// package never changes the sign-in. The mutexes guard memory only briefly: nothing but the clock is called while they are held.
 package webhook
 
 import (
@@ -43,48 +41,49 @@ import (
 	"countersign/internal/tunnel"
 )
 
-// Vault keeps values sealed. While its key is out of reach its errors are secret.ErrUnavailable.
+// Vault keeps values sealed. While its key is unavailable, its errors are secret.ErrUnavailable.
 type Vault interface {
 	Locked() bool
-	Get(name string) ([]byte, error) // nil when there is none that can be opened
+	Get(name string) ([]byte, error) // nil if there is none that can be opened
 	Has(name string) (bool, error)   // whether or not it can be opened
-	// Put commits values, nil to forget one, together with whatever also records.
+	// Put commits values, nil to delete one, in the same transaction as also.
 	Put(values map[string][]byte, also ...func(*store.Tx) error) error
 }
 
-// Current is what is set up and who is signed in, all of one moment.
+// Current is what is set up and who is signed in, at one moment.
 type Current struct {
 	Settings    office.Settings
 	Client      *esign.Client // nil while nobody is signed in or the keys are locked
 	MayRegister bool          // the account has the scope organization
 }
 
-// Deps are what a Service needs from outside. All of them are required but OpenPort, and none may wait for it.
+// Deps are what a Service needs from outside. All are required except OpenPort, and none may wait for it.
 type Deps struct {
 	Vault       Vault
 	Current     func() Current
-	Certificate func() (tls.Certificate, error) // of addresses on this computer
-	Callback    http.HandlerFunc                // takes the browser that returns from a sign-in
-	OpenPort    tunnel.OpenPort                 // opens the port behind the office's own proxy; nil is the system's way
-	Dial        dial                            // the way out to ngrok
-	HTTP        *http.Client                    // asks whether the office's own public address leads here
+	Certificate func() (tls.Certificate, error) // for addresses on this computer
+	Callback    http.HandlerFunc                // handles the browser returning from a sign-in
+	OpenPort    tunnel.OpenPort                 // opens the port behind the office's own proxy; nil for the system's default
+	Dial        dial                            // connects to ngrok
+	HTTP        *http.Client                    // checks whether the office's own public address leads here
 
 	Office Office // the other desks
 
-	Arrived  func()           // an event is stored
-	Settled  func(id string)  // it is, and nothing can be done with it
-	Sweep    func(why string) // every open package is to be asked about
-	Returned func()           // likewise, but it may come in bursts: the address is open again
+	Arrived  func()           // an event has been stored
+	Settled  func(id string)  // an event has been stored that cannot be processed
+	Sweep    func(why string) // requests the status of every open package
+	Returned func()           // likewise, possibly in bursts: the address is open again
 }
 
-// Office are the office's other desks.
+// Office is the office's other desks.
 type Office interface {
-	Stored(eventID string) // an event is stored, which they are to have too
-	// ListeningSince is of a desk: since when all that reaches the hub comes; zero while it does not. It must not wait for the Vault.
+	Stored(eventID string) // an event has been stored that they need, too
+	// ListeningSince is for a desk: since when everything that reaches the hub arrives here; zero if it does not. It must not wait
+	// for the Vault.
 	ListeningSince() (since time.Time, desk bool)
 }
 
-// dial connects, through whatever proxy is on the way.
+// dial connects, possibly through a proxy.
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Service is the office's webhook. All methods are safe for concurrent use.
@@ -93,10 +92,10 @@ type Service struct {
 	Deps
 	inbox *inbox.Inbox
 
-	changing chan struct{}                      // holds one value while a registration is changed at the service: one at a time, in order
-	cancel   atomic.Pointer[context.CancelFunc] // ends the last such change early
+	changing chan struct{}                      // holds one value while a registration is being changed at the service, to serialize changes
+	cancel   atomic.Pointer[context.CancelFunc] // cancels the last such change
 
-	restart                  atomic.Bool // the address is to be opened anew though its settings are the same
+	restart                  atomic.Bool // reopen the address although its settings are unchanged
 	wakeTunnel, wakeEndpoint chan struct{}
 
 	mu      sync.Mutex // guards what follows
@@ -104,15 +103,15 @@ type Service struct {
 	address Address
 	moved   chan struct{} // closed when address changes
 	trouble trouble
-	gap     time.Time // until when events could not be taken: the computer was seen to have slept, or one could not be stored
+	gap     time.Time // until when events could not be received: the computer slept, or one could not be stored
 
-	current *endpoint     // nil while nothing is registered
+	current *endpoint     // nil if nothing is registered
 	former  []endpoint    // newest first
-	pending chan struct{} // while a registration is under way: closed when it is over
-	doubt   bool          // a registration was sent, and what became of it is not known
+	pending chan struct{} // non-nil during a registration; closed when it is over
+	doubt   bool          // a registration was sent whose outcome is unknown
 
-	missed map[string]time.Time // packageId -> when something was found that should have come as an event
-	gone   time.Time            // since when the reports are known to go elsewhere; zero while they come here
+	missed map[string]time.Time // when a change was found that should have arrived as an event, by package id
+	gone   time.Time            // since when events are known to go elsewhere; zero while they arrive here
 }
 
 // New makes a Service. It calls nothing of p; Load does.
@@ -123,7 +122,7 @@ func New(tools loop.Base, p Deps) *Service {
 	return r
 }
 
-// Load reads what earlier runs left. What is sealed follows with Open.
+// Load restores the state of earlier runs. Sealed values follow with Open.
 func (r *Service) Load() error {
 	r.mu.Lock()
 	r.address = Address{Kind: string(r.Current().Settings.Tunnel), State: "off"}
@@ -134,7 +133,7 @@ func (r *Service) Load() error {
 	return nil
 }
 
-// Wake has both loops look at once whether there is something to do.
+// Wake makes both loops check at once whether there is something to do.
 func (r *Service) Wake() {
 	loop.Wake(r.wakeTunnel)
 	loop.Wake(r.wakeEndpoint)
@@ -148,7 +147,7 @@ func (r *Service) WokeUp(by time.Duration) {
 	}
 }
 
-// couldNotListen notes that no event could be taken until now: the service may have tried in vain.
+// couldNotListen records that no event could be received until now: the service may have tried in vain.
 func (r *Service) couldNotListen() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,14 +163,14 @@ type Address struct {
 	Since office.OrNull `json:"since"`
 }
 
-// Address is the public address as of now.
+// Address returns the present public address.
 func (r *Service) Address() Address {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.address
 }
 
-// WaitOpen waits until the public address is open and returns its URL; false when ctx ends before.
+// WaitOpen waits until the public address is open and returns its URL; open is false if ctx ends first.
 func (r *Service) WaitOpen(ctx context.Context) (url string, open bool) {
 	for {
 		r.mu.Lock()
@@ -188,19 +187,19 @@ func (r *Service) WaitOpen(ctx context.Context) (url string, open bool) {
 	}
 }
 
-// docPending names the document that says that a registration was sent to the service. It is there until the answer is
-// kept: after a crash in between, nobody knows which secret the service signs with.
+// docPending is the document that says that a registration was sent to the service. It exists until the answer is stored: after a
+// crash in between, it is unknown which secret the service uses.
 const docPending = "endpoint-asking"
 
-// Between the service's change and our reading of its answer, good events are signed with a secret that is not known
-// here yet. They wait this long for it; whoever cannot be verified then is asked to come again rather than told that it is not
-// authentic. How many wait is bounded where connections are (package tunnel).
+// Between the service's change and our reading of its answer, genuine events are signed with a secret not known here yet. They wait
+// this long for it; if one cannot be verified then, the service is asked to retry rather than told that the event is not authentic.
+// The number of waiting requests is limited along with connections (package tunnel).
 const (
 	pendingWait  = 3 * time.Second
 	pendingAgain = 5 * time.Second
 )
 
-// begin marks a registration as under way.
+// begin marks the start of a registration.
 func (r *Service) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,7 +208,7 @@ func (r *Service) begin() {
 	}
 }
 
-// settle marks it as over; doubt when it may have changed the secret without us knowing the new one.
+// settle marks its end; doubt says that it may have changed the secret to one we do not know.
 func (r *Service) settle(doubt bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,15 +219,15 @@ func (r *Service) settle(doubt bool) {
 	}
 }
 
-// underWay returns a channel that closes when the registration under way is over, nil when none is, and whether the
-// secret may be one that is not known here.
+// underWay returns a channel that closes when the present registration is over, nil if there is none, and whether the secret may be
+// unknown here.
 func (r *Service) underWay() (over <-chan struct{}, unsure bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pending, r.doubt || r.pending != nil
 }
 
-// ask registers url, after noting on disk that it is about to.
+// ask registers url, after recording on disk that it is about to.
 func (r *Service) ask(ctx context.Context, client *esign.Client, url string) (esign.Endpoint, error) {
 	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docPending, url) }); err != nil {
 		return esign.Endpoint{}, err
@@ -242,22 +241,20 @@ func (r *Service) ask(ctx context.Context, client *esign.Client, url string) (es
 	return answer, err
 }
 
-// mayBeDone reports whether the service may have done what it gave no usable answer to.
+// mayBeDone reports whether the service may have carried out a call despite the error.
 func mayBeDone(err error) bool {
 	var e *esign.Error
 	return errors.As(err, &e) && e.MayBeDone
 }
 
-// unsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one, or may
-// have been.
+// unsure reports whether a registration was, or may have been, sent whose answer is not stored, in this run or an earlier one.
 func (r *Service) unsure() bool {
 	_, asked, err := data.Doc[string](r.Data, docPending)
 	return asked || err != nil
 }
 
-// ServeEvent hands a request to the inbox. While nothing can be verified, because the keyring is locked, or not
-// everything, because the endpoint's secret is just changing, the service is asked to come again rather than told that
-// its event is not authentic.
+// ServeEvent passes a request to the inbox. If the keyring is locked, so that nothing can be verified, or the endpoint's secret is
+// just changing, so that some events cannot, the service is asked to retry rather than told that its event is not authentic.
 func (r *Service) ServeEvent(w http.ResponseWriter, req *http.Request) {
 	if r.Vault.Locked() {
 		comeAgain(w, time.Minute)
@@ -291,7 +288,7 @@ func (u *undecided) WriteHeader(status int) {
 	u.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets the inbox reach the connection's deadlines.
+// Unwrap gives the inbox access to the connection's deadlines.
 func (u *undecided) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 func comeAgain(w http.ResponseWriter, after time.Duration) {
@@ -299,7 +296,7 @@ func comeAgain(w http.ResponseWriter, after time.Duration) {
 	http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 }
 
-// newInbox makes the webhook receiver: verified events go to the store before they are answered.
+// newInbox makes the webhook receiver, which stores verified events before answering them.
 func (r *Service) newInbox() *inbox.Inbox {
 	return inbox.New(inbox.Options{
 		Keys:    func() []inbox.Key { return r.valid(r.Now()) },
@@ -316,8 +313,8 @@ func (r *Service) newInbox() *inbox.Inbox {
 func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, err error) {
 	ev := office.Event{
 		ID: in.ID, Action: in.Event.Action, PackageID: in.Event.PackageID, Time: in.Event.Time,
-		Body: in.Body, URL: in.URL, Signature: in.Signature, // Received is when it is committed: whoever has read later ones has read it
-		Service: in.Service, // which may not be the one in use any more
+		Body: in.Body, URL: in.URL, Signature: in.Signature, // Received is set at commit, so that a reader of later events has seen this one
+		Service: in.Service, // possibly no longer the current service
 	}
 	if !in.Parsed {
 		ev.Outcome, ev.Reason, ev.Handled = office.EventUnprocessable, message.EventUnreadable(), in.At
@@ -327,7 +324,7 @@ func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, 
 		added, err = tx.AddEvent(ev)
 		return err
 	})
-	if err != nil { // that it came shows where the service reports to, and others may wait behind it
+	if err != nil { // it shows where the service reports to, and more may be lost
 		r.couldNotListen()
 		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
 	}
@@ -342,21 +339,20 @@ func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, 
 	return added, nil
 }
 
-// Take stores an event that another desk of the office has verified, as the service told that one. It is on disk when Take
-// returns without an error.
+// Take stores an event that another desk of the office received and verified. It is on disk when Take returns without an error.
 func (r *Service) Take(ctx context.Context, url, service, signature string, body []byte) error {
 	return r.inbox.Take(ctx, inbox.Key{URL: url, Service: service}, signature, body)
 }
 
-// Refusal is a sample of the requests that were refused.
+// Refusal is a sample of the refused requests.
 type Refusal struct {
 	Time   time.Time
 	Reason message.Message
-	Remote string // who asked, as far as it can be told
-	More   int    // further ones that were not sampled
+	Remote string // the client's address, as far as known
+	More   int    // number of further requests not sampled
 }
 
-// maxRefusals is how many samples are kept, in memory alone: refused requests are no way to fill the disk.
+// maxRefusals is how many samples are kept, only in memory, so that refused requests cannot fill the disk.
 const maxRefusals = 200
 
 // Refused returns the samples, newest first.
@@ -398,7 +394,7 @@ func refusalMessage(r inbox.Reason) message.Message {
 	}
 }
 
-// Rejected is how many requests were refused since the start.
+// Rejected returns how many requests have been refused since the start.
 func (r *Service) Rejected() (n int) {
 	for _, count := range r.inbox.Rejected() {
 		n += int(count)

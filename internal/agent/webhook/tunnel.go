@@ -23,18 +23,17 @@ import (
 	"countersign/internal/tunnel"
 )
 
-// How long trouble with the public address may last before people are told. After a laptop slept, ngrok may hold
-// the old session for up to a minute, so a domain in use is given longer.
+// How long problems with the public address may last before people are told. After a laptop has slept, ngrok may hold the old
+// session for up to a minute, so a domain in use is given longer.
 const (
 	tunnelGrace      = 20 * time.Second
 	tunnelInUseGrace = 75 * time.Second
 )
 
-// tunnelLook is the longest pause before a public address that could not be opened, for a reason that trying again does
-// not mend, is tried all the same.
+// tunnelLook is the longest pause before reopening a public address is tried again although the cause is not one that a retry fixes.
 const tunnelLook = 5 * time.Minute
 
-// RunTunnel keeps the public address open as the settings describe it, and starts over when they change.
+// RunTunnel keeps the public address open as configured, and starts over when the settings change.
 func (r *Service) RunTunnel(ctx context.Context) error {
 	for ctx.Err() == nil {
 		s := r.Current().Settings
@@ -47,7 +46,7 @@ func (r *Service) RunTunnel(ctx context.Context) error {
 		}
 		if t == nil {
 			limit := time.Duration(0)
-			if err != nil { // what is missing may come without new settings: the key, a file
+			if err != nil { // what is missing, a key or a file, may appear without new settings
 				limit = tunnelLook
 			}
 			if !r.waitForTunnelSettings(ctx, s, limit) {
@@ -63,7 +62,7 @@ func (r *Service) RunTunnel(ctx context.Context) error {
 		if err != nil {
 			r.Log.Warn("the public address was given up", "err", err)
 			r.setState(tunnel.State{Phase: tunnel.Down, Err: err}, "down")
-			// Trying again cannot mend it, but a person can at the other end: come back now and then.
+			// Retrying does not fix it, but a person at the other end may: try now and then.
 			if !r.waitForTunnelSettings(ctx, s, tunnelLook) {
 				return nil
 			}
@@ -72,7 +71,7 @@ func (r *Service) RunTunnel(ctx context.Context) error {
 	return nil
 }
 
-// holdTunnel runs t until ctx ends, t gives up, or the settings that made it change.
+// holdTunnel runs t until ctx ends, t gives up, or its settings change.
 func (r *Service) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunnel) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -91,8 +90,8 @@ func (r *Service) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tu
 	return err
 }
 
-// waitForTunnelSettings returns true when the tunnel is to be made anew: its settings changed, somebody asked for
-// a retry, or limit (0 for none) has passed.
+// waitForTunnelSettings returns true when the tunnel must be remade: its settings have changed, a person requested a retry, or limit
+// (0 for none) has passed.
 func (r *Service) waitForTunnelSettings(ctx context.Context, was office.Settings, limit time.Duration) bool {
 	if limit > 0 {
 		return loop.Wait(ctx, limit, r.wakeTunnel)
@@ -109,7 +108,7 @@ func (r *Service) waitForTunnelSettings(ctx context.Context, was office.Settings
 	}
 }
 
-// Reopen makes the tunnel anew although its settings are the same: its authtoken changed, or somebody asked.
+// Reopen remakes the tunnel although its settings are unchanged: its authtoken has, or a person requested it.
 func (r *Service) Reopen() {
 	r.restart.Store(true)
 	loop.Wake(r.wakeTunnel)
@@ -120,7 +119,7 @@ func sameTunnel(a, b office.Settings) bool {
 		a.NgrokCA == b.NgrokCA && a.PublicURL == b.PublicURL && a.Listen == b.Listen
 }
 
-// makeTunnel returns nil where there is to be none. Without an authtoken the kept one is used.
+// makeTunnel returns nil if there should be no tunnel. Without an authtoken the stored one is used.
 func (r *Service) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, error) {
 	switch s.Tunnel {
 	case office.TunnelNgrok:
@@ -154,7 +153,7 @@ func (r *Service) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel
 	}
 }
 
-// Diagnose tries the way to ngrok with settings that need not be in use; see tunnel.Diagnose.
+// Diagnose tests the way to ngrok with settings that need not be in use; see tunnel.Diagnose.
 func (r *Service) Diagnose(ctx context.Context, s office.Settings, byProxy bool) (tunnel.Diagnosis, error) {
 	pool, err := readCAs(s.NgrokCA)
 	if err != nil {
@@ -163,7 +162,7 @@ func (r *Service) Diagnose(ctx context.Context, s office.Settings, byProxy bool)
 	return tunnel.Diagnose(ctx, tunnel.NgrokConfig{ConnectURL: s.NgrokConnectURL, CAs: pool, Dial: r.Dial, Log: r.Log}, byProxy), nil
 }
 
-// Trouble is why the public address is closed; nil when it is open, or on its way.
+// Trouble returns why the public address is closed; nil if it is open or being opened.
 func (r *Service) Trouble() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,7 +189,7 @@ func readCAs(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// setState records where the tunnel is and wakes who depends on it.
+// setState records the tunnel's state and wakes those who depend on it.
 func (r *Service) setState(st tunnel.State, state string) {
 	kind := string(r.Current().Settings.Tunnel)
 	r.mu.Lock()
@@ -223,14 +222,14 @@ func (r *Service) setState(st tunnel.State, state string) {
 	}
 }
 
-// trouble is why the public address is closed, and since when: through all the attempts to open it.
+// trouble is why the public address is closed, and since when, across all attempts to open it.
 type trouble struct {
 	err   error
 	since time.Time
 }
 
-// tellAddress keeps the health issue about the public address in step. People are told once the trouble has lasted a
-// while, or at once when only they can end it.
+// tellAddress updates the health issue about the public address. People are told once the problem has lasted a while, or at once if
+// only they can solve it.
 func (r *Service) tellAddress() {
 	r.mu.Lock()
 	trouble := r.trouble
@@ -252,11 +251,11 @@ func (r *Service) tellAddress() {
 	switch {
 	case errors.Is(err, errNoAuthtoken):
 		r.Health.Set(health.AddressRefused, message.TokenMissingLate())
-	case errors.Is(err, secret.ErrUnavailable): // the keyring issue says it
+	case errors.Is(err, secret.ErrUnavailable): // the keyring's issue covers it
 	case known && e.Temporary():
 		text := e.Message()
 		if e.Kind == tunnel.Network {
-			text = message.Then(text, message.TryingAgain()) // which a test of the settings does not
+			text = message.Then(text, message.TryingAgain()) // unlike a test of the settings
 		}
 		r.Health.Set(health.AddressClosed, text)
 	case known:
@@ -270,11 +269,11 @@ func (r *Service) tellAddress() {
 	}
 }
 
-// serve routes what arrives at the public address.
+// serve routes requests at the public address.
 func (r *Service) serve(w http.ResponseWriter, req *http.Request) {
 	s := r.Current().Settings
 	switch req.URL.Path {
-	case webhookPath(s), webhookPath(s) + "/", strings.TrimSuffix(webhookPath(s), "/"): // services write the end of an address as they like
+	case webhookPath(s), webhookPath(s) + "/", strings.TrimSuffix(webhookPath(s), "/"): // services add or drop a final slash
 		r.ServeEvent(w, req)
 	case office.CallbackPath, office.BasePath(s) + office.CallbackPath, office.ReturnPath(s):
 		r.Callback(w, req)
@@ -283,8 +282,8 @@ func (r *Service) serve(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// webhookURL is the address to register: the public address itself when it has a path, which an office with its own
-// proxy chose; otherwise one with a path, because services differ in how they write a bare host.
+// webhookURL is the address to register: the public address itself if it has a path, chosen by an office with its own proxy;
+// otherwise one with a path, because services differ in how they write a bare host.
 func webhookURL(s office.Settings, public string) string {
 	if office.BasePath(s) != "" {
 		return public
@@ -301,8 +300,8 @@ func webhookPath(s office.Settings) string {
 	return "/webhook"
 }
 
-// Test opens the public address of s for a moment and returns it. With an own public address it also asks
-// whether what is sent there arrives here.
+// Test briefly opens the public address of s and returns it. If it is the office's own, Test also checks whether requests to it
+// arrive here.
 func (r *Service) Test(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
 	s = s.Normal()
 	if !s.HasAddress() {
@@ -315,7 +314,7 @@ func (r *Service) Test(ctx context.Context, s office.Settings, secrets office.Se
 		}
 	}
 	if now := r.Address(); sameTunnel(s, r.Current().Settings) && secrets.NgrokAuthtoken == "" && now.State == "up" {
-		return now.URL, nil // the very address is open already
+		return now.URL, nil // this address is already open
 	}
 	t, err := r.makeTunnel(s, secrets.NgrokAuthtoken)
 	if err != nil {
@@ -324,7 +323,7 @@ func (r *Service) Test(ctx context.Context, s office.Settings, secrets office.Se
 	bounded, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	publicURL, err = r.try(bounded, s, t)
-	if err != nil && ctx.Err() != nil { // what the attempts met meanwhile is nobody's concern
+	if err != nil && ctx.Err() != nil { // errors of the attempts no longer matter
 		err = context.Cause(ctx)
 	}
 	var local *tunnel.Error

@@ -1,5 +1,5 @@
-// Package looptest gives the tests of one service what every service works with: a store of its own, no log, no jitter and nobody
-// who watches. It must not know a service.
+// Package looptest gives the tests of a service its Base: a store of its own, no log, no jitter and no watchers. It must not know
+// any service.
 package looptest
 
 import (
@@ -25,13 +25,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Base is that of a service under test; its store is closed when the test ends. changed is called with each change of
-// what is wrong.
+// Base returns the base of a service under test, whose store is closed at the end of the test. changed is called with each change in
+// health.
 func Base(t testing.TB, changed func()) loop.Base {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	issues := health.New(time.Now, changed)
-	// In memory: what a commit costs on a disk is most of what these tests would take. Whoever names a place removes what tests that are killed leave.
+	// In memory, because commits to a disk would take most of these tests' time. Whoever sets TMPDIR must remove what killed tests
+	// leave behind.
 	folder, err := os.MkdirTemp(cmp.Or(os.Getenv("TMPDIR"), "/dev/shm"), "looptest")
 	if err != nil {
 		folder = t.TempDir()
@@ -48,11 +49,11 @@ func Base(t testing.TB, changed func()) loop.Base {
 	}
 }
 
-// ErrFault is the fault of EachFault.
+// ErrFault is the error injected by EachFault.
 var ErrFault = errors.New("the disk cannot be read")
 
-// EachFault calls do with a new service each time, one access of which to its data fails: the first one, the next time the second, and so
-// on until do makes no more. It is to say so: a step that was not made is not taken for made.
+// EachFault calls do repeatedly with a new service whose first, second and so on access to its data fails, until do makes no further
+// access. do must return an error, so that no failed step is taken for done.
 func EachFault[S any](t *testing.T, make func() (S, *data.Data), do func(S) error) {
 	t.Helper()
 	for n := int64(1); ; n++ {
@@ -75,22 +76,18 @@ func EachFault[S any](t *testing.T, make func() (S, *data.Data), do func(S) erro
 	}
 }
 
-// Session is that of somebody whose sign-in the service never ends, or of nobody.
+// Session is a fixed session, signed in or not.
 type Session struct {
-	Client *esign.Client   // nil where nobody is signed in
-	Noted  func(err error) // called with each answer; nil for nobody
+	Client *esign.Client   // nil if nobody is signed in
+	Noted  func(err error) // called with each result; may be nil
 }
 
-// Online is loop.Session's.
 func (s Session) Online() (*esign.Client, bool) { return s.Client, s.Client != nil }
 
-// SignedIn is loop.Session's.
 func (s Session) SignedIn() bool { return s.Client != nil }
 
-// SignedOut is loop.Session's.
 func (s Session) SignedOut(error) bool { return false }
 
-// Note is loop.Session's.
 func (s Session) Note(_ context.Context, err error) error {
 	if s.Noted != nil {
 		s.Noted(err)
@@ -98,12 +95,12 @@ func (s Session) Note(_ context.Context, err error) error {
 	return err
 }
 
-// Bubble runs a test of that name within another one, in a time of its own.
+// Bubble runs a subtest of that name in a synctest bubble with its own time.
 func Bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// Spoil makes all records of those buckets unreadable that hold part, and opens the store anew.
+// Spoil makes every record that contains part in those buckets unreadable, and reopens the store.
 func Spoil(t testing.TB, tools *loop.Base, part string, buckets ...string) {
 	t.Helper()
 	file := tools.Data.Store.Path()
