@@ -1,49 +1,49 @@
-// Package agent is the office's agent: it makes the services, joins them and knows the order of things. The UI and the
-// commands reach the office through it alone.
+// Package agent is the office's agent: it makes the services, joins them and orders their steps. The UI and the commands reach the
+// office only through it.
 //
 // The services are packages below it:
 //
 //	account   who is signed in: keys, session, sign-in, return address, sign-out
 //	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
-//	outbox    drafts -> packages: their bytes, uploads, what became of them, and the templates that they begin from
+//	outbox    drafts -> packages: their bytes, uploads and outcomes, and the templates that drafts start from
 //	bulk      lists, each line of which becomes a package -> drafts, a few at a time
 //	hotfolder files that appear in a folder -> drafts, and what comes back signed
-//	dropped   files without a place of their own, that are dropped on the window
+//	dropped   files dropped on the window that have no path of their own
 //	form      the form a draft is typed into
-//	withdraw  packages that are to be withdrawn
+//	withdraw  packages to be withdrawn
 //	reconcile events, status and list answers -> what is known of a package, and what to do next
 //	download  planned files -> the folder
 //	announce  facts -> notifications
-//	network   the network that the office is in: its sign-in page, and each step of the way out
+//	network   the office's network: its sign-in page, and each stage of the way out
 //	updates   newer versions of the program
-//	desks     several computers of one office: events that one hands on to the others
+//	desks     several computers of one office: one passes events on to the others
 //	proof     saved files -> whether they are sealed, and are what was sent; the record, and the proof of a package
 //	transfer  the one sealed format: backups, moving to another computer, and what administrators hand out
 //
-// What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
+// What concerns several of them is here: Configure, Status, Act, and what is deleted once a day.
 //
-// Three ways through the house; each passes a service once:
+// Three paths through the agent, each visiting a service once:
 //
 //	event    webhook (verified, stored, answered) -> reconcile (what it means) -> download (files) -> announce (people)
 //	draft    outbox (stored, uploaded, added) -> its events and status answers, as above
-//	sign-in  account (redirect, tokens and account in one commit) -> everything that waited for it is woken; webhook registers
+//	sign-in  account (redirect, tokens and account in one commit) -> everything waiting for it is woken; webhook registers
 //
-// Services share no memory and no mutex. They meet in the store; what runs back is a function field, wired in Open; they wake
-// each other. Each loop can be killed at any instruction and started again: what it has promised is in the store. What a service
-// may call while it holds what is in its package comment: account may call webhook while the sign-in changes, and webhook
-// never changes the sign-in.
+// Services share no memory and no mutex. They meet in the store and wake each other; calls back are function fields, wired in Open.
+// Each loop can be killed at any instruction and restarted: everything it has promised is in the store. The package comments say
+// what a service may call while holding a lock: account may call webhook while the sign-in changes, and webhook never changes the
+// sign-in.
 //
-// Configure (configure.go) is the order of steps when the settings change. What keeps a fault from spreading:
+// Configure (configure.go) defines the order of steps when the settings change. What contains faults:
 //
-//   - loop.Breaker leaves a service alone that asks for it.
-//   - loop.Retries puts off one package or one folder, and not the others.
-//   - reconcile gives up nothing that the service refuses, and limits how often everything is asked about.
-//   - loop.Cooldown and loop.WatchClock believe no moment that a wrong clock has noted.
-//   - data, backup.go and restore.go survive a full disk, and a data file that is damaged or lost.
-//   - issuer keeps what one service gave out from every other one.
+//   - loop.Breaker pauses all calls to a service that asks for it.
+//   - loop.Retries postpones a single package or folder without affecting the others.
+//   - reconcile gives up nothing that the service refuses, and limits how often everything is checked.
+//   - loop.Cooldown and loop.WatchClock do not trust times recorded by a wrong clock.
+//   - data, backup.go and restore.go survive a full disk, and a damaged or lost data file.
+//   - issuer keeps one service's secrets from every other service.
 //
-// It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
-// signed or written (the leaves).
+// It must not know the UI (ui), how a notification is raised (Params.Notify), nor how data is stored, sealed, signed or written (the
+// leaves).
 package agent
 
 import (
@@ -87,68 +87,67 @@ import (
 
 // Params are what an Agent needs from outside. Only DataDir, Keeper and Version are required.
 type Params struct {
-	DataDir string        // holds state.db; made when it is missing, and closed to others
-	Keeper  secret.Keeper // where the key is
+	DataDir string        // holds state.db; created if missing, with access only for its owner
+	Keeper  secret.Keeper // stores the key
 	Version string
 	Log     *slog.Logger
 	Now     func() time.Time
 	Jitter  func() float64 // 0..1
-	Network *proxy.Finder  // the ways out of the office's network; nil for those of the system
-	HTTP    *http.Client   // for the service; nil for one with sane time-outs, over Network
+	Network *proxy.Finder  // how to leave the office's network; nil for the system's settings
+	HTTP    *http.Client   // for the service; nil for one with sensible time-outs, through Network
 
-	// OpenPort opens the port behind the office's own proxy, as net.ListenConfig.Listen does; nil is the system's way.
+	// OpenPort opens the port behind the office's own proxy, like net.ListenConfig.Listen; nil for the system's default.
 	OpenPort func(ctx context.Context, network, address string) (net.Listener, error)
 
 	Desktop
 
-	// ShowSteps receives each Activity as it is recorded. It must not block. Nil for none.
+	// ShowSteps receives each Activity as it is recorded. It must not block. May be nil.
 	ShowSteps func(office.Activity)
 
-	// DocumentReader is a program and its first arguments that looks into documents, see preview.NewReader. Without it
-	// pages are not counted, there are no pictures, and seals are not examined.
+	// DocumentReader is a program, with its first arguments, that reads documents, see preview.NewReader. Without it pages are not
+	// counted, there are no pictures, and seals are not examined.
 	DocumentReader []string
 
-	// FolderEvents begins to listen for changes in the folders that send; nil for what the system tells of them.
+	// FolderEvents listens for changes in hot folders; nil for the system's notifications.
 	FolderEvents func(ring func()) hotfolder.Events
 
-	Policy  func() policy.Policy // reads what the administrator of the computer has decided, see policy.Reader; nil is none
+	Policy  func() policy.Policy // reads the decisions of the computer's administrator, see policy.Reader; nil for none
 	Updates Updates              // newer versions of the program; the zero value for none
 
-	Stream desks.Stream // to the office's other desks; the zero value for NATS
+	Stream desks.Stream // carries events to the office's other desks; zero for NATS
 
-	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.
+	// Crash is called at named points of saving and sending, where tests kill the process. Nil in production.
 	Crash func(point string)
 
-	Pace loop.Pace // the zero value is right for production
+	Pace loop.Pace // zero in production
 }
 
-// Desktop is where people meet the program beside its window. The zero value is none, in English.
+// Desktop is how the program reaches people besides its window. The zero value means not at all, in English.
 type Desktop struct {
-	// Notify raises a desktop notification. Nil raises none. Click is told what somebody pressed on it.
+	// Notify raises a desktop notification; nil for none. Click receives what somebody pressed on it.
 	Notify func(office.Notice) error
 
-	// Windowed says that a window watches, which shows what somebody presses on in a notification.
+	// Windowed says that there is a window to show what somebody presses in a notification.
 	Windowed bool
 
-	// OpenSaved opens a saved file, or shows it in its folder; token is that of the press, see office.Click. Where it is nil,
-	// notifications do not offer it.
+	// OpenSaved opens a saved file, or shows it in its folder; token comes from the press, see office.Click. If nil, notifications
+	// do not offer it.
 	OpenSaved func(path string, inFolder bool, token string) error
 
-	// Words puts what people read beside the window into the language in use: notifications, and the page that the
-	// browser shows after a sign-in. Nil is English.
+	// Words translates what people read outside the window: notifications, and the browser's page after a sign-in. Nil is English.
 	Words func() *message.Printer
 
-	// Language is that of an office that chose none, such as "de": saved certificates and master files have it in their
-	// names. Nil for English.
+	// Language is that of an office that has not chosen one, such as "de", used in the names of saved certificates and master files.
+	// Nil for English.
 	Language func() string
 }
 
 // Updates say where newer versions of the program come from, and how they are installed.
 type Updates struct {
-	Address string   // of the manifest, as the release was built; "" for none
-	Keys    string   // the public keys it is signed with, with commas in between
-	Server  bool     // this is the program without its window, for servers
-	Again   []string // the arguments with which the program comes back once it is installed
+	Address string   // the manifest's address, set when the release was built; "" for none
+	Keys    string   // the public keys of its signatures, separated by commas
+	Server  bool     // this is the windowless program for servers
+	Again   []string // the arguments for restarting after the installation
 }
 
 // Agent is one office's agent. All methods are safe for concurrent use.
@@ -159,14 +158,14 @@ type Agent struct {
 	backup *backup
 	gate   gate
 
-	installation string // tells this data folder from every other one
+	installation string // identifies this data folder
 
 	decided     atomic.Pointer[decided]
-	configuring sync.Mutex      // held from reading the settings until they are changed
-	left        message.Message // why what is decided was not put to use when that was tried last; empty when it was; under configuring
+	configuring sync.Mutex      // held from reading the settings until they have been changed
+	left        message.Message // why the administrator's decisions could not be applied; empty if they were; guarded by configuring
 }
 
-// services are the packages below, as join wires them.
+// services are the packages below, as wired by join.
 type services struct {
 	account     *account.Service
 	webhook     *webhook.Service
@@ -184,16 +183,16 @@ type services struct {
 	updates     *updates.Service
 	backups     *transfer.Backups
 	documents   *preview.Reader
-	budget      *rate.Limiter // of questions to the service
+	budget      *rate.Limiter // for calls to the service
 }
 
-// ErrLocked is returned for what needs the keyring while it is locked.
+// ErrLocked is returned by calls that need the keyring while it is locked.
 var ErrLocked = account.ErrLocked
 
-// Account is who is signed in; empty strings where the service did not say.
+// Account is who is signed in; fields are empty if the service did not supply them.
 type Account = account.Account
 
-// What is wrong, as package health has it.
+// Health's types.
 type (
 	Severity = health.Severity
 	Action   = health.Action
@@ -220,11 +219,10 @@ const (
 	ActDismiss      = health.ActDismiss
 )
 
-// IssueKeyring is the ID of what is wrong while the key is out of reach: nothing secret can be read or kept.
+// IssueKeyring is the ID of the issue that the key is unavailable: nothing secret can be read or stored.
 var IssueKeyring = health.KeyringLocked.ID
 
-// Message is what people are told of err: what happened and what to do, without a chain of causes and without anything
-// secret.
+// Message returns what to tell people of err: what happened and what to do, without a chain of causes and without secrets.
 func Message(err error) message.Message {
 	if err == nil {
 		return message.Message{}
@@ -245,15 +243,15 @@ func Message(err error) message.Message {
 	}
 }
 
-// Watch returns a channel that names what changed; see office.Change. Call stop when done with it.
+// Watch returns a channel that names what has changed; see office.Change. Call stop when done with it.
 func (a *Agent) Watch() (changes <-chan office.Change, stop func()) { return a.Base.Watch() }
 
 func (a *Agent) Show() { a.Signal(office.ShowRequested) }
 
-// Snooze raises no notifications until then, also after a restart; a moment gone by ends the snooze.
+// Snooze suppresses notifications until then, even across a restart; a time in the past ends the snooze.
 func (a *Agent) Snooze(until time.Time) { a.announcer.Snooze(until) }
 
-// Snoozed returns until when no notifications are raised; zero when they are.
+// Snoozed returns when the snooze ends; zero without one.
 func (a *Agent) Snoozed() time.Time { return a.announcer.Snoozed() }
 
 func (a *Agent) wakeAll() {
@@ -273,25 +271,25 @@ func (a *Agent) wakeAll() {
 	a.proof.WakeRecord()
 }
 
-// decided is what the administrator of this computer has decided, as it was read last.
+// decided holds the administrator's decisions as last read.
 type decided struct {
 	read  policy.Policy
 	rules office.Rules
 }
 
-// gate is between Run and the loops: while it is shut none of them runs, and so nothing is sent, received or saved. It is shut
-// while the state is another one than it will be (restore.go), and while it moves to or from another computer (move.go).
+// gate controls whether the loops may run: while it is shut none does, so nothing is sent, received or saved. It is shut while the
+// state is about to be replaced (restore.go), and during a move to or from another computer (move.go).
 type gate struct {
-	moves sync.Mutex // held by whoever moves the office or restores it
+	moves sync.Mutex // held while moving or restoring the office
 
 	mu    sync.Mutex
-	held  bool               // by shut
-	stop  context.CancelFunc // ends the loops; nil while none runs
-	ended chan struct{}      // closed when they are gone
-	rings chan struct{}      // closed when something has changed
+	held  bool               // held by shut
+	stop  context.CancelFunc // stops the loops; nil if none runs
+	ended chan struct{}      // closed when they have ended
+	rings chan struct{}      // closed at the next change
 }
 
-// shut waits until nobody else moves the office, and returns when no loop runs any more. open lets them run again.
+// shut waits until it has the gate alone and no loop runs any more. open lets the loops run again.
 func (g *gate) shut() (open func()) {
 	g.moves.Lock()
 	g.mu.Lock()
@@ -311,8 +309,7 @@ func (g *gate) shut() (open func()) {
 	}
 }
 
-// enter lets the loops run until ctx ends, or somebody shuts the gate. ended is to be called when they are gone; it is nil
-// when they must not begin.
+// enter lets the loops run until ctx ends or the gate is shut. Call ended once they have stopped; it is nil if they must not start.
 func (g *gate) enter(ctx context.Context) (_ context.Context, ended func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -331,7 +328,7 @@ func (g *gate) enter(ctx context.Context) (_ context.Context, ended func()) {
 	}
 }
 
-// changed is closed with the next change.
+// changed returns a channel that is closed at the next change.
 func (g *gate) changed() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()

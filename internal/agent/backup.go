@@ -22,16 +22,16 @@ import (
 	"countersign/internal/store"
 )
 
-// backedUp is the small part of the state that the service cannot give back: who this office is, and what it needs to
-// sign in. It is kept in a second file as well, from which a lost or damaged state.db is begun anew; the rest is read from
-// the service again. What is secret is sealed there as it is in the store.
+// backedUp is the small part of the state that the service cannot supply: who this office is, and what it needs to sign in. It is
+// also stored in a second file, from which a lost or damaged state.db is recreated; the rest is read from the service again. Secrets
+// in it are sealed as in the store.
 type backedUp struct {
 	Version int                        `json:"version"`
 	Docs    map[string]json.RawMessage `json:"documents"`
 	Sealed  map[string][]byte          `json:"sealed,omitempty"`
 }
 
-// docsBackedUp makes an empty one of each of its documents.
+// docsBackedUp returns an empty value for each of its documents.
 var docsBackedUp = map[string]func() any{
 	docInstallation:      func() any { return new(string) },
 	account.DocSettings:  func() any { return new(office.Settings) },
@@ -40,12 +40,12 @@ var docsBackedUp = map[string]func() any{
 	hotfolder.DocFolders: func() any { return new([]office.HotFolder) },
 	proof.DocTrusted:     func() any { return new([][]byte) },
 	desks.Doc:            func() any { return new([]office.Desk) },
-	docMoved:             func() any { return new(string) }, // why this computer does not work
+	docMoved:             func() any { return new(string) }, // why this computer is inactive
 }
 
 func (x backedUp) has(doc string) bool { return x.Docs[doc] != nil }
 
-// installation is which data folder it is of; empty for none.
+// installation identifies its data folder; empty for none.
 func (x backedUp) installation() (id string) {
 	_ = json.Unmarshal(x.Docs[docInstallation], &id)
 	return id
@@ -68,11 +68,11 @@ type backup struct {
 	st   *data.Data
 
 	mu   sync.Mutex
-	last []byte // what is in the file
+	last []byte // content of the file
 }
 
-// write brings the file up to date with the store; it costs no disk when it is. The file is always whole: the old one
-// or the new one.
+// write updates the file from the store, without touching the disk if nothing has changed. The file is always complete: either the
+// old or the new one.
 func (b *backup) write() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,9 +113,8 @@ func readBackedUp(tx *store.Tx) (x backedUp, err error) {
 	return x, err
 }
 
-// restore puts what the file holds into a store that knows nothing yet, and reports whether there was anything. Of a store
-// that merely lost one of these documents, because it cannot be read, it restores that one. A file that is not there, or
-// that nobody can read, restores nothing.
+// restore puts the file's content into an empty store, and reports whether there was any. In a store that merely lost one of these
+// documents because it is unreadable, it restores that one. A missing or unreadable file restores nothing.
 func (b *backup) restore() (restored bool, err error) {
 	private.Sweep(filepath.Dir(b.path))
 	text, err := os.ReadFile(b.path)
@@ -143,7 +142,7 @@ func (b *backup) restore() (restored bool, err error) {
 		}
 		restored = !here.has(docInstallation) && !here.has(account.DocSettings) && !here.has(account.Doc) && len(here.Sealed) == 0
 		if here.has(docInstallation) && here.installation() != x.installation() {
-			return nil // another office's
+			return nil // it is another office's
 		}
 		return x.without(here).put(tx)
 	})
@@ -153,13 +152,13 @@ func (b *backup) restore() (restored bool, err error) {
 	return restored, nil
 }
 
-// without is what of x is not here.
+// without returns the part of x that is missing here.
 func (x backedUp) without(here backedUp) backedUp {
 	maps.DeleteFunc(x.Docs, func(name string, _ json.RawMessage) bool {
-		return here.has(name) || name == docMoved && here.has(docInstallation) // a state that is there knows that itself
+		return here.has(name) || name == docMoved && here.has(docInstallation) // an existing state is right about this
 	})
 	if len(here.Sealed) > 0 {
-		x.Sealed = nil // what is missing there was given up
+		x.Sealed = nil // missing values were deleted on purpose
 	}
 	return x
 }
@@ -174,8 +173,9 @@ func (x backedUp) put(tx *store.Tx) (err error) {
 	return err
 }
 
-// docInstallation names the document with Agent.installation.
+// docInstallation is the document with Agent.installation.
 const docInstallation = "installation"
 
-// docMoved names the document with the path of the file into which this office has moved. It belongs to the computer: the second file has it, too.
+// docMoved is the document with the path of the file into which this office has moved. It belongs to the computer, and is also in
+// the second file.
 const docMoved = "moved"

@@ -23,23 +23,23 @@ import (
 	"countersign/internal/tunnel"
 )
 
-// diagnoseTime bounds the way to ngrok, and openTime the wait for the public address.
+// diagnoseTime limits testing the way to ngrok, openTime waiting for the public address.
 const (
 	diagnoseTime = 20 * time.Second
 	openTime     = 8 * time.Second
 )
 
-// step is one of the way to the service and back.
+// step is a check on the way to the service and back.
 type step struct {
-	office.Check                                    // as it is known now
-	try          func(context.Context) office.Check // nil when there is nothing to try
+	office.Check                                    // its present result
+	try          func(context.Context) office.Check // nil if there is nothing to test
 }
 
-// Connection is what is known of the way to the service and back, step by step. It asks nobody but this computer.
+// Connection returns what is known of the way to the service and back, check by check, without network access.
 func (a *Agent) Connection(ctx context.Context) []office.Check { return checks(a.steps(ctx)) }
 
-// TryConnection tries every step of the way, and hands all of them to show whenever one more is known. It changes nothing,
-// but that whatever waits is tried at once, so that health soon says how it stands.
+// TryConnection runs every check and calls show with all of them whenever another result is known. It changes nothing, except that
+// waiting work is retried at once, so that health is soon up to date.
 func (a *Agent) TryConnection(ctx context.Context, show func([]office.Check)) []office.Check {
 	if err := a.retry(); err != nil {
 		a.Log.Warn("try everything with the connection", "err", err)
@@ -47,7 +47,7 @@ func (a *Agent) TryConnection(ctx context.Context, show func([]office.Check)) []
 	return tryAll(ctx, a.steps(ctx), show)
 }
 
-// TryNgrok tries the way to ngrok with settings that need not be in use yet.
+// TryNgrok tests the way to ngrok with settings that need not be in use.
 func (a *Agent) TryNgrok(ctx context.Context, s office.Settings, show func([]office.Check)) []office.Check {
 	return tryAll(ctx, a.ngrokSteps(s.Normal()), show)
 }
@@ -108,12 +108,12 @@ func (a *Agent) steps(ctx context.Context) []step {
 	return append(steps, a.backSteps(s)...)
 }
 
-// WithHealth are steps with what is wrong now, each issue in the step that it concerns: one that is wrong is fine nowhere.
+// WithHealth adds each present issue to the check that it concerns, so that no check with an issue counts as fine.
 func WithHealth(steps []office.Check, issues []Issue) []office.Check {
 	steps = slices.Clone(steps)
 	for n := range steps {
 		s := &steps[n]
-		if at := slices.IndexFunc(issues, func(i Issue) bool { return i.Concerns(s.Step) }); at >= 0 { // the gravest first
+		if at := slices.IndexFunc(issues, func(i Issue) bool { return i.Concerns(s.Step) }); at >= 0 { // gravest first
 			s.Issue, s.Found, s.At, s.Result = issues[at].ID, issues[at].Message, issues[at].Since, office.CheckWrong
 			if issues[at].Severity == Info {
 				s.Result = office.CheckUnknown
@@ -188,7 +188,7 @@ func (a *Agent) serviceSteps(s office.Settings) []step {
 					return checkWrong(name, f.Text)
 				}
 			}
-			if len(config.Fields) > 0 && config.Fields[0].Code != office.CodeNoService { // nothing was asked
+			if len(config.Fields) > 0 && config.Fields[0].Code != office.CodeNoService { // nothing was checked
 				return checkUnknown(name, message.NotReached())
 			}
 			return checkFine(name, message.Answers())
@@ -204,7 +204,7 @@ func (a *Agent) serviceSteps(s office.Settings) []step {
 	return []step{{page, ask(page.Step, office.FieldAuthURL)}, {api, ask(api.Step, office.FieldBaseURL)}, {Check: signIn}}
 }
 
-// ngrokSteps are those of tunnel.Diagnose.
+// ngrokSteps are the checks of tunnel.Diagnose.
 func (a *Agent) ngrokSteps(s office.Settings) []step {
 	var once sync.Once
 	var found tunnel.Diagnosis
@@ -244,7 +244,7 @@ func (a *Agent) ngrokSteps(s office.Settings) []step {
 	return steps
 }
 
-// backSteps say how the service reports to this computer.
+// backSteps are the checks of how the service reports to this computer.
 func (a *Agent) backSteps(s office.Settings) []step {
 	saved := checkUnknown(message.StepDocuments(), message.NotSetUp())
 	if s.SaveTo != "" {
@@ -257,7 +257,7 @@ func (a *Agent) backSteps(s office.Settings) []step {
 	return steps
 }
 
-// findFolder is fine when the folder for documents is there. A share may not answer at all.
+// findFolder returns fine if the folder for documents exists. It does not wait for a share that does not answer.
 func findFolder(ctx context.Context, folder string, fine office.Check) office.Check {
 	opened := make(chan error, 1)
 	go func() {
@@ -342,7 +342,7 @@ func (a *Agent) lastEvent() office.Check {
 	return check
 }
 
-// Hosts are the addresses that a network has to let through, as host:port, each once; those of this computer are none.
+// Hosts returns the addresses that a network must allow, as host:port without duplicates, leaving out those of this computer.
 func (a *Agent) Hosts() []string {
 	s := a.Settings()
 	var hosts []string
@@ -362,20 +362,20 @@ func (a *Agent) Hosts() []string {
 	return hosts
 }
 
-// About is what the About page and a report of a problem say.
+// About is the data for the About page and for problem reports.
 type About struct {
 	Version string
 	DataDir string
 	LogFile string
 }
 
-// About returns where things are.
+// About returns the locations.
 func (a *Agent) About() About {
 	return About{Version: a.p.Version, DataDir: a.p.DataDir, LogFile: locations.Log(a.p.DataDir)}
 }
 
-// Diagnostics is a text for whoever is asked for help: versions, settings and state, and nothing secret.
-// It tries the way to the service and back, which takes some seconds where that does not work.
+// Diagnostics returns a text for support: versions, settings and state, without secrets. It tests the way to the service and back,
+// which takes some seconds if that does not work.
 func (a *Agent) Diagnostics(ctx context.Context) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Countersign %s, %s/%s, %s\n\n", a.p.Version, runtime.GOOS, runtime.GOARCH, a.Now().Format(time.RFC3339))
@@ -406,7 +406,7 @@ func (a *Agent) Diagnostics(ctx context.Context) string {
 	return b.String()
 }
 
-// diagnosticsTime is how long somebody waits for a text to copy.
+// diagnosticsTime is how long a person has to wait for that text.
 const diagnosticsTime = 30 * time.Second
 
 func tick(r office.CheckResult) string {

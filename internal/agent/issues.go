@@ -12,10 +12,10 @@ import (
 	"countersign/internal/office"
 )
 
-// Act does the one action of an issue, as far as it needs no person's choice: retrying, unlocking, taking the
-// endpoint back, ending what somebody has read. For the others it does nothing; the UI leads there.
+// Act performs an issue's action if it needs no decision by a person: retrying, unlocking, taking the endpoint back, dismissing what
+// has been read. For others it does nothing; the UI handles them.
 func (a *Agent) Act(ctx context.Context, i Issue) error {
-	if i.ID == IssueKeyring || i.Action == ActUnlock { // whatever its button is called
+	if i.ID == IssueKeyring || i.Action == ActUnlock { // whatever the button's label
 		if !a.account.Unlock(ctx) {
 			return a.account.LockedError()
 		}
@@ -51,18 +51,18 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 	return nil
 }
 
-// retry tries at once whatever waits.
+// retry retries all waiting work at once.
 func (a *Agent) retry() error {
 	a.p.Network.Forget()
 	a.Breaker.Close()
-	if err := a.packages.Retry(); err != nil { // not only with the sweep, which waits for the questions under way
+	if err := a.packages.Retry(); err != nil { // do not wait for the sweep, which waits for calls in progress
 		return fmt.Errorf("try everything again: %w", err)
 	}
 	a.goOn("somebody asked")
 	return nil
 }
 
-// dismiss ends what somebody has read, unless it says something else by now.
+// dismiss ends an issue that somebody has read, unless its message has changed.
 func (a *Agent) dismiss(i Issue) {
 	if !a.Health.Dismiss(i) {
 		return
@@ -87,11 +87,11 @@ func (a *Agent) dismiss(i Issue) {
 
 var errNothingSaved = errors.New("no saved file of the package is there")
 
-// errNothingUnsent means that a folder that sends is not there, or has sent everything.
+// errNothingUnsent means that a hot folder does not exist, or has sent everything.
 var errNothingUnsent = errors.New("there is no folder with what was not sent")
 
-// Click does what somebody pressed on a notification. It may be one of days ago, and what it says is not believed: only
-// packages that are known, files that were saved here and are still there, and folders that send, are opened. It may wait for a disk.
+// Click handles a press on a notification, possibly days old. Its content is not trusted: it only opens known packages, files saved
+// here that still exist, and hot folders. It may wait for a disk.
 func (a *Agent) Click(p office.Click) {
 	if p.Action == office.ActionShow {
 		a.showSubject(p.About)
@@ -106,11 +106,11 @@ func (a *Agent) Click(p office.Click) {
 	}
 	if err := open(p); err != nil {
 		a.Log.Warn("open what a notification is about", "err", err)
-		a.showSubject(p.About) // where it says what has become of the file
+		a.showSubject(p.About) // it shows what became of the file
 	}
 }
 
-// showSubject asks whoever watches to bring the window up with it.
+// showSubject asks the watchers to show it in the window.
 func (a *Agent) showSubject(s office.Subject) {
 	if a.p.Windowed {
 		a.Signal(office.ShowSubject(s))
@@ -135,7 +135,7 @@ func (a *Agent) openSaved(p office.Click) error {
 	return a.p.OpenSaved(row.Files[at].Path, p.Action == office.ActionFolder, p.Token)
 }
 
-// openUnsent opens the folder with what a folder that sends could not send.
+// openUnsent opens the folder with the files that a hot folder could not send.
 func (a *Agent) openUnsent(p office.Click) error {
 	rows, err := a.HotFolders()
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *Agent) openUnsent(p office.Click) error {
 	return a.p.OpenSaved(folder, false, p.Token)
 }
 
-// isSavedFile reports whether there is a file such as this program saves: whatever else has taken its name is not opened.
+// isSavedFile reports whether a file is of a type this program saves; anything else under that name is not opened.
 func isSavedFile(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && filepath.Ext(path) == ".pdf"

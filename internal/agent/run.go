@@ -38,9 +38,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Open opens the office's data folder and unlocks its keys. A keyring that cannot be read now is not an error:
-// the agent runs, says so in its health and tries again. The errors of store.Open (in use, newer, corrupt) are
-// returned as they are, wrapped.
+// Open opens the office's data folder and unlocks its keys. An unreadable keyring is not an error: the agent runs, reports it to
+// health and tries again. The errors of store.Open (in use, newer, corrupt) are returned wrapped.
 func Open(ctx context.Context, p Params) (*Agent, error) {
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	if p.Now == nil {
@@ -103,7 +102,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	return a, nil
 }
 
-// join makes the services and wires what runs from one to another. healthChanges rings when something else is wrong than before.
+// join makes and wires the services. healthChanges signals that the issues have changed.
 func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	p := a.p
 	a.network = network.New(a.Base, network.Deps{HTTP: p.HTTP, Settings: a.Settings, Free: a.networkFree})
@@ -169,11 +168,11 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.fileEnded,
 		Ask: func() { a.packages.Wake() },
 	})
-	examiner := preview.NewReader(p.DocumentReader...) // one of its own: nobody waits for a picture meanwhile
+	examiner := preview.NewReader(p.DocumentReader...) // separate, so that it does not delay pictures
 	a.proof = proof.New(a.Base, proof.Deps{
 		Settings: a.Settings, Installation: func() string { return a.installation }, Vault: a.account.Vault(), HTTP: p.HTTP,
 		Examine: func(ctx context.Context, document *os.File, what string) ([]byte, error) {
-			if what == "seal" { // authorities are named in other files, too
+			if what == "seal" { // other files may name authorities, too
 				if err := preview.CheckHeader(document); err != nil {
 					return nil, err
 				}
@@ -219,8 +218,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	return err
 }
 
-// load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that
-// was set aside.
+// load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that was set aside.
 func (a *Agent) load(ctx context.Context, aside string) error {
 	settings, restored, err := a.restoreFirst(ctx)
 	if err != nil {
@@ -247,7 +245,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	return nil
 }
 
-// Component names a piece of the agent for Run.
+// Component names a part of the agent for Run.
 type Component string
 
 const (
@@ -258,11 +256,10 @@ const (
 	ComponentWithdraw Component = "withdraw"
 )
 
-// Run works until ctx ends, then returns with every goroutine gone, within five seconds whatever hangs. With no
-// parts named all of them run; a command that needs one thing alone names it. After that the agent can be read and
-// closed, and nothing else.
+// Run works until ctx ends, then returns with every goroutine gone, within five seconds whatever hangs. It runs all parts, or only
+// those named, for commands that need one. Afterwards the agent can only be read and closed.
 //
-// Where the gate is shut it waits for that to end, and it begins anew when somebody has held it for a moment.
+// If the gate is shut, Run waits for it to open, and it restarts whenever it has been shut for a moment.
 func (a *Agent) Run(ctx context.Context, only ...Component) {
 	for a.pass(ctx) {
 		if working, ended := a.gate.enter(ctx); ended != nil {
@@ -277,8 +274,8 @@ func (a *Agent) Run(ctx context.Context, only ...Component) {
 
 // work is what Run does while the gate is open.
 func (a *Agent) work(ctx context.Context, only []Component) {
-	// What finds facts ends first, then what tells them: a fact that is committed as told must be told. The tunnel may
-	// take longer, because it finishes its answers, and so may a renewal of the sign-in.
+	// What finds facts ends before what reports them: a fact committed as reported must be reported. The tunnel may take longer
+	// because it finishes its answers, and so may a renewal of the sign-in.
 	finding := []loop.Loop{
 		{Name: "endpoint", Run: a.webhook.RunEndpoint},
 		{Name: "events", Run: a.packages.RunEvents},
@@ -300,7 +297,7 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 		{Name: "session", Run: a.account.RunSession},
 		{Name: "revocations", Run: a.account.RunRevocations},
 	}
-	_ = a.obey(ctx) // which health says; before anything works, also for a command and an office that was brought over
+	_ = a.obey(ctx) // health reports errors; before any work, also for a command and an office that was moved in
 	if len(only) == 0 {
 		finding = append(finding, loop.Loop{Name: "deadlines", Run: a.packages.RunDeadlines}, loop.Loop{Name: "hot folders", Run: a.folders.Run}, loop.Loop{Name: "desks", Run: a.desks.Run})
 		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run}, loop.Loop{Name: "record", Run: a.proof.RunRecord}, loop.Loop{Name: "rules", Run: a.followRules},
@@ -333,8 +330,8 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 	others.Wait()
 }
 
-// forget counts the day and forgets what has become old. Days are those on which the program ran, as the store counts them,
-// so that a wrong clock costs nothing.
+// forget counts the day and deletes what is old. It counts days on which the program ran, as the store does, so that a wrong clock
+// has no effect.
 func (a *Agent) forget(ctx context.Context) error {
 	err := a.Data.Update(func(tx *store.Tx) error {
 		_, err := tx.CountDay(a.Now())
@@ -349,7 +346,7 @@ func (a *Agent) forget(ctx context.Context) error {
 		}
 		return err
 	}
-	return errors.Join( // one that fails day after day keeps none of the others
+	return errors.Join( // a step that fails every day must not stop the others
 		failed("let go of copies", a.outbox.ForgetCopies()),
 		failed("let go of what was sent", a.outbox.ForgetSent(ctx, a.Settings().KeepEvents)),
 		failed("forget what was dropped", a.forgetDropped()),

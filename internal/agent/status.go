@@ -11,8 +11,8 @@ import (
 	"countersign/internal/store"
 )
 
-// CheckNow asks the service about everything that is not final, as soon as it can be asked: people want to know now. An
-// error says why it cannot.
+// CheckNow asks the service about everything that is not final as soon as possible, because people want to know now. An error says
+// why it cannot.
 func (a *Agent) CheckNow() error {
 	if _, online := a.account.Online(); !online {
 		return message.Error(message.NotSignedIn(), nil)
@@ -22,28 +22,28 @@ func (a *Agent) CheckNow() error {
 	return nil
 }
 
-// Status is the whole state in one value: what `countersign status --json` prints and what the window and the
-// tray show. Its JSON is stable and documented in assets/docs/admin.md.
+// Status is the whole state in one value: what `countersign status --json` prints and what the window and the tray show. Its JSON is
+// stable and documented in assets/docs/admin.md.
 type Status struct {
 	Version  string         `json:"version"`
 	SignedIn bool           `json:"signed_in"`
-	Account  Account        `json:"account"` // empty where the service did not say
+	Account  Account        `json:"account"` // fields are empty if the service did not supply them
 	Tunnel   TunnelStatus   `json:"tunnel"`
-	Endpoint EndpointStatus `json:"endpoint"` // empty while the service reports nowhere
+	Endpoint EndpointStatus `json:"endpoint"` // empty if no endpoint is registered
 	Events   EventCounts    `json:"events"`
 	Packages PackageCounts  `json:"packages"`
 	Saves    JobCounts      `json:"saves"`  // files
 	Outbox   OutboxCounts   `json:"outbox"` // drafts
 	Health   []Issue        `json:"health"` // what is wrong
 
-	Checked  time.Time `json:"-"` // when everything was last asked about since the start; zero before
-	Checking bool      `json:"-"` // it is being asked about now
+	Checked  time.Time `json:"-"` // when everything was last checked since the start; zero before
+	Checking bool      `json:"-"` // everything is being checked now
 }
 
 // TunnelStatus is the public address.
 type TunnelStatus = webhook.Address
 
-// EndpointStatus is the webhook endpoint as the service last confirmed it; ID is empty when there is none.
+// EndpointStatus is the webhook endpoint as last confirmed by the service; ID is empty if there is none.
 type EndpointStatus struct {
 	ID           string        `json:"id"`
 	URL          string        `json:"url"`
@@ -58,21 +58,21 @@ type EventCounts struct {
 	Problems   int `json:"problems"` // authentic, but could not be processed
 }
 
-// The counts that the store keeps.
+// Counts kept by the store.
 type (
 	PackageCounts = store.PackageCounts
 	JobCounts     = store.JobCounts
 )
 
-// OutboxCounts counts drafts that are not yet packages.
+// OutboxCounts counts drafts that are not packages yet.
 type OutboxCounts struct {
 	Pending int `json:"pending"`
-	Unknown int `json:"unknown"` // the service did not confirm
+	Unknown int `json:"unknown"` // not confirmed by the service
 	Failed  int `json:"failed"`  // refused
 }
 
-// Status returns the whole state. It counts, and never reads packages or drafts, and may be called often. When they cannot be read,
-// it returns the rest, with health that says so, and an error.
+// Status returns the whole state. It only counts, without reading packages or drafts, and may be called often. If they cannot be
+// read, it returns the rest, with health reporting that, and an error.
 func (a *Agent) Status() (Status, error) {
 	s, err := data.Read(a.Data, "the status", func(tx *store.Tx) (s Status, err error) {
 		var err2, err3 error
@@ -90,7 +90,7 @@ func (a *Agent) Status() (Status, error) {
 	_, online := a.account.Online()
 	s.Version, s.SignedIn, s.Account, s.Tunnel, s.Health = a.p.Version, o.SignedIn(), o.Account.Account, a.webhook.Address(), a.Health.List()
 	s.Checked, s.Checking = a.packages.Swept()
-	s.Checking = s.Checking && online // else it waits for somebody to sign in
+	s.Checking = s.Checking && online // otherwise it waits for a sign-in
 	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt.Time = a.webhook.Endpoint()
 	s.Events.Rejected = a.webhook.Rejected()
 	return s, err

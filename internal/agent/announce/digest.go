@@ -9,56 +9,56 @@ import (
 	"countersign/internal/office"
 )
 
-// How facts of one moment become notifications: several documents that one person signs are one, the last signature and
-// the saved files are one, and more than momentMany become a summary.
+// How simultaneous facts become notifications: a person's signatures on several documents become one, so do the last signature and
+// the saved files, and more than momentMany become a summary.
 const (
-	momentMany     = 5                // notifications within a moment; what is more is told in a summary
-	momentLength   = 10 * time.Second // how long a moment lasts
-	momentSettle   = 3 * time.Second  // the pause after which a burst of facts is over
-	momentLimit    = 30 * time.Second // but a summary comes no later than this
-	momentCaughtUp = 3                // facts found by catching up that are told one by one
+	momentMany     = 5                // notifications within momentLength; beyond that, a summary
+	momentLength   = 10 * time.Second // the period for momentMany
+	momentSettle   = 3 * time.Second  // a burst of facts ends after this pause
+	momentLimit    = 30 * time.Second // the maximum delay of a summary
+	momentCaughtUp = 3                // up to this many facts found by catching up are reported singly
 	lastHeld       = 20 * time.Second // how long the last signature waits for the files
-	partialHeld    = 10 * time.Second // and a person's signature for the next one, on another document
-	signingLimit   = time.Minute      // but people hear of somebody who signs no later than this
+	partialHeld    = 10 * time.Second // how long a person's signature waits for their next one, on another document
+	signingLimit   = time.Minute      // the maximum delay of a signature
 )
 
 type notice struct {
 	title, body message.Message
 	about       office.Subject
-	files       int // the signed files of it that are saved
+	files       int // number of its signed files that are saved
 }
 
-// held is a fact that waits to be told, since when.
+// held is a waiting fact, with when it came.
 type held struct {
 	office.Fact
 	since time.Time
 }
 
-// digest turns facts into notifications. It keeps no time of its own; the caller says what time it is, by a clock that
-// does not jump. It belongs to one goroutine.
+// digest turns facts into notifications. It has no clock: the caller passes the time, from a clock that does not jump. Only one
+// goroutine uses it.
 type digest struct {
 	waiting []held
-	latest  time.Time   // when the last fact came
-	raised  []time.Time // of the notifications within the moment
-	told    []string    // keys of the facts that were taken; whoever takes notes them and empties it
+	latest  time.Time   // when the last fact arrived
+	raised  []time.Time // times of the notifications within momentLength
+	told    []string    // keys of the facts taken; the caller of take records and clears them
 
-	// burst is the first fact of more than are told one by one: only time ends that they wait for a summary. While more of
-	// them come, hundreds a second, they are not looked through again for each; nil when they are to be.
+	// burst is the first fact of a burst, which waits for its summary until enough time has passed. It saves examining all facts
+	// again for each new one, of which hundreds a second may arrive; nil if they must be examined.
 	burst *held
 }
 
-// add has facts told when their moment is over.
+// add queues facts for their notification.
 func (m *digest) add(now time.Time, facts ...office.Fact) {
 	for _, f := range facts {
 		m.waiting = append(m.waiting, held{f, now})
 		m.latest = now
-		if f.CaughtUp { // what is found so is told at once
+		if f.CaughtUp { // these are reported at once
 			m.burst = nil
 		}
 	}
 }
 
-// left is how long until something is to be taken; an hour when nothing waits.
+// left returns how long until take has something to do; an hour if no facts wait.
 func (m *digest) left(now time.Time) time.Duration {
 	if len(m.waiting) == 0 {
 		return time.Hour
@@ -67,7 +67,7 @@ func (m *digest) left(now time.Time) time.Duration {
 	if m.burst == nil {
 		next = m.nextDue(now)
 	}
-	// What is due and was not taken waits until no more facts come, to be told in a summary.
+	// Facts that are due but were not taken wait for a summary, until no more arrive.
 	if !next.After(now) {
 		next = m.latest.Add(momentSettle)
 		if limit := m.waiting[0].since.Add(momentLimit); limit.Before(next) {
@@ -90,12 +90,12 @@ func (m *digest) nextDue(now time.Time) time.Time {
 	return next
 }
 
-// over says whether the burst that begins with first is over.
+// over reports whether the burst that begins with first has ended.
 func (m *digest) over(now time.Time, first held) bool {
 	return now.Sub(m.latest) >= momentSettle || now.Sub(first.since) >= momentLimit
 }
 
-// take returns the notifications that are due; with all set, those for everything that waits.
+// take returns the notifications that are due; with all, those for every waiting fact.
 func (m *digest) take(now time.Time, all bool) []notice {
 	m.raised = slices.DeleteFunc(m.raised, func(t time.Time) bool { return now.Sub(t) >= momentLength })
 	if m.burst != nil && !all && !m.over(now, *m.burst) {
@@ -124,7 +124,7 @@ func (m *digest) take(now time.Time, all bool) []notice {
 		m.told = append(m.told, h.Key)
 	}
 	rest := ready
-	m.waiting = slices.DeleteFunc(m.waiting, func(h held) bool { // in the order in which ready has them
+	m.waiting = slices.DeleteFunc(m.waiting, func(h held) bool { // in the same order as in ready
 		taken := len(rest) > 0 && rest[0] == h
 		if taken {
 			rest = rest[1:]
@@ -144,7 +144,7 @@ func (m *digest) take(now time.Time, all bool) []notice {
 	return notices
 }
 
-// ready are the facts that need not wait any longer.
+// ready returns the facts that need not wait any longer.
 func (m *digest) ready(now time.Time, all bool) (ready []held) {
 	known := m.completed()
 	for _, h := range m.waiting {
@@ -155,13 +155,13 @@ func (m *digest) ready(now time.Time, all bool) (ready []held) {
 	return ready
 }
 
-// completed is what signatures that wait for more news have waited for.
+// completed says which news the waiting signatures have been waiting for.
 type completed struct {
-	saved map[string]bool // packages whose files are there
+	saved map[string]bool // packages whose files are saved
 	all   map[news]bool   // signers who have signed every document
 	last  map[news]bool   // signers after whom nobody is left to sign
 	began map[news]time.Time
-	ended map[news]time.Time // of all their signatures that wait, which are told together
+	ended map[news]time.Time // of the waiting signatures, which are reported together
 }
 
 func (m *digest) completed() completed {
@@ -182,8 +182,8 @@ func (m *digest) completed() completed {
 	return c
 }
 
-// due is when h is to be told. The last signature on a package waits for its files, with which it is one piece of news,
-// and a person's signature for those on the other documents: all of one person's on a package are due at the same moment.
+// due is when to report h. A package's last signature waits for the files, because both are one piece of news, and a person's
+// signature waits for theirs on the other documents: all of one person's in a package are due at the same time.
 func (c completed) due(h held) time.Time {
 	by := about(h.Fact)
 	latest := c.began[by].Add(signingLimit)
@@ -208,7 +208,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// news names what several facts can be about together: one person's signatures on a package, or a package's files.
+// news identifies what several facts may have in common: one person's signatures in a package, or a package's files.
 type news struct {
 	packageID, who string
 	kind           office.FactKind
@@ -216,12 +216,12 @@ type news struct {
 
 func about(f office.Fact) news { return news{f.PackageID, f.Who, f.Kind} }
 
-// merge makes one fact of those that are one piece of news, in the order in which they came.
+// merge joins facts that are one piece of news, in order of arrival.
 func merge(facts []held) []office.Fact {
 	var merged []office.Fact
 	documents := map[news]int{}
 	index := map[news]int{}
-	last := map[string]office.Fact{} // package to its last signature: the one made last, else the one heard of last
+	last := map[string]office.Fact{} // by package: the last signature by time, otherwise by arrival
 	for _, h := range facts {
 		about := about(h.Fact)
 		documents[about]++
@@ -254,7 +254,7 @@ func merge(facts []held) []office.Fact {
 			}
 		}
 	}
-	// Events that come after that of the executed package are the last signature, each of them; one is told with the files.
+	// Each event after the one of the executed package claims to be the last signature; only one is reported with the files.
 	return slices.DeleteFunc(merged, func(f office.Fact) bool {
 		return f.Kind == office.FactSigned && (f.Last || f.Latest) && saved[f.PackageID] && f.Who == last[f.PackageID].Who
 	})
@@ -268,10 +268,9 @@ func manySigned(f office.Fact, n int) message.Message {
 	return message.SignedDocuments(f.Name, n, f.Called)
 }
 
-// summary tells of many facts at once: how many packages, and the first few facts, finished packages before single
-// signatures.
+// summary reports many facts at once: the number of packages and the first few facts, finished packages before single signatures.
 func summary(facts []office.Fact, away bool) notice {
-	const show, most = 3, 30 // most packages that a press on it shows: desktops keep what they are handed
+	const show, most = 3, 30 // most: packages shown by a press, limited because desktops store the notification
 	about := map[office.Subject]bool{}
 	var packages []string
 	var titles []message.Message

@@ -1,10 +1,10 @@
-// Package dropped keeps the files that are dropped on the window by a program that has them nowhere, or not for long: the
-// attachments of a mail, a picture in a browser, the content of an archive.
+// Package dropped stores files dropped on the window that the source program keeps nowhere, or not for long: mail attachments, a
+// picture in a browser, the content of an archive.
 //
 // It promises:
-//   - The name that comes with a file chooses nothing but the last element of its path, and is made safe.
-//   - What is taken is whole: as many bytes as were announced, on the disk when Take returns, and nothing of it otherwise.
-//   - However much is handed over, no more than the office could send is written.
+//   - The name that comes with a file determines only the last element of its path, and is made safe.
+//   - A taken file is complete: as many bytes as announced, on disk when Take returns; otherwise nothing remains.
+//   - However much is handed over, no more is written than the office could send.
 //   - What a draft or the form still names is not removed.
 //
 // It does not know where the files come from, nor what becomes of them.
@@ -29,27 +29,27 @@ import (
 	"countersign/internal/private"
 )
 
-// Most is how many files may come with one drop.
+// Most is how many files a drop may contain.
 const Most = 200
 
-// keep is for how long a file that nothing names stays.
+// keep is how long a file stays that nothing refers to.
 const keep = 30 * 24 * time.Hour
 
 const triedNames = 10_000
 
-// Delivery takes the files of one drop, each under a name of its own. It belongs to one goroutine at a time.
+// Delivery takes the files of one drop, each under its own name. Only one goroutine may use it at a time.
 type Delivery struct {
 	root   string
-	folder string // of this drop, below root; empty until there is a file
+	folder string // this drop's folder below root; empty until the first file
 	files  int
-	left   int64 // bytes that may still come
+	left   int64 // bytes still allowed
 }
 
-// New returns a delivery into a folder below root, which need not be there. It touches no disk.
+// New returns a delivery into a folder below root, which need not exist. It does not touch the disk.
 func New(root string) *Delivery { return &Delivery{root: root, left: office.Largest} }
 
-// Take copies a file and returns where it is. Size is what it has according to the other program, in bytes, or negative
-// where that does not say. An error has a message for people, but that of ctx.
+// Take copies a file and returns its path. Size is what the other program claims, in bytes, or negative if unknown. Errors have a
+// message for people, except that of ctx.
 func (d *Delivery) Take(ctx context.Context, name string, size int64, from io.Reader) (path string, err error) {
 	name = filename.File(name)
 	if err := d.count(); err != nil {
@@ -88,7 +88,7 @@ func (d *Delivery) Take(ctx context.Context, name string, size int64, from io.Re
 	return d.name(temp, folder, name)
 }
 
-// name gives a file that is complete the first name that is free.
+// name gives a complete file the first free name.
 func (d *Delivery) name(temp *os.File, folder, name string) (path string, err error) {
 	if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
 		return "", notKept(name, err)
@@ -105,7 +105,7 @@ func (d *Delivery) name(temp *os.File, folder, name string) (path string, err er
 	return path, nil
 }
 
-// Place returns a path, where nothing is yet, at which the other program may write a file itself. Call Placed when it has.
+// Place returns an unused path at which the other program may write a file itself. Call Placed afterwards.
 func (d *Delivery) Place(name string) (path string, err error) {
 	name = filename.File(name)
 	if err := d.count(); err != nil {
@@ -124,7 +124,7 @@ func (d *Delivery) Place(name string) (path string, err error) {
 	return "", notKept(name, err)
 }
 
-// Placed checks what another program has written at a Place. What is no file, or too large a one, is removed.
+// Placed checks what another program has written at a Place, and removes anything that is not a file, or too large.
 func (d *Delivery) Placed(path string) error {
 	name := filepath.Base(path)
 	info, err := os.Lstat(path)
@@ -145,8 +145,8 @@ func (d *Delivery) Placed(path string) error {
 	return nil
 }
 
-// Keep returns where the bytes of a file with a place are once the other program is done: in a copy, where files do not last
-// at that place, or where its name cannot be kept because it is no UTF-8; else, and where that copy cannot be had, there.
+// Keep returns where a file is available after the other program has finished: as a copy if files do not last at its path or the
+// path is not UTF-8; otherwise, or if copying fails, at its path.
 func (d *Delivery) Keep(ctx context.Context, path string) string {
 	name := filepath.Base(path)
 	if utf8.ValidString(path) && !locations.Fleeting(path) {
@@ -198,7 +198,7 @@ func notKept(name string, err error) error {
 type source struct {
 	ctx context.Context
 	r   io.Reader
-	err error // but io.EOF
+	err error // except io.EOF
 }
 
 func (s *source) Read(p []byte) (int, error) {
@@ -212,10 +212,10 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Sweep removes the drops of long ago below root of which no file is needed, and what a kill left of one. The folders
-// have the time of their last file; a clock that is wrong keeps them longer, or removes what nothing names. Needed are paths,
-// however they lead there: the data folder may have been named in another way when the file was dropped. The name that its drop
-// has tells it, for most of these paths lead elsewhere, and looking there may hang with the share or the disk they are on.
+// Sweep removes old drops below root of which no file is needed, and remains of a kill. A folder is as old as its last file; a wrong
+// clock only keeps a folder longer, or removes one nothing refers to. needed are paths in any spelling, because the data folder may
+// have been named differently when the file was dropped. They are matched by the name of the drop's folder: most of them lead
+// elsewhere, and looking there may hang with a network share or disk.
 func Sweep(root string, now time.Time, needed map[string]bool) error {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

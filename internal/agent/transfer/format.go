@@ -1,17 +1,14 @@
-// Package transfer is the one format in which an office leaves its data folder, as a backup or on its way to another computer,
-// and the file of settings that administrators hand out.
+// Package transfer is the single format in which an office leaves its data folder, as a backup or on its way to another computer,
+// and the settings file that administrators hand out.
 //
-// A sealed file is a list of records, compressed: a header, records of kinds that are known, the bytes of documents, and an end
-// that says how many records there were. It is never a data file that is opened.
+// A sealed file is a compressed list of records: a header, records of known kinds, the bytes of documents, and an end with the
+// number of records. It is never opened as a data file.
 //
 // It promises:
-//   - Read is the one way in. It bounds the length and number of everything, takes no kind of record that does not belong in the
-//     file, reads to the last byte, and checks each document against its check sum.
-//   - ReadMove believes nothing that would choose a path, send something by itself or let somebody in, and says what it left out.
-//     It looks at no path that the file names.
-//   - What was read has done nothing. Whoever shows it and is told yes applies it: a Move in package agent, a backup by
-//     store.Import, settings of an administrator through Agent.Configure.
-//   - A backup is there whole or not at all, and is made while nothing much is under way.
+//   - Read is the only way in. It limits the length and number of everything, accepts only kinds of records that belong in the file, reads to the last byte, and checks each document against its check sum.
+//   - ReadMove trusts nothing that would choose a path, send something by itself or let somebody in, and says what it left out. It accesses no path that the file names.
+//   - Reading has no effects. The caller applies the result after showing it and getting a yes: a Move in package agent, a backup by store.Import, an administrator's settings through Agent.Configure.
+//   - A backup exists completely or not at all, and is made while little else is happening.
 //
 // It must not know who is signed in, nor how loops are stopped.
 package transfer
@@ -39,39 +36,39 @@ import (
 )
 
 var (
-	// ErrNewer means that a newer version wrote the file.
+	// ErrNewer means that a newer version of the program wrote the file.
 	ErrNewer = errors.New("it was written by a newer version")
 
-	// ErrDamaged means that the file is not what Write makes.
+	// ErrDamaged means that Write did not make the file as it is.
 	ErrDamaged = errors.New("what is in it is damaged")
 )
 
 type Kind string
 
 const (
-	Backup Kind = "backup" // of this data folder, for its own key
-	Move   Kind = "move"   // an office on its way to another computer, for a password
+	Backup Kind = "backup" // of this data folder, sealed with its own key
+	Move   Kind = "move"   // an office on its way to another computer, sealed with a password
 )
 
-// Header is what a file begins with. Fields are added, and do not change their meaning, while the version stays.
+// Header is the beginning of a file. Within a version, fields may be added but keep their meaning.
 type Header struct {
 	Version      int       `json:"version"`
 	Kind         Kind      `json:"kind"`
 	Made         time.Time `json:"made"`
-	Program      string    `json:"program"`  // the version that made it
-	Computer     string    `json:"computer"` // where
+	Program      string    `json:"program"`  // version of the program that made it
+	Computer     string    `json:"computer"` // computer that made it
 	Installation string    `json:"installation"`
 }
 
-// Document is the copy of a file that waits to be sent.
+// Document is the copy of a file waiting to be sent.
 type Document struct {
-	Name   string `json:"name"` // of the copy
+	Name   string `json:"name"` // file name of the copy
 	Size   int64  `json:"size"` // bytes
 	SHA256 string `json:"sha256"`
-	Apart  bool   `json:"apart,omitempty"` // its bytes do not follow: they are in a file of their own
+	Apart  bool   `json:"apart,omitempty"` // its bytes are in a separate file instead of following
 }
 
-// The kinds of records beside those of the store.
+// Kinds of records in addition to those of the store.
 const (
 	kindHeader   store.Kind = "header"
 	kindSettings store.Kind = "settings"
@@ -82,11 +79,11 @@ const (
 	kindForm     store.Kind = "form"
 	kindPreset   store.Kind = "preset"
 	kindStamp    store.Kind = "stamp"
-	kindBytes    store.Kind = "bytes" // of a document
+	kindBytes    store.Kind = "bytes" // bytes of a document
 	kindEnd      store.Kind = "end"
 )
 
-// kinds are those that a file of that kind may hold, each with how many of them no real one exceeds.
+// kinds are the record kinds that each kind of file may contain, with a number that no real file exceeds.
 var kinds = map[Kind]map[store.Kind]int{
 	Backup: {
 		store.KindService: 1, store.KindPackage: many, store.KindJob: many, store.KindDraft: many, store.KindEvent: many,
@@ -106,8 +103,7 @@ const (
 	maxDocument  = office.Largest
 )
 
-// maxAll are the bytes of all records, and those of all documents. What is on its way to another computer is held in memory until a
-// person has seen what it is.
+// maxAll limits the total bytes of records and of documents. A Move is held in memory until a person has seen what it is.
 var maxAll = map[Kind]struct{ records, documents int64 }{Backup: {16 << 30, 0}, Move: {512 << 20, 64 << 30}}
 
 type Writer struct {
@@ -116,7 +112,7 @@ type Writer struct {
 	count  int
 }
 
-// Write begins a file that is sealed for a key. Without Close it is cut.
+// Write begins a file sealed with a key. It is truncated unless closed.
 func Write(w io.Writer, key safe.Key, h Header) (*Writer, error) {
 	sealed, err := safe.Seal(w, key)
 	if err != nil {
@@ -152,7 +148,7 @@ func (w *Writer) put(kind store.Kind, v any) error {
 	return w.Put(store.Record{Kind: kind, JSON: b})
 }
 
-// Document writes a document that is what it was: another one in its place would be sent for it.
+// Document writes a document after checking that it has not changed: another one would be sent in its place.
 func (w *Writer) Document(d Document, path string) error {
 	if err := w.put(kindBytes, d); err != nil {
 		return err
@@ -170,7 +166,7 @@ func (w *Writer) Document(d Document, path string) error {
 	return err
 }
 
-// Close ends the file, and does not close what it is written to.
+// Close writes the end of the file; it does not close the underlying writer.
 func (w *Writer) Close() error {
 	if err := w.put(kindEnd, w.count); err != nil {
 		return err
@@ -178,17 +174,17 @@ func (w *Writer) Close() error {
 	return errors.Join(w.packed.Close(), w.sealed.Close())
 }
 
-// Reading is what Read hands out.
+// Reading receives what Read finds.
 type Reading struct {
-	// Record is given each record. Its error ends the reading.
+	// Record gets each record. An error stops reading.
 	Record func(store.Record) error
-	// Document is given each document, and what its bytes are read from, which ends with ErrDamaged where they are not what the
-	// document says. They are checked whether or not it reads them. Nil for nobody.
+	// Document gets each document with a reader of its bytes, which fails with ErrDamaged if they do not match. Bytes are checked
+	// even if it does not read them. May be nil.
 	Document func(Document, io.Reader) error
 }
 
-// Read reads a sealed file of a kind to its end. digest is the same for the same content alone. Nobody may make use of anything in it
-// before it has returned without an error. Errors of r are returned as they are.
+// Read reads a sealed file of a kind to its end. digest identifies the content. Nothing in the file may be used before Read has
+// returned without an error. Errors of r are returned unchanged.
 func Read(r io.Reader, with safe.Key, kind Kind, to Reading) (h Header, digest string, err error) {
 	plain, err := safe.Open(r, with)
 	if err != nil {
@@ -209,7 +205,7 @@ func Read(r io.Reader, with safe.Key, kind Kind, to Reading) (h Header, digest s
 			return h, "", err
 		}
 	}
-	if _, err := x.in.ReadByte(); err != io.EOF { // until then nobody knows that it is whole
+	if _, err := x.in.ReadByte(); err != io.EOF { // only now is it known to be complete
 		return h, "", errors.Join(judge(err), fmt.Errorf("%w: something follows", ErrDamaged))
 	}
 	return h, hex.EncodeToString(x.sum.Sum(nil)), nil
@@ -220,7 +216,7 @@ type reader struct {
 	to         Reading
 	in         *bufio.Reader
 	sum        hash.Hash
-	left, room int64 // bytes that records and documents may still have
+	left, room int64 // bytes still allowed for documents and records
 	count      int
 	counts     map[store.Kind]int
 }
@@ -265,7 +261,7 @@ func (x *reader) header(h *Header) error {
 	return nil
 }
 
-// record reads the next record, and reports whether it was the end.
+// record reads the next record and reports whether it was the end.
 func (x *reader) record() (done bool, err error) {
 	r, err := x.next()
 	if err != nil {
@@ -310,7 +306,7 @@ func (x *reader) document(r store.Record) error {
 	return err
 }
 
-// checked reads d from the beginning of r. Its end is ErrDamaged where it is another one.
+// checked reads d from r. It fails with ErrDamaged if the bytes are those of another document.
 func checked(r io.Reader, d Document) io.Reader {
 	return &checkedReader{in: io.LimitReader(r, d.Size), d: d, sum: sha256.New()}
 }
@@ -335,7 +331,7 @@ func (c *checkedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// judge says what an error of reading means: that of the file beneath is returned as it is, any other is damage.
+// judge classifies a read error: that of the underlying file is returned unchanged, any other means damage.
 func judge(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
@@ -347,7 +343,7 @@ func judge(err error) error {
 	return err
 }
 
-// Open opens a file, once, that a person or a program has named: a plain one, and nothing that is waited for.
+// Open opens a file that a person or program has named. It accepts only regular files and never blocks.
 func Open(path string) (*os.File, error) {
 	f, _, err := disk.OpenFile(path)
 	if errors.Is(err, disk.ErrNotFile) {

@@ -23,12 +23,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Office is what moves from one computer to another. There is no sign-in in it, and no file that is to be saved: the new computer signs
-// in anew, and plans for itself what goes into the folder that is chosen there.
+// Office is what moves from one computer to another. It contains no sign-in and no pending downloads: the new computer signs in
+// itself, and plans what to save in the folder chosen there.
 type Office struct {
 	Header   Header
-	Digest   string          // of the file that it was read from
-	Settings office.Settings // SaveTo is for showing alone
+	Digest   string          // of the source file
+	Settings office.Settings // SaveTo is only for display
 	Secrets  office.Secrets
 	Account  Account
 	Folders  []office.HotFolder
@@ -37,19 +37,19 @@ type Office struct {
 	Presets  []office.FormPreset
 	Packages []office.Package
 	Drafts   []office.Draft
-	Record   []store.Record    // lines of the record of what happened
-	Stamps   []json.RawMessage // what authorities said of it
-	LeftOut  []message.Message // what was in the file and is not believed, for people
+	Record   []store.Record    // lines of the audit record
+	Stamps   []json.RawMessage // time stamps for it
+	LeftOut  []message.Message // content that was not accepted, for people
 }
 
-// Account is who was signed in, and since when there is somebody. It holds nothing by which anybody is.
+// Account is who was signed in, and since when anybody has been. It contains no credentials.
 type Account struct {
 	Email          string    `json:"email,omitempty"`
 	OrganizationID string    `json:"organization_id,omitempty"`
 	Since          time.Time `json:"since,omitzero"`
 }
 
-// WriteMove writes o for whoever has the password, with the copies of its drafts, whose paths bytesOf names.
+// WriteMove writes o, sealed with a password, with the copies of its drafts, whose paths bytesOf returns.
 func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFile) string) error {
 	o.Header.Kind = Move
 	out, err := Write(w, key, o.Header)
@@ -72,7 +72,7 @@ func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFil
 		d = d.Clone()
 		for i, f := range d.Files {
 			if f.Copy == "" || f.SHA256 == "" {
-				continue // which the reader leaves out
+				continue // the reader would leave it out
 			}
 			d.Files[i].Copy = copyName(d, i)
 			documents = append(documents, Document{Name: d.Files[i].Copy, Size: f.Size, SHA256: f.SHA256})
@@ -99,11 +99,11 @@ func putAll[T any](out *Writer, kind store.Kind, list []T) error {
 	return nil
 }
 
-// copyName is what the copy of a file of a draft is called, as package outbox does.
+// copyName names the copy of a draft's file, as package outbox does.
 func copyName(d office.Draft, i int) string { return fmt.Sprintf("%s-%d", d.ID, i+1) }
 
-// ReadMove reads what another computer has written, and believes of it what can do no harm. The documents of its drafts are
-// written into a folder, unless that is "".
+// ReadMove reads what another computer has written and accepts whatever can do no harm. The documents of its drafts are written to a
+// folder, unless that is "".
 func ReadMove(r io.Reader, password string, now time.Time, documents string) (o Office, err error) {
 	m := &moving{Office: &o, now: now, needed: map[string]Document{}, ids: map[string]bool{}, here: map[string]string{}}
 	o.Header, o.Digest, err = Read(r, safe.Password(password), Move, Reading{Record: m.record, Document: func(d Document, in io.Reader) error {
@@ -115,7 +115,7 @@ func ReadMove(r io.Reader, password string, now time.Time, documents string) (o 
 			return nil
 		}
 		path := filepath.Join(documents, d.Name)
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // what a kill has left: there are no drafts here
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a kill: there are no drafts here yet
 			return err
 		}
 		return private.WriteFile(path, disk.Create, private.From(in))
@@ -129,9 +129,9 @@ func ReadMove(r io.Reader, password string, now time.Time, documents string) (o 
 type moving struct {
 	*Office
 	now    time.Time
-	needed map[string]Document // the copies of drafts that were not read yet, by their names
-	ids    map[string]bool     // of packages and drafts
-	here   map[string]string   // the ids of folders, by those on the other computer
+	needed map[string]Document // drafts' copies not read yet, by name
+	ids    map[string]bool     // ids of packages and drafts
+	here   map[string]string   // this computer's folder ids by the other computer's
 }
 
 func (m *moving) record(r store.Record) error {
@@ -180,17 +180,17 @@ func decoded[T any](r store.Record, take func(T) error) error {
 	return take(v)
 }
 
-// mostLeftOut is how many lines people are shown of what is left out.
+// mostLeftOut limits how many omissions people are shown.
 const mostLeftOut = 100
 
-// leaveOut says, once, that something is left out. A file decides how many lines there are.
+// leaveOut reports, once, that something was left out. The file controls how many there are, hence the limit.
 func (m *moving) leaveOut(what message.Message) {
 	if len(m.LeftOut) < mostLeftOut && !slices.Contains(m.LeftOut, what) {
 		m.LeftOut = append(m.LeftOut, what)
 	}
 }
 
-// person is p without what another computer's service called it.
+// person returns p without the ids and states of the other computer's service.
 func person(p office.Signer) office.Signer {
 	return office.Signer{FirstName: p.FirstName, LastName: p.LastName, Email: p.Email}
 }
@@ -202,13 +202,13 @@ func people(list []office.Signer) (plain []office.Signer) {
 	return plain
 }
 
-// settings takes what an administrator's file may say, and how the program looks and tells. Whoever gets a copy of everything, and
-// where else ngrok's traffic goes, is for a person to set.
+// settings accepts what an administrator's file may contain, and how the program looks and notifies. Default recipients of copies,
+// and other destinations of ngrok's traffic, must be set by a person.
 func (m *moving) settings(x office.Settings) error {
 	s := Shared{Settings: x}.Into(office.DefaultSettings())
 	s.SaveTo, s.Index, s.KeepEvents, s.CheckUpdates = x.SaveTo, x.Index, x.KeepEvents, x.CheckUpdates
 	s.NotifySettings, s.ProofSettings, s.LookSettings = x.NotifySettings, x.ProofSettings, x.LookSettings
-	if s.Tunnel == office.TunnelOffice { // whose key stays on the old computer
+	if s.Tunnel == office.TunnelOffice { // its key stays on the old computer
 		s.TunnelSettings = office.TunnelSettings{Tunnel: office.TunnelNone}
 	}
 	if x.IsHub() || x.Tunnel == office.TunnelOffice {
@@ -224,7 +224,7 @@ func (m *moving) settings(x office.Settings) error {
 	return nil
 }
 
-// account takes since when there is an office: what was finished before is not fetched.
+// account accepts since when the office exists: what was completed earlier is not fetched.
 func (m *moving) account(x Account) error {
 	m.Account = x
 	if m.Account.Since.After(m.now) {
@@ -233,8 +233,8 @@ func (m *moving) account(x Account) error {
 	return nil
 }
 
-// folder takes a folder that sends, which sends nothing before somebody has looked at it. One on another computer is asked for by
-// the system whenever it is named, with the password of whoever is signed in to it.
+// folder accepts a hot folder, paused until somebody has looked at it. Network paths are refused: the system contacts that computer
+// whenever the path is used, with the credentials of the person signed in.
 func (m *moving) folder(f office.HotFolder) error {
 	f = f.Normal()
 	if len(f.Check()) > 0 || strings.HasPrefix(f.Path, `\\`) || strings.HasPrefix(f.Path, "//") {
@@ -248,7 +248,7 @@ func (m *moving) folder(f office.HotFolder) error {
 	return nil
 }
 
-// aPackage takes what is known of a package. What is to be saved of it is planned here, and what may have happened since is asked for.
+// aPackage accepts what is known of a package. Its downloads are planned here, and its current state is requested.
 func (m *moving) aPackage(p office.Package) error {
 	if p.ID == "" || m.ids[p.ID] || p.DraftID != "" && uuid.Validate(p.DraftID) != nil || p.ExternalData != nil && !json.Valid(p.ExternalData) {
 		return fmt.Errorf("%w: a package", ErrDamaged)
@@ -264,8 +264,8 @@ func (m *moving) aPackage(p office.Package) error {
 	return nil
 }
 
-// folderHere is the folder that a package or draft came from, by its id on this computer; empty for none that was brought over
-// before it. On the other computer it has that id, or that tag at the service.
+// folderHere returns this computer's id of a package's or draft's folder, or empty if it was not brought over. id is the other
+// computer's id of the folder, or its tag at the service.
 func (m *moving) folderHere(service, id string) string {
 	for there, here := range m.here {
 		if id == there || id == office.TagAt(service, there) {
@@ -275,7 +275,7 @@ func (m *moving) folderHere(service, id string) string {
 	return ""
 }
 
-// form is what was typed or kept, without documents.
+// form returns the form's input or a preset, without documents.
 func (m *moving) form(f office.Form) office.Form {
 	return office.Form{Name: f.Name, Message: f.Message, Due: f.Due, Reference: f.Reference, Sequential: f.Sequential, Signers: people(f.Signers),
 		Recipients: m.copies(f.Recipients)}
@@ -292,7 +292,8 @@ func (m *moving) copies(list []office.Recipient) (open []office.Recipient) {
 	return open
 }
 
-// draft takes one whose documents are in the file itself. It waits for a person, or until the service's list shows that it was sent.
+// draft accepts a draft whose documents are in the file itself. It waits for a person, or until the service's list shows that it was
+// sent.
 func (m *moving) draft(d office.Draft) error {
 	if id, err := uuid.Parse(d.ID); err != nil || id.String() != d.ID || m.ids[d.ID] || d.ExternalData != nil && !json.Valid(d.ExternalData) {
 		return fmt.Errorf("%w: a draft", ErrDamaged)
@@ -312,7 +313,7 @@ func (m *moving) draft(d office.Draft) error {
 	kept.Recipients = m.copies(d.Recipients)
 	if t := kept.Template; t != nil {
 		for i := range t.Documents {
-			t.Documents[i].File = "" // the file itself is among those of the draft
+			t.Documents[i].File = "" // the bytes are among the draft's files
 		}
 	}
 	for i, f := range d.Files {
@@ -333,11 +334,11 @@ func (m *moving) draft(d office.Draft) error {
 
 func (m *moving) finish() error {
 	for _, f := range slices.Concat(m.Settings.Check(), m.Secrets.Check()) {
-		if f.Field != office.FieldSaveTo { // which is chosen here
+		if f.Field != office.FieldSaveTo { // it is chosen here
 			return fmt.Errorf("%w: its settings: %+v", ErrDamaged, f)
 		}
 	}
-	if len(m.Record) == 0 && len(m.Packages) > 0 { // which logs
+	if len(m.Record) == 0 && len(m.Packages) > 0 { // an office with packages has a record
 		m.leaveOut(message.RecordLeftOut())
 	}
 	m.Drafts = slices.DeleteFunc(m.Drafts, func(d office.Draft) bool {

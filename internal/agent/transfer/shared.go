@@ -15,35 +15,34 @@ import (
 	"countersign/internal/private"
 )
 
-// Shared is what an administrator hands to the people of an office, so that they need not type it: the settings that
-// are the office's and not one computer's. It holds no folder, no path and no other server for ngrok: what comes from
-// outside chooses nothing that is not shown before it counts. Its file is plain JSON, which administrators make with their own
-// tools, too.
+// Shared is what an administrator hands to an office's people so that they need not type it: settings that belong to the office
+// rather than to one computer. It contains no folder, path or other ngrok server: nothing from outside takes effect before it has
+// been shown. The file is plain JSON, which administrators also make with their own tools.
 type Shared struct {
 	Settings     office.Settings
-	ClientSecret string // empty unless the administrator asked for it
-	DeskKey      string // of the one desk that an invitation is for; empty in any other file
+	ClientSecret string // empty unless the administrator included it
+	DeskKey      string // key of the invited desk; empty except in an invitation
 }
 
 const (
 	sharedFormat  = "countersign office"
 	sharedVersion = 1
-	maxShared     = 64 << 10 // bytes; a real one has less than one KiB
+	maxShared     = 64 << 10 // bytes; real files have less than 1 KiB
 )
 
-// sharedForm is the file as JSON. Fields are added, and do not change their meaning, while the version stays.
+// sharedForm is the file as JSON. Within a version, fields may be added but keep their meaning.
 type sharedForm struct {
 	Format       string          `json:"format"`
 	Version      int             `json:"version"`
-	Settings     office.Settings `json:"settings"` // as Into leaves them of none
+	Settings     office.Settings `json:"settings"` // what Into makes of empty settings
 	ClientSecret string          `json:"client_secret,omitempty"`
 	DeskKey      string          `json:"desk_key,omitempty"`
 }
 
-// IsShared says whether a file is meant to be one, by its name.
+// IsShared reports whether a file's name is that of a settings file.
 func IsShared(path string) bool { return strings.EqualFold(filepath.Ext(path), office.OwnEnding) }
 
-// EncodeShared makes the contents of such a file.
+// EncodeShared returns the contents of such a file.
 func EncodeShared(o Shared) ([]byte, error) {
 	if bad := o.check(); len(bad) > 0 {
 		return nil, &office.ConfigError{Fields: bad}
@@ -52,7 +51,7 @@ func EncodeShared(o Shared) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// WriteShared writes a new file that only its owner may read. One that is there already is left alone.
+// WriteShared writes a new file that only its owner may read. It never replaces a file.
 func WriteShared(path string, o Shared) error {
 	b, err := EncodeShared(o)
 	if err != nil {
@@ -68,8 +67,7 @@ func WriteShared(path string, o Shared) error {
 	return nil
 }
 
-// ReadShared reads such a file and judges what it says as everything that is typed. What is wrong with it is a
-// message.Error.
+// ReadShared reads such a file and validates it like typed input. If it is invalid, the error is a message.Error.
 func ReadShared(path string) (Shared, error) {
 	name := filepath.Base(path)
 	b, err := readShared(path)
@@ -79,7 +77,7 @@ func ReadShared(path string) (Shared, error) {
 	return DecodeShared(name, b)
 }
 
-// DecodeShared judges the contents of such a file.
+// DecodeShared validates the contents of such a file.
 func DecodeShared(name string, b []byte) (Shared, error) {
 	var form sharedForm
 	if len(b) > maxShared || json.Unmarshal(b, &form) != nil || form.Format != sharedFormat || form.Version < 1 {
@@ -95,7 +93,7 @@ func DecodeShared(name string, b []byte) (Shared, error) {
 	return o, nil
 }
 
-// readShared reads of a file that is too large a little more than may be in it.
+// readShared reads slightly more than the limit, to detect a file that is too large.
 func readShared(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -106,11 +104,11 @@ func readShared(path string) ([]byte, error) {
 	return bytes.TrimPrefix(b, []byte("\ufeff")), err
 }
 
-// check is what is wrong with the file, without what it leaves to each computer and to each person.
+// check returns what is wrong with the file, ignoring what it leaves to each computer and person.
 func (o Shared) check() (bad []office.FieldError) {
 	bad = append(bad, office.Secrets{ClientSecret: o.ClientSecret, DeskKey: o.DeskKey}.Normal().Check()...)
 	s := o.Settings.Normal()
-	if s.Tunnel == office.TunnelLoopback { // the demo's
+	if s.Tunnel == office.TunnelLoopback { // only for the demo
 		bad = append(bad, office.Finding(office.FieldTunnel, office.CodeChoice))
 	}
 	for _, f := range s.Check() {
@@ -121,11 +119,11 @@ func (o Shared) check() (bad []office.FieldError) {
 	return bad
 }
 
-// Into are settings with what the file says in place of what they said. Whatever the file has no word for stays.
+// Into returns s with the file's settings. Settings that are not part of such files stay.
 func (o Shared) Into(s office.Settings) office.Settings {
 	x := o.Settings
 	if x.Tunnel == office.TunnelOffice && s.Tunnel == office.TunnelOffice && x.AuthURL == s.AuthURL && x.BaseURL == s.BaseURL && x.ClientID == s.ClientID {
-		s.Office, s.OfficePin = x.Office, x.OfficePin // a desk already, for which the hub is another one, or invites it anew
+		s.Office, s.OfficePin = x.Office, x.OfficePin // already a desk: the hub has changed, or has renewed the invitation
 		return s
 	}
 	s.ServiceSettings, s.Redirect, s.RedirectURI = x.ServiceSettings, x.Redirect, x.RedirectURI
