@@ -21,27 +21,19 @@ const maxCompared = 64 << 20 // bytes
 
 const blank = "\x00\t\n\f\r " // ISO 32000-1, 7.2.2
 
-// whole is a file with all its revisions. It is read, and the document that a reader shows now, once something is compared with it.
+// whole is a file with all its revisions. It is read once something is compared with it.
 type whole struct {
 	file io.ReaderAt
 	size int64
 	read func() ([]byte, error)
-	now  func() (*model.Context, error)
 }
 
 func wholeOf(file io.ReaderAt, size int64) whole {
-	read := sync.OnceValues(func() ([]byte, error) { return window(file, size, 0, size, nil) })
-	return whole{file, size, read, sync.OnceValues(func() (*model.Context, error) {
-		all, err := read()
-		if err != nil {
-			return nil, err
-		}
-		return readPDF(all)
-	})}
+	return whole{file, size, sync.OnceValues(func() ([]byte, error) { return window(file, size, 0, size, nil) })}
 }
 
-// added says what the file has behind its first end bytes. The document as it was then is read and compared with the one that a reader
-// shows now.
+// added says what the file has behind its first end bytes. The document as it was then is read and compared with what it is with the
+// objects that were added.
 func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 	if only, err := onlyBlank(w.file, end, w.size); err != nil || only {
 		return AddedNothing, 0, err
@@ -62,19 +54,13 @@ func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 	if err != nil {
 		return AddedUnjudged, 0, nil
 	}
-	root := ref{before.Root.ObjectNumber.Value(), before.Root.GenerationNumber.Value()}
-	objects, err := readUpdates(all[end:], end, lastTable(all[:end]), root, *before.Size)
-	if err != nil {
+	c := comparison{before: before}
+	if c.added, err = readUpdates(all[end:], end, lastTable(all[:end]), *before.Root, *before.Size); err != nil {
 		return AddedChange, AllowsUnsaid, nil // readers may show anything
-	}
-	now, err := w.now()
-	c := comparison{before: before, now: now}
-	if err != nil || !c.reads(objects) {
-		return AddedChange, AllowsUnsaid, nil
 	}
 	allows = allowance(before, end)
 	for _, what := range []Addition{AddedProof, AddedFilled, AddedNotes} {
-		if c.passes, c.seen = what, map[[2]int]bool{}; (what == AddedProof || allows >= AllowsFilling) && c.sameRoot() {
+		if c.passes, c.seen, c.read = what, map[[2]int]bool{}, map[int]bool{}; (what == AddedProof || allows >= AllowsFilling) && c.sameRoot() && c.readAll() {
 			return what, allows, nil
 		}
 	}
@@ -117,7 +103,11 @@ func (w whole) revocations() (words [][]byte) {
 	if w.size > maxCompared {
 		return nil
 	}
-	ctx, err := w.now()
+	all, err := w.read()
+	if err != nil {
+		return nil
+	}
+	ctx, err := readPDF(all)
 	if err != nil {
 		return nil
 	}
@@ -181,62 +171,69 @@ func readPDF(file []byte) (ctx *model.Context, err error) {
 	return ctx, nil
 }
 
-// comparison holds a document as it was signed against the one that a reader shows now.
+// comparison holds a document as it was signed against what it is with the objects that were added.
 type comparison struct {
-	before, now *model.Context
-	passes      Addition        // what is let pass
-	seen        map[[2]int]bool // pairs of objects that are compared, or are being compared; one difference ends it all
+	before *model.Context
+	added  updates
+	passes Addition        // what is let pass
+	seen   map[[2]int]bool // pairs of objects that are compared, or are being compared; one difference ends it all
+	read   map[int]bool    // objects that were looked at
 }
 
-// reads reports whether the library found the objects of the update where they are, and all others where they were.
-func (c *comparison) reads(objects updates) bool {
-	for number, entry := range c.now.Table {
-		if at, added := objects[number]; added {
-			if entry.Free || !isAt(entry, at) {
-				return false
-			}
-			continue
-		}
-		was, ok := c.before.Table[number]
-		if !ok {
-			return number == 0
-		}
-		if was.Free != entry.Free || !entry.Free && !samePlace(was, entry) {
+// readAll reports whether all objects that took the place of others were looked at, or may change: the library may not have seen what
+// others refer to.
+func (c *comparison) readAll() bool {
+	if c.passes == AddedNotes {
+		return true
+	}
+	if c.before.Info != nil {
+		c.pass(*c.before.Info)
+	}
+	for number := range c.added {
+		if was, is := c.before.Table[number]; is && !was.Free && !c.read[number] {
 			return false
 		}
 	}
 	return true
 }
 
-func isAt(entry *model.XRefTableEntry, at place) bool {
-	if at.stream == 0 {
-		return entry.ObjectStream == nil && entry.Offset != nil && *entry.Offset == at.at
+// pass notes the objects of something that may change.
+func (c *comparison) pass(o types.Object) {
+	if at, is := o.(types.IndirectRef); is {
+		if c.read[at.ObjectNumber.Value()] {
+			return
+		}
+		c.read[at.ObjectNumber.Value()] = true
 	}
-	return equal(entry.ObjectStream, &at.stream) && entry.ObjectStreamInd != nil && int64(*entry.ObjectStreamInd) == at.at
+	switch was := c.old(o).(type) {
+	case types.Dict:
+		for _, value := range was {
+			c.pass(value)
+		}
+	case types.StreamDict:
+		c.pass(was.Dict)
+	case types.Array:
+		for _, value := range was {
+			c.pass(value)
+		}
+	}
 }
-
-func samePlace(was, is *model.XRefTableEntry) bool {
-	return equal(was.ObjectStream, is.ObjectStream) && equal(was.ObjectStreamInd, is.ObjectStreamInd) && (was.ObjectStream != nil || equal(was.Offset, is.Offset))
-}
-
-func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // What may change: what proves signatures for longer (ETSI EN 319 142-1, 5.4.2), and what nobody sees.
 var (
-	rootMayChange   = map[string]bool{"DSS": true, "Extensions": true, "Version": true, "Metadata": true}
-	formMayChange   = map[string]bool{"SigFlags": true}
-	fieldMayChange  = map[string]bool{"V": true, "AP": true, "AS": true, "M": true} // where it is filled in: what it looks like stays in its frame
-	streamMayChange = map[string]bool{"Length": true}                               // the library fills it in; the bytes are compared themselves
+	rootMayChange  = map[string]bool{"DSS": true, "Extensions": true, "Version": true, "Metadata": true}
+	formMayChange  = map[string]bool{"SigFlags": true}
+	fieldMayChange = map[string]bool{"V": true, "AP": true, "AS": true, "M": true} // where it is filled in: what it looks like stays in its frame
 )
 
 // sameRoot compares the catalogs, and with them all that is shown.
 func (c *comparison) sameRoot() bool {
 	was, ok := c.old(*c.before.Root).(types.Dict)
-	is, also := c.new(*c.now.Root).(types.Dict)
-	if !ok || !also || *c.before.Root != *c.now.Root {
+	is, also := c.new(*c.before.Root).(types.Dict)
+	if !ok || !also {
 		return false
 	}
-	c.seen[[2]int{c.before.Root.ObjectNumber.Value(), c.now.Root.ObjectNumber.Value()}] = true // what refers back to it
+	c.seen[[2]int{c.before.Root.ObjectNumber.Value(), c.before.Root.ObjectNumber.Value()}] = true // what refers back to it
 	return c.sameDict(was, is, rootMayChange, func(key string) (special, same bool) {
 		if key != "AcroForm" {
 			return false, false
@@ -354,7 +351,7 @@ func (c *comparison) drawsNothing(appearance types.Object) bool {
 	}
 	for key := range ap {
 		stream, ok := c.new(ap[key]).(types.StreamDict)
-		if !ok || stream.Decode() != nil || len(bytes.Trim(stream.Content, blank)) > 0 {
+		if !ok || len(bytes.Trim(unpack(stream), blank)) > 0 {
 			return false
 		}
 	}
@@ -363,7 +360,20 @@ func (c *comparison) drawsNothing(appearance types.Object) bool {
 
 // old and new follow references to what they stand for.
 func (c *comparison) old(o types.Object) types.Object { return follow(c.before, o) }
-func (c *comparison) new(o types.Object) types.Object { return follow(c.now, o) }
+func (c *comparison) new(o types.Object) types.Object {
+	at, is := o.(types.IndirectRef)
+	if !is {
+		return o
+	}
+	c.read[at.ObjectNumber.Value()] = true
+	value, added := c.added[at.ObjectNumber.Value()]
+	if !added {
+		return follow(c.before, o)
+	}
+	_, again := value.(types.IndirectRef)
+	demand(!again && at.GenerationNumber == 0)
+	return value
+}
 
 func follow(ctx *model.Context, o types.Object) types.Object {
 	o, err := ctx.Dereference(o)
@@ -377,7 +387,7 @@ func follow(ctx *model.Context, o types.Object) types.Object {
 func (c *comparison) same(before, now types.Object) bool {
 	if was, ok := before.(types.IndirectRef); ok {
 		is, ok := now.(types.IndirectRef)
-		if !ok {
+		if !ok || was.GenerationNumber != is.GenerationNumber {
 			return false
 		}
 		pair := [2]int{was.ObjectNumber.Value(), is.ObjectNumber.Value()}
@@ -406,7 +416,7 @@ func (c *comparison) same(before, now types.Object) bool {
 		})
 	case types.StreamDict:
 		is, ok := now.(types.StreamDict)
-		return ok && bytes.Equal(was.Raw, is.Raw) && c.sameDict(was.Dict, is.Dict, streamMayChange, none)
+		return ok && bytes.Equal(was.Raw, is.Raw) && c.sameDict(was.Dict, is.Dict, nil, none)
 	case types.Array:
 		is, ok := now.(types.Array)
 		if !ok || len(was) != len(is) {
@@ -436,6 +446,7 @@ func (c *comparison) sameDict(was, is types.Dict, mayChange map[string]bool, spe
 	maps.Copy(keys, is)
 	for key := range keys {
 		if mayChange[key] {
+			c.pass(was[key])
 			continue
 		}
 		isSpecial, same := special(key)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/digitorus/timestamp"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/pkcs7"
+	"golang.org/x/crypto/ocsp"
 
 	"countersign/internal/fasttest"
 	"countersign/internal/office"
@@ -210,20 +211,27 @@ func TestATimeStampAloneIsNoSeal(t *testing.T) {
 		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: []byte{0x30, 10, 6, 8, 43, 6, 1, 5, 5, 7, 3, 8}}}
 	})
 	prepared := must(press.Press{}.Prepare(document(t), sealedAt))
-	stamped := must(press.Fill(bytes.Replace(prepared, []byte("/SubFilter/ETSI.CAdES.detached"), []byte("/SubFilter/ETSI.RFC3161       "), 1), func(covered ...[]byte) ([]byte, error) {
-		sum := sha256.Sum256(slices.Concat(covered...))
-		answer, err := (&timestamp.Timestamp{HashAlgorithm: crypto.SHA256, HashedMessage: sum[:], Time: sealedAt, Policy: asn1.ObjectIdentifier{1, 2, 3}, AddTSACertificate: true}).
-			CreateResponseWithOpts(authority.cert, authority.key, crypto.SHA256)
-		if err != nil {
-			return nil, err
-		}
-		read, err := timestamp.ParseResponse(answer)
-		return read.RawToken, err
-	}))
+	stampedBy := func(by *x509.Certificate) []byte {
+		return must(press.Fill(bytes.Replace(prepared, []byte("/SubFilter/ETSI.CAdES.detached"), []byte("/SubFilter/ETSI.RFC3161       "), 1), func(covered ...[]byte) ([]byte, error) {
+			sum := sha256.Sum256(slices.Concat(covered...))
+			answer, err := (&timestamp.Timestamp{HashAlgorithm: crypto.SHA256, HashedMessage: sum[:], Time: sealedAt, Policy: asn1.ObjectIdentifier{1, 2, 3}, AddTSACertificate: true}).
+				CreateResponseWithOpts(by, authority.key, crypto.SHA256)
+			if err != nil {
+				return nil, err
+			}
+			read, err := timestamp.ParseResponse(answer)
+			return read.RawToken, err
+		}))
+	}
+	stamped := stampedBy(authority.cert)
+	clerk := *authority.cert // of no purpose
+	clerk.ExtraExtensions, clerk.ExtKeyUsage = nil, nil
+	purposeless := stampedBy(must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, &clerk, authority.root, authority.key.Public(), authority.rootKey)))))
 	for want, pdf := range map[office.SealState][]byte{
-		office.SealStamped: stamped,
-		office.SealChanged: updated(stamped, map[string]string{string(regexp.MustCompile(`/Root (\d+)`).FindSubmatch(stamped)[1]): "<</Type/Catalog>>"}),
-		office.SealBroken:  bytes.Replace(stamped, []byte("%PDF-1.3"), []byte("%PDF-1.4"), 1),
+		office.SealStamped:  stamped,
+		office.SealStranger: purposeless,
+		office.SealChanged:  updated(stamped, map[string]string{string(regexp.MustCompile(`/Root (\d+)`).FindSubmatch(stamped)[1]): "<</Type/Catalog>>"}),
+		office.SealBroken:   bytes.Replace(stamped, []byte("%PDF-1.3"), []byte("%PDF-1.4"), 1),
 	} {
 		if v := judge(t, pdf, authority.trusted(sealedAt.AddDate(0, 1, 0))); v.State != want {
 			t.Errorf("%s, want %s", v.State, want)
@@ -234,22 +242,46 @@ func TestATimeStampAloneIsNoSeal(t *testing.T) {
 func TestWhatAFileSaysOfRevocationCounts(t *testing.T) {
 	service := newIdentity(t, "Signing service", ecKey(t), nil)
 	root := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?)>>)\nendobj`).FindSubmatch(document(t))
+	stranger, delta := newIdentity(t, "Somebody", ecKey(t), nil), pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 27}, Critical: true, Value: []byte{2, 1, 1}}
+	list := func(revoked *big.Int, until time.Time, more ...pkix.Extension) []byte {
+		return must(x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: sealedAt.AddDate(0, 0, -7), NextUpdate: until, ExtraExtensions: more,
+			RevokedCertificateEntries: []x509.RevocationListEntry{{SerialNumber: revoked, RevocationTime: sealedAt.AddDate(0, 0, -2)}}}, service.root, service.rootKey))
+	}
+	answer := func(status int, until time.Time, by identity) []byte {
+		return must(ocsp.CreateResponse(by.root, by.cert, ocsp.Response{Status: status, SerialNumber: service.cert.SerialNumber, ThisUpdate: sealedAt.AddDate(0, 0, -7), NextUpdate: until,
+			RevokedAt: sealedAt.AddDate(0, 0, -2), Certificate: by.cert}, by.key))
+	}
+	authority := identity{service.rootKey, service.rootKey, service.root, service.root}
+	customer := service // with another key that the same authority vouches for
+	customer.key = ecKey(t)
+	named := func(usage ...x509.ExtKeyUsage) identity {
+		cert := &x509.Certificate{SerialNumber: big.NewInt(3), NotBefore: sealedAt.AddDate(-1, 0, 0), NotAfter: sealedAt.AddDate(2, 0, 0), ExtKeyUsage: usage}
+		customer.cert = must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, cert, service.root, customer.key.Public(), service.rootKey))))
+		return customer
+	}
+	now := sealedAt.AddDate(0, 1, 0)
 	for _, c := range []struct {
-		revoked *big.Int
-		until   time.Time
+		name    string
+		word    []byte
 		state   office.SealState
 		vouched bool
 	}{
-		{big.NewInt(7), sealedAt.AddDate(0, 0, 7), office.SealIntact, true},
-		{big.NewInt(7), sealedAt.AddDate(0, 0, -1), office.SealIntact, false},
-		{service.cert.SerialNumber, sealedAt.AddDate(0, 0, 7), office.SealRevoked, false},
+		{"a list of others", list(big.NewInt(7), now.AddDate(0, 0, 7)), office.SealIntact, true},
+		{"a list that is out of date", list(big.NewInt(7), now.AddDate(0, 0, -1)), office.SealIntact, false},
+		{"a list of the newest alone", list(big.NewInt(7), now.AddDate(0, 0, 7), delta), office.SealIntact, false},
+		{"a list with it", list(service.cert.SerialNumber, now.AddDate(0, 0, 7)), office.SealRevoked, false},
+		{"good", answer(ocsp.Good, now.AddDate(0, 0, 7), authority), office.SealIntact, true},
+		{"good until a day before", answer(ocsp.Good, now.AddDate(0, 0, -1), authority), office.SealIntact, false},
+		{"not known", answer(ocsp.Unknown, now.AddDate(0, 0, 7), authority), office.SealIntact, false},
+		{"revoked", answer(ocsp.Revoked, now.AddDate(0, 0, 7), authority), office.SealRevoked, false},
+		{"good, as one says whom its authority named for that", answer(ocsp.Good, now.AddDate(0, 0, 7), named(x509.ExtKeyUsageOCSPSigning)), office.SealIntact, true},
+		{"good, as another customer says", answer(ocsp.Good, now.AddDate(0, 0, 7), named()), office.SealIntact, false},
+		{"revoked, as another authority says", answer(ocsp.Revoked, now.AddDate(0, 0, 7), stranger), office.SealIntact, false},
 	} {
-		list := must(x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: sealedAt.AddDate(0, 0, -7), NextUpdate: c.until,
-			RevokedCertificateEntries: []x509.RevocationListEntry{{SerialNumber: c.revoked, RevocationTime: sealedAt.AddDate(0, 0, -2)}}}, service.root, service.rootKey))
 		sealed := service.seal(t, updated(document(t), map[string]string{string(root[1]): strings.Replace(string(root[2]), "<<", "<</DSS<</CRLs[9000 0 R]>>", 1),
-			"9000": fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(list), list)}))
-		if v := judge(t, sealed, service.trusted(sealedAt.AddDate(0, 1, 0))); v.State != c.state || v.Vouched != c.vouched {
-			t.Errorf("%s is revoked, said until %s: %s, %v", c.revoked, c.until, v.State, v.Vouched)
+			"9000": fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(c.word), c.word)}))
+		if v := judge(t, sealed, service.trusted(now)); v.State != c.state || v.Vouched != c.vouched {
+			t.Errorf("%s: %s, %v", c.name, v.State, v.Vouched)
 		}
 	}
 }
@@ -287,7 +319,18 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 	overlaid := with(overlay, square)
 	before := regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF\s*$`).FindSubmatch(sealed)[1]
 	end := bytes.LastIndex(overlaid, []byte("startxref"))
+	bodies := regexp.MustCompile(`\n`+string(catalog)+` 0 obj\n<<((?s:.*?))>>\nendobj`).FindAllSubmatch(sealed, -1)
+	otherPages := regexp.MustCompile(`/Pages (\d+) 0 R`).ReplaceAllString(string(bodies[len(bodies)-1][1]), "/Pages\v$1\v0\vR/DSS\v5")
+	contents := func(ref string) []byte {
+		return with(func(s string) string {
+			return regexp.MustCompile(`/Contents (\d+) 0 R`).ReplaceAllString(s, "/Contents "+ref)
+		}, square)
+	}
 	more := map[string][]byte{
+		"a blank that is none to others":    updated(sealed, map[string]string{string(catalog): "<</Pages 9000 0 R" + otherPages + ">>", "9000": "<</Type/Pages/Kids[]/Count 0>>"}),
+		"a generation that was never there": contents("$1 7 R"),
+		"a reference with a sign":           contents("+$1 0 R"),
+		"entries that are too short":        append(bytes.Clone(sealed), bytes.ReplaceAll(contents("$1 0 R")[len(sealed):], []byte(" n \n"), []byte(" n\n"))...),
 		"two tables at the end":             slices.Concat(overlaid[:end], []byte("startxref\n"+string(before)+"\n%%EOF\n"), overlaid[end:len(overlaid)-len("%%EOF\n")]),
 		"an object under another's number":  bytes.Replace(overlaid, []byte("9000 0 obj"), []byte(string(lastPage[1])+" 0 obj"), 1),
 		"an object that a comment hides":    bytes.Replace(overlaid, []byte("\n9000 0 obj"), []byte("\n9000 %\n0 obj"), 1),

@@ -78,6 +78,8 @@ func TestStreamsThatReadersUnpackDifferently(t *testing.T) {
 	for name, pdf := range map[string][]byte{
 		"a predictor that stands elsewhere":       forged(table, "<</Predictor 9001 0 R/Columns 9>>", raw),
 		"parameters in a list for a filter alone": forged(table, "[<</Predictor 12/Columns 10>>]", predicted),
+		"parameters under their short name":       forged(table, "<<>>/DP<</Predictor 12/Columns 9>>", raw),
+		"a row that is cut short":                 forged(table, "<</Predictor 12/Columns 10>>", append(predicted, 0, '9')),
 		"a table of millions in no bytes":         forged("/W[0 0 0]/Index[1 2000000000]", "<<>>", nil),
 	} {
 		if v := judge(t, pdf, trust); v.State != office.SealChanged {

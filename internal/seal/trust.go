@@ -61,7 +61,7 @@ func Judge(f Found, t Trust) office.Seal {
 }
 
 // revoked reports whether a signature's certificate had been revoked, and whether its authority has said anything of that, in what the
-// file carries. Where nobody confirms when it was signed, it counts whenever it was revoked.
+// file carries. Where nobody confirms when it was signed, the word of today counts.
 func (t Trust) revoked(f Found, s Signature, v office.Seal) (revoked, known bool) {
 	certificates := parse(s.Certificates)
 	if len(certificates) == 0 {
@@ -78,12 +78,14 @@ func (t Trust) revoked(f Found, s Signature, v office.Seal) (revoked, known bool
 	issuer := append(certificates, t.Pinned...)[i]
 	for _, word := range f.Revoked {
 		if list, err := x509.ParseRevocationList(word); err == nil && list.CheckSignatureFrom(issuer) == nil {
-			known = known || !list.NextUpdate.Before(v.At)
+			isWhole := !slices.ContainsFunc(list.Extensions, func(e pkix.Extension) bool { return e.Critical }) // RFC 5280, section 5.2
+			known = known || isWhole && !list.NextUpdate.Before(at)
 			for _, e := range list.RevokedCertificateEntries {
 				revoked = revoked || e.SerialNumber.Cmp(own.SerialNumber) == 0 && !e.RevocationTime.After(at)
 			}
-		} else if said, err := ocsp.ParseResponseForCert(word, own, issuer); err == nil {
-			known = known || said.Status == ocsp.Good && (!said.ThisUpdate.Before(v.At) || !said.NextUpdate.Before(v.At))
+		} else if said, err := ocsp.ParseResponseForCert(word, own, issuer); err == nil && (said.Certificate == nil ||
+			said.Certificate.Equal(issuer) || slices.Contains(said.Certificate.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning)) {
+			known = known || said.Status == ocsp.Good && (!said.ThisUpdate.Before(at) || !said.NextUpdate.Before(at))
 			revoked = revoked || said.Status == ocsp.Revoked && !said.RevokedAt.After(at)
 		}
 	}
@@ -128,8 +130,8 @@ func (t Trust) trusts(certificates []*x509.Certificate, at time.Time, usage x509
 		return false
 	}
 	own := certificates[0]
-	if usage == x509.ExtKeyUsageAny && !signsDocuments(own) {
-		return false
+	if usage == x509.ExtKeyUsageAny && !signsDocuments(own) || usage != x509.ExtKeyUsageAny && !slices.Contains(own.ExtKeyUsage, usage) {
+		return false // the library takes a certificate without a purpose for one for all of them
 	}
 	o := x509.VerifyOptions{Roots: t.Roots, Intermediates: x509.NewCertPool(), CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{usage}}
 	for _, c := range certificates[1:] {
@@ -142,7 +144,7 @@ func (t Trust) trusts(certificates []*x509.Certificate, at time.Time, usage x509
 	o.Roots = x509.NewCertPool()
 	for _, c := range t.Pinned {
 		if c.Equal(own) {
-			return !at.Before(own.NotBefore) && !at.After(own.NotAfter) && (usage == x509.ExtKeyUsageAny || slices.Contains(own.ExtKeyUsage, usage))
+			return !at.Before(own.NotBefore) && !at.After(own.NotAfter)
 		}
 		o.Roots.AddCert(c)
 	}

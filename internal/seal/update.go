@@ -4,26 +4,23 @@ import (
 	"bytes"
 	"compress/zlib"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
 // What was added behind a seal is read by a grammar that leaves nothing to readers' tolerance: where two readers could see two documents,
-// it is no update. It knows one way to write each thing (ISO 32000-1, 7.2, 7.3 and 7.5).
+// it is no update. It knows one way to write each thing (ISO 32000-1, 7.2, 7.3 and 7.5), and what it reads is what is compared: the library
+// leaves a lot to tolerance.
 
-// name, ref and other are values of a PDF; strings, numbers and the like are as they are written. Dictionaries are maps, arrays slices.
-type (
-	name  string
-	ref   [2]int // number and generation
-	other string
-)
-
-// updates are the objects in revisions that were added to a document, by their numbers: where the last one of each is said to be.
-type updates map[int]place
+// updates are the objects in revisions that were added to a document, by their numbers: the last one of each.
+type updates map[int]types.Object
 
 // place is where an object is: a place of the file, or that in the stream of a number.
 type place struct {
@@ -49,7 +46,7 @@ func demand(ok bool) {
 
 // readUpdates reads revisions to the end of a file. before is where the table of the last one before is, root its catalog, and size how many
 // objects it counts: none of them may be beyond the count.
-func readUpdates(text []byte, base, before int64, root ref, size int) (all updates, err error) {
+func readUpdates(text []byte, base, before int64, root types.IndirectRef, size int) (all updates, err error) {
 	defer func() {
 		if recover() != nil { // also beyond the end
 			err = errLoose
@@ -65,32 +62,33 @@ func readUpdates(text []byte, base, before int64, root ref, size int) (all updat
 
 // revision is what was added at once.
 type revision struct {
-	objects map[int]place  // where they begin
-	values  map[int]any    // of those that are no streams
-	lengths map[ref][2]int // of streams that name an object for it: the least and the most that it may be
-	table   map[int]place  // where objects are said to be
-	hybrid  int64          // where the table that is a stream is, of two; 0 for none
+	objects map[int]place // where they begin
+	values  updates
+	lengths map[types.IndirectRef][2]int // of streams that name an object for it: the least and the most that it may be
+	table   map[int]place                // where objects are said to be
+	hybrid  int64                        // where the table that is a stream is, of two; 0 for none
+	second  types.StreamDict             // that one
 }
 
 // revision reads objects, where they are, and the end. It returns where that table is, and how many objects it counts.
-func (r *reading) revision(all updates, before int64, root ref, size int) (start int64, counts int) {
-	v := &revision{objects: map[int]place{}, values: map[int]any{}, lengths: map[ref][2]int{}, table: map[int]place{}}
-	var trailer map[string]any
+func (r *reading) revision(all updates, before int64, root types.IndirectRef, size int) (start int64, counts int) {
+	v := &revision{objects: map[int]place{}, values: updates{}, lengths: map[types.IndirectRef][2]int{}, table: map[int]place{}}
+	var trailer types.Dict
 	for trailer == nil {
 		r.comment()
 		start = r.base + int64(r.at)
 		if r.word("xref") {
+			demand(strings.IndexByte(blank, r.text[r.at]) >= 0)
 			trailer = r.table(v)
 		} else {
 			trailer = r.object(v, start)
 		}
 	}
-	demand(trailer["Prev"] == other(strconv.FormatInt(before, 10)) && trailer["Root"] == root && trailer["Encrypt"] == nil)
+	demand(trailer["Prev"] == types.Integer(before) && trailer["Root"] == root && trailer["Encrypt"] == nil)
 	r.check(v, trailer, start)
 	counts = natural(trailer["Size"])
-	demand(counts >= size && counts > slices.Max(slices.Collect(maps.Keys(v.table))))
-	maps.Copy(all, v.objects)
-	maps.Copy(all, v.table)
+	demand(counts >= size && counts > slices.Max(slices.Collect(maps.Keys(v.table))) && counts <= maxObjects)
+	maps.Copy(all, v.values)
 	r.comment()
 	r.expect("startxref")
 	said := integer(r.next())
@@ -111,9 +109,13 @@ func (r *reading) comment() {
 }
 
 // check demands that the tables say where all objects are, and nothing else, and that streams are as long as they say.
-func (r *reading) check(v *revision, trailer map[string]any, start int64) {
-	second := trailer["XRefStm"]
-	demand(second == nil || second == other(strconv.FormatInt(v.hybrid, 10)))
+func (r *reading) check(v *revision, trailer types.Dict, start int64) {
+	if trailer["XRefStm"] != nil {
+		demand(trailer["XRefStm"] == types.Integer(v.hybrid))
+		v.streamTable(v.second)
+	} else {
+		v.hybrid = 0 // it is none that anybody reads
+	}
 	for number, at := range v.table {
 		demand(v.objects[number] == r.exact(at))
 	}
@@ -122,8 +124,8 @@ func (r *reading) check(v *revision, trailer map[string]any, start int64) {
 		demand(named || at == place{at: start} || at == place{at: v.hybrid}) // a table that is a stream need not name itself
 	}
 	for of, between := range v.lengths {
-		n := natural(v.values[of[0]])
-		demand(between[0] <= n && n <= between[1])
+		n := natural(v.values[of.ObjectNumber.Value()])
+		demand(of.GenerationNumber == 0 && between[0] <= n && n <= between[1])
 	}
 }
 
@@ -152,43 +154,44 @@ func (v *revision) define(number int, at place) {
 }
 
 // object reads N G obj … endobj. It returns the dictionary of a table that ends the revision.
-func (r *reading) object(v *revision, start int64) (trailer map[string]any) {
+func (r *reading) object(v *revision, start int64) (trailer types.Dict) {
 	number := int(integer(r.next()))
 	demand(number > 0 && r.next() == "0")
 	v.define(number, place{at: start})
-	r.expect("obj")
+	demand(r.next() == "obj")
 	value := r.value(maxDepth)
 	r.blank()
-	dict, _ := value.(map[string]any)
+	dict, isDict := value.(types.Dict)
 	if !r.word("stream") {
 		v.values[number] = value
-		r.expect("endobj")
+		demand(r.next() == "endobj")
 		return nil
 	}
-	stream := r.stream(v, dict)
-	r.expect("endobj")
+	demand(isDict)
+	stream := types.StreamDict{Dict: dict, Raw: r.stream(v, dict)}
+	v.values[number] = stream
+	demand(r.next() == "endobj")
 	switch dict["Type"] {
 	default:
 		return nil
-	case name("ObjStm"):
-		v.pack(number, dict, stream)
+	case types.Name("ObjStm"):
+		v.pack(number, stream)
 		return nil
-	case name("XRef"):
+	case types.Name("XRef"):
 	}
-	demand(v.hybrid == 0)
-	v.streamTable(dict, stream)
 	r.blank()
 	if bytes.HasPrefix(r.text[r.at:], []byte("startxref")) || r.text[r.at] == '%' {
+		v.streamTable(stream)
 		return dict
 	}
-	v.hybrid = start
+	v.hybrid, v.second = start, stream
 	return nil
 }
 
 // pack reads the objects in a stream (ISO 32000-1, 7.5.7).
-func (v *revision) pack(number int, dict map[string]any, stream []byte) {
-	text, count, first := unpack(dict, stream), natural(dict["N"]), natural(dict["First"])
-	demand(count >= 0 && 0 <= first && first <= len(text) && dict["Extends"] == nil)
+func (v *revision) pack(number int, stream types.StreamDict) {
+	text, count, first := unpack(stream), natural(stream.Dict["N"]), natural(stream.Dict["First"])
+	demand(count >= 0 && 0 <= first && first <= len(text) && stream.Dict["Extends"] == nil)
 	head := &reading{text: text[:first]}
 	var at [][2]int // the number of each object, and where it begins
 	for range count {
@@ -213,11 +216,11 @@ func (r *reading) expect(text string) {
 }
 
 // stream reads the bytes of a stream, and what ends it.
-func (r *reading) stream(v *revision, dict map[string]any) []byte {
+func (r *reading) stream(v *revision, dict types.Dict) []byte {
 	r.word("\r")
 	demand(r.word("\n"))
 	from, n := r.at, natural(dict["Length"])
-	if object, named := dict["Length"].(ref); named {
+	if object, named := dict["Length"].(types.IndirectRef); named {
 		n = bytes.Index(r.text[from:], []byte("endstream"))
 		least := len(bytes.TrimRight(r.text[from:from+n], "\r\n"))
 		v.lengths[object] = [2]int{least, n}
@@ -229,17 +232,22 @@ func (r *reading) stream(v *revision, dict map[string]any) []byte {
 	return stream
 }
 
+// tableEntry is one of 20 bytes, at which some readers look only.
+var tableEntry = regexp.MustCompile(`^(\d{10}) (\d{5}) ([nf])(?: \r| \n|\r\n)`)
+
 // table reads entries, each of an object that is there, and the trailer.
-func (r *reading) table(v *revision) (trailer map[string]any) {
+func (r *reading) table(v *revision) (trailer types.Dict) {
 	for r.blank(); r.text[r.at] >= '0' && r.text[r.at] <= '9'; r.blank() {
 		first, count := integer(r.next()), integer(r.next())
+		r.blank()
 		for number := first; number < first+count; number++ {
-			at, generation, kind := integer(r.next()), r.next(), r.next()
-			if kind == "f" && number == 0 {
+			entry := tableEntry.FindSubmatch(r.text[r.at:])
+			r.at += len(entry[0])
+			if string(entry[3]) == "f" && number == 0 {
 				continue // the head of the free ones
 			}
-			demand(kind == "n" && strings.Trim(generation, "0") == "")
-			v.add(int(number), place{at: at})
+			demand(string(entry[2]) == "00000" && string(entry[3]) == "n")
+			v.add(int(number), place{at: integer(string(entry[1]))})
 		}
 	}
 	r.expect("trailer")
@@ -248,17 +256,18 @@ func (r *reading) table(v *revision) (trailer map[string]any) {
 }
 
 // streamTable reads the same from a stream.
-func (v *revision) streamTable(dict map[string]any, stream []byte) {
-	said := dict["Index"]
+func (v *revision) streamTable(stream types.StreamDict) {
+	said := stream.Dict["Index"]
 	if said == nil {
-		said = []any{other("0"), dict["Size"]}
+		said = types.Array{types.Integer(0), stream.Dict["Size"]}
 	}
-	rows, w, index := unpack(dict, stream), naturals(dict["W"]), naturals(said)
+	rows, w, index := unpack(stream), naturals(stream.Dict["W"]), naturals(said)
 	demand(len(w) == 3 && len(index)%2 == 0)
 	field := func(n int, missing int64) (x int64) {
 		if n == 0 {
 			return missing
 		}
+		demand(n < 8) // else some would read less of it
 		for _, b := range rows[:n] {
 			x = x<<8 | int64(b)
 		}
@@ -281,34 +290,42 @@ func (v *revision) streamTable(dict map[string]any, stream []byte) {
 	}
 }
 
-// maxTable is how large an unpacked table may be.
-const maxTable = 16 << 20 // bytes
+// maxTable is how large an unpacked table may be, and maxObjects how many objects it may count.
+const (
+	maxTable   = 16 << 20 // bytes
+	maxObjects = 8 << 20  // ISO 32000-1, annex C
+)
 
-// unpack undoes the filter of a table, with the rows' differences to the ones above (ISO 32000-1, 7.4.4.4; PNG's up).
-func unpack(dict map[string]any, stream []byte) (out []byte) {
+// unpack undoes the filter of a stream, with the rows' differences to the ones above (ISO 32000-1, 7.4.4.4; PNG's up).
+func unpack(stream types.StreamDict) (out []byte) {
+	dict := stream.Dict
+	demand(dict["F"] == nil && dict["DP"] == nil) // which are short for Filter and DecodeParms to some readers alone
 	if dict["Filter"] == nil {
-		return stream
+		return stream.Raw
 	}
-	filter := fmt.Sprint(dict["Filter"])
-	demand(filter == "FlateDecode" || filter == "[FlateDecode]")
-	z, err := zlib.NewReader(bytes.NewReader(stream))
+	filter, said := dict["Filter"], dict["DecodeParms"]
+	filters, is := filter.(types.Array)
+	if is && len(filters) == 1 {
+		filter = filters[0]
+	}
+	if list, also := said.(types.Array); also { // of a filter in a list alone: readers pass over another one
+		demand(is && len(list) == 1)
+		said = list[0]
+	} else {
+		demand(said == nil || !is)
+	}
+	demand(filter == types.Name("FlateDecode"))
+	z, err := zlib.NewReader(bytes.NewReader(stream.Raw))
 	demand(err == nil)
 	rows, err := io.ReadAll(io.LimitReader(z, maxTable+1))
 	demand(err == nil && len(rows) <= maxTable)
-	said := dict["DecodeParms"]
-	if list, is := said.([]any); is { // of a filter in a list alone: readers pass over another one
-		demand(filter == "[FlateDecode]" && len(list) == 1)
-		said = list[0]
-	} else {
-		demand(said == nil || filter == "FlateDecode")
-	}
 	if said == nil {
 		return rows
 	}
-	parameters, is := said.(map[string]any)
+	parameters, is := said.(types.Dict)
 	predictor, colours, bits := parameters["Predictor"], parameters["Colors"], parameters["BitsPerComponent"]
-	demand(is && (colours == nil || colours == other("1")) && (bits == nil || bits == other("8")))
-	if predictor == nil || predictor == other("1") {
+	demand(is && (colours == nil || colours == types.Integer(1)) && (bits == nil || bits == types.Integer(8)))
+	if predictor == nil || predictor == types.Integer(1) {
 		return rows
 	}
 	demand(natural(predictor) >= 10)
@@ -325,21 +342,21 @@ func unpack(dict map[string]any, stream []byte) (out []byte) {
 		}
 		out, above = append(out, line...), line
 	}
+	demand(len(rows) == 0) // of a row that is cut short some readers take what there is
 	return out
 }
 
 // natural is a whole number that is not negative, and less than that for anything else.
-func natural(v any) int {
-	text, _ := v.(other)
-	if n, err := strconv.Atoi(string(text)); err == nil {
-		return n
+func natural(v types.Object) int {
+	if n, is := v.(types.Integer); is {
+		return n.Value()
 	}
 	return -1
 }
 
 // naturals are the numbers of an array.
-func naturals(array any) (all []int) {
-	list, _ := array.([]any)
+func naturals(array types.Object) (all []int) {
+	list, _ := array.(types.Array)
 	for _, v := range list {
 		n := natural(v)
 		demand(n >= 0)
@@ -348,11 +365,11 @@ func naturals(array any) (all []int) {
 	return all
 }
 
-// integer reads a whole number.
+// integer reads a whole number without a sign.
 func integer(text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseUint(text, 10, 63)
 	demand(err == nil)
-	return n
+	return int64(n)
 }
 
 func (r *reading) blank() {
@@ -379,63 +396,71 @@ func (r *reading) next() string {
 // token passes over and returns what stands here up to a blank or a delimiter.
 func (r *reading) token() string {
 	from := r.at
-	for r.at < len(r.text) && strings.IndexByte(blank+"()<>[]{}/%", r.text[r.at]) < 0 {
-		r.at++
+	for ; r.at < len(r.text) && strings.IndexByte(blank+"()<>[]{}/%", r.text[r.at]) < 0; r.at++ {
+		demand(r.text[r.at] > ' ' && r.text[r.at] <= '~') // others are blanks to some
 	}
 	return string(r.text[from:r.at])
 }
 
-func (r *reading) value(depth int) any {
+var (
+	plain   = regexp.MustCompile(`^(?:true|false|null|-?(?:\d{1,10}\.?\d*|\.\d+))$`)
+	figures = regexp.MustCompile(`^\d{1,10}$`)
+)
+
+func (r *reading) value(depth int) types.Object {
 	r.blank()
 	demand(depth > 0)
+	text := ""
 	switch b := r.text[r.at]; {
 	case b == '/':
 		r.at++
-		return name(r.token())
+		text = "/" + r.token()
 	case b == '<' && r.text[r.at+1] == '<':
 		return r.dict(depth)
 	case b == '<':
-		from, length := r.at, bytes.IndexByte(r.text[r.at:], '>')+1
-		demand(length > 0)
+		length := bytes.IndexByte(r.text[r.at:], '>') + 1
+		text = string(r.text[r.at : r.at+length])
 		r.at += length
-		return other(r.text[from:r.at])
 	case b == '(':
-		return r.literal()
+		text = r.literal()
 	case b == '[':
 		r.at++
-		list := []any{}
+		list := types.Array{}
 		for r.blank(); !r.word("]"); r.blank() {
 			list = append(list, r.value(depth-1))
 		}
 		return list
-	}
-	text := r.token()
-	demand(text != "")
-	// A reference is three tokens.
-	if number, err := strconv.Atoi(text); err == nil {
-		here := r.at
-		generation, err := strconv.Atoi(r.next())
-		if err == nil && r.next() == "R" {
-			return ref{number, generation}
+	default:
+		text = r.token()
+		demand(plain.MatchString(text))
+		if here := r.at; figures.MatchString(text) { // a reference is three tokens
+			if generation := r.next(); figures.MatchString(generation) && r.next() == "R" {
+				return *types.NewIndirectRef(int(integer(text)), int(integer(generation)))
+			}
+			r.at = here
 		}
-		r.at = here
 	}
-	return other(text)
+	token := text
+	value, err := model.ParseObject(&token) // as the library reads it elsewhere
+	demand(err == nil && token == "" && (value != nil || text == "null"))
+	return value
 }
 
-func (r *reading) dict(depth int) map[string]any {
+func (r *reading) dict(depth int) types.Dict {
 	demand(r.word("<<"))
-	d := map[string]any{}
+	d := types.Dict{}
 	for r.blank(); !r.word(">>"); r.blank() {
-		key, isName := r.value(depth - 1).(name)
-		_, twice := d[string(key)]
-		demand(isName && !twice && !strings.Contains(string(key), "#")) // which is another way to write it
-		d[string(key)] = r.value(depth - 1)
+		demand(r.word("/"))
+		key := r.token()
+		_, twice := d[key]
+		demand(key != "" && !twice && !strings.Contains(key, "#")) // which is another way to write it
+		d[key] = r.value(depth - 1)
 	}
+	maps.DeleteFunc(d, func(_ string, value types.Object) bool { return value == nil }) // ISO 32000-1, 7.3.7
 	return d
 }
 
-func (r *reading) literal() other {
+func (r *reading) literal() string {
 	from := r.at
 	for depth := 0; ; r.at++ {
 		switch r.text[r.at] {
@@ -446,7 +471,7 @@ func (r *reading) literal() other {
 		case ')':
 			if depth--; depth == 0 {
 				r.at++
-				return other(r.text[from:r.at])
+				return string(r.text[from:r.at])
 			}
 		}
 	}
