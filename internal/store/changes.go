@@ -9,25 +9,26 @@ import (
 	"countersign/internal/office"
 )
 
-// lineChanges remembers whose lines the latest transactions have written, so that whoever has read the lines once reads
-// those alone that are different since. Safe for concurrent use.
+// lineChanges remembers whose lines the latest transactions wrote, so that a reader that has all lines can read just the
+// changed ones. Safe for concurrent use.
 type lineChanges struct {
 	mu     sync.Mutex
-	before uint64 // what transactions up to this one have written is not remembered
+	before uint64 // the last transaction whose changes are no longer remembered
 	noted  []lineChange
 }
 
-// lineChange is a line that a transaction has written or removed.
+// lineChange is a line written or removed by a transaction.
 type lineChange struct {
 	in  uint64 // the transaction
 	row string
 }
 
-// leastChanges is how many are remembered at least, and twice as many at most; who has missed more reads all lines.
+// leastChanges is the minimum number of changes that are remembered; the maximum is twice that. Whoever has missed more
+// reads all lines.
 const leastChanges = 1000
 
-// note is called in a transaction, before it is committed: whoever sees what it wrote finds it here. One that is rolled
-// back has only had lines read again.
+// note is called within a transaction, before its commit: so whoever sees its changes finds them here. A rollback merely
+// causes lines to be read again.
 func (c *lineChanges) note(in uint64, rows []string) {
 	if len(rows) == 0 {
 		return
@@ -44,15 +45,14 @@ func (c *lineChanges) note(in uint64, rows []string) {
 	}
 }
 
-// forget is called in a transaction in which everything is another.
+// forget is called within a transaction that changes everything.
 func (c *lineChanges) forget(in uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.before, c.noted = max(c.before, in), nil
 }
 
-// between are the rows that were changed after a version up to another one, each once; known is false when that is not
-// remembered.
+// between are the rows changed after version and up to now, each once; known is false if that is no longer remembered.
 func (c *lineChanges) between(version, now uint64) (rows []string, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,8 +69,8 @@ func (c *lineChanges) between(version, now uint64) (rows []string, known bool) {
 	return rows, true
 }
 
-// LinesSince are the lines of the packages that are new or changed since a version, which an earlier call returned, or all
-// of them: for version 0, after many changes, and when one is no longer where it was in their order.
+// LinesSince returns the lines of packages that are new or changed since a version that an earlier call returned. It returns
+// all lines for version 0, after many changes, and if a package has moved in the order or was removed.
 func (tx *Tx) LinesSince(version uint64) (office.Lines, error) {
 	lines := office.Lines{Version: uint64(tx.bolt.ID())}
 	rows, known := tx.changes.between(version, lines.Version)
@@ -81,7 +81,7 @@ func (tx *Tx) LinesSince(version uint64) (office.Lines, error) {
 			return office.Lines{}, err
 		}
 		if known = value != nil; !known {
-			break // it moved, or is gone
+			break // it has moved or was removed
 		}
 		l, err := tx.packed(&keep, []byte(row), value)
 		if err := collect(tx, &lines.Lines, l, err); err != nil {
@@ -99,7 +99,7 @@ func (tx *Tx) LinesSince(version uint64) (office.Lines, error) {
 	return lines, err
 }
 
-// packed is a line as it is kept. One that cannot be read is made anew from its package.
+// packed is a line as stored. An unreadable one is rebuilt from its package.
 func (tx *Tx) packed(keep *office.Packer, row, value []byte) (office.PackedLine, error) {
 	if packed := keep.Keep(value); packed.Whole() {
 		return packed, nil
@@ -108,7 +108,7 @@ func (tx *Tx) packed(keep *office.Packer, row, value []byte) (office.PackedLine,
 	return l.Pack(), err
 }
 
-// line reads a line. One that cannot be read is made anew from its package.
+// line decodes a line. An unreadable one is rebuilt from its package.
 func (tx *Tx) line(row, value []byte) (office.PackageLine, error) {
 	l, err := decodeLine(value)
 	if err == nil {
@@ -131,14 +131,14 @@ func decodeLine(b []byte) (office.PackageLine, error) {
 	return l, nil
 }
 
-// PackageLines calls take with the line of every package, newest first by Created, until it returns false. A line that
-// cannot be read is made anew from its package.
+// PackageLines calls take with the line of every package, newest first by Created, until it returns false. An unreadable
+// line is rebuilt from its package.
 func (tx *Tx) PackageLines(take func(office.PackageLine) bool) error {
 	return each(tx, tx.in(bucketPackageLines), tx.line, take)
 }
 
-// OpenLines calls take with the lines of the packages that are not [Package.Final], in the order of NextCheck. It reads no
-// others, however many there are.
+// OpenLines calls take with the lines of the packages that are not [Package.Final], in the order of NextCheck. It reads only
+// these.
 func (tx *Tx) OpenLines(take func(office.PackageLine)) error {
 	due := func(v visit) error { return tx.oldest(bucketPackagesDue, nil, v) }
 	line := func(key, _ []byte) (office.PackageLine, error) {

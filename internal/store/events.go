@@ -16,7 +16,7 @@ var events = shelf{rows: bucketEvents, ids: bucketEventIDs}
 
 type EventCounts struct {
 	Received   int // distinct events
-	Duplicates int // how often one came again
+	Duplicates int // further copies of them
 	Pending    int // Outcome is EventPending
 	Odd        int // Outcome is EventOdd
 }
@@ -38,8 +38,8 @@ func eventFacets(e office.Event, row []byte) (f facets) {
 	return f
 }
 
-// AddEvent stores an event that is not there yet. For one that is, it only counts the copy on the stored event and
-// returns false. A zero Received becomes now.
+// AddEvent stores a new event. If the event is already stored, it only counts the copy there and returns false. A zero
+// Received becomes now.
 func (tx *Tx) AddEvent(e office.Event) (added bool, err error) {
 	row, value, err := tx.find(events, e.ID)
 	if err != nil {
@@ -48,7 +48,7 @@ func (tx *Tx) AddEvent(e office.Event) (added bool, err error) {
 	switch {
 	case value != nil:
 		stored, err := decode[office.Event](bucketEvents, row, value)
-		if errors.Is(err, ErrRecord) { // it is there, and its copy would not be another
+		if errors.Is(err, ErrRecord) { // it is stored but unreadable, and a copy would not change that
 			tx.leaveOut(err)
 			return false, nil
 		}
@@ -96,14 +96,14 @@ func (tx *Tx) Event(id string) (office.Event, bool, error) {
 	return e, err == nil, err
 }
 
-// KnowsEvent reports whether an event was stored, though what was in it may be forgotten.
+// KnowsEvent reports whether an event was ever stored, even if its contents were forgotten since.
 func (tx *Tx) KnowsEvent(id string) (bool, error) {
 	row, _, err := tx.find(events, id)
 	return row != nil, err
 }
 
-// SetEvent replaces a stored event, or returns ErrNotFound. Copies stays as it is stored, so that a copy that arrives
-// while an event is handled is not forgotten; Day is set when the event is done.
+// SetEvent replaces a stored event, or returns ErrNotFound. It keeps the stored Copies, so that a copy that arrives while an
+// event is being handled is counted; it sets Day when the event is done.
 func (tx *Tx) SetEvent(e office.Event) error {
 	row, value, err := tx.find(events, e.ID)
 	if err != nil {
@@ -128,11 +128,11 @@ func (tx *Tx) SetEvent(e office.Event) error {
 	return tx.putEvent(e, row, eventFacets(stored, row))
 }
 
-// pendingBodies is how many bytes of bodies are read at once.
+// pendingBodies limits the bytes of bodies read at once.
 const pendingBodies = 8 << 20
 
-// PendingEvents returns up to limit events that wait to be handled, oldest first, of those behind after, and where it came to. There
-// are fewer once their bodies have pendingBodies.
+// PendingEvents returns up to limit unhandled events after a cursor, oldest first, and the cursor of the last one. It stops
+// earlier when their bodies reach pendingBodies.
 func (tx *Tx) PendingEvents(after office.Cursor, limit int) (list []office.Event, last office.Cursor, err error) {
 	bodies := pendingBodies
 	start, err := cursorKey(after)
@@ -182,7 +182,7 @@ func (tx *Tx) EventCounts() (c EventCounts, err error) {
 	return c, err
 }
 
-// at decodes the record that an index leads to.
+// at decodes the record of an index entry.
 func at[T any](tx *Tx, bucket string, row []byte) (T, error) {
 	value, err := tx.get(bucket, row)
 	if err != nil {
@@ -192,20 +192,20 @@ func at[T any](tx *Tx, bucket string, row []byte) (T, error) {
 	return decode[T](bucket, row, value)
 }
 
-// What is done and old is forgotten but for its identifier, by which a copy is still known. How old something is, is
-// counted in days on which the program ran (CountDay), never computed from clocks: a clock that runs fast, or jumps by a
-// year, makes nothing older than one day more.
+// Events that are done and old are forgotten, except for their identifiers, by which a copy is still recognised. Age is
+// counted in days on which the program ran (CountDay) and never computed from clocks: a clock that is fast or jumps by a
+// year makes nothing more than a day older.
 
-// Documents of the count.
+// The documents for counting days.
 const (
-	docDays  = "days"  // how many there were
-	docDates = "dates" // the last of them, as days since 1970
+	docDays  = "days"  // number of days counted
+	docDates = "dates" // the latest of them, as days since 1970
 )
 
-// maxDates is how many dates are remembered, so that a clock that goes back and forth counts no date twice.
+// maxDates is how many dates are remembered, so that no date is counted twice if the clock goes back and forth.
 const maxDates = 400
 
-// Day is how many days were counted.
+// Day is the number of days counted.
 func (tx *Tx) Day() (n int, err error) {
 	_, err = tx.GetDoc(docDays, &n)
 	return n, err
@@ -232,8 +232,8 @@ func (tx *Tx) CountDay(now time.Time) (counted bool, err error) {
 	return true, tx.PutDoc(docDays, n+1)
 }
 
-// forgettable: it is done, and what it was about is known. An event that names no package stays until somebody has
-// looked into it.
+// forgettable reports whether an event is done and its package is known. An event without a package is kept until somebody
+// has examined it.
 func forgettable(e office.Event) bool {
 	return e.Outcome == office.EventHandled || e.Outcome == office.EventUnprocessable && e.PackageID != ""
 }
@@ -242,8 +242,8 @@ func oldKey(e office.Event, row []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(max(e.Day, 0))), row...)
 }
 
-// ForgetEvents forgets up to limit events that have been done for more than so many counted days, and returns how many.
-// They still count as received, and a copy of one is still a copy.
+// ForgetEvents forgets up to limit events that were done more than keep counted days ago, and returns how many. They still
+// count as received, and their copies as copies.
 func (tx *Tx) ForgetEvents(keep, limit int) (forgotten int, err error) {
 	days, err := tx.Day()
 	if err != nil || days <= keep {
@@ -270,7 +270,7 @@ func (tx *Tx) forgetEvent(row []byte) error {
 	e, err := at[office.Event](tx, bucketEvents, row)
 	if errors.Is(err, ErrRecord) {
 		tx.leaveOut(err)
-		return nil // it stays as it is
+		return nil // unreadable: left as it is
 	}
 	if err != nil {
 		return err
@@ -288,10 +288,10 @@ func (tx *Tx) forgetEvent(row []byte) error {
 	return tx.refacet(eventFacets(e, row), forgottenFacets(e.Copies))
 }
 
-// forgotten is what is left of an event: how often it came again. It is shorter than a row.
+// forgotten encodes what remains of an event: the number of its copies. It is shorter than a row.
 func forgotten(copies int) []byte { return binary.AppendUvarint(nil, uint64(max(copies, 0))) }
 
-// copiesOf reads what is left of an event.
+// copiesOf decodes what remains of an event.
 func copiesOf(left []byte) (int, error) {
 	copies, size := binary.Uvarint(left)
 	if size != len(left) || len(left) >= rowLength {
@@ -306,7 +306,7 @@ func forgottenFacets(copies int) (f facets) {
 	return f
 }
 
-// forgottenAgain counts a copy of a forgotten event.
+// forgottenAgain counts another copy of a forgotten event.
 func (tx *Tx) forgottenAgain(id string, left []byte) error {
 	copies, err := copiesOf(left)
 	if err != nil {

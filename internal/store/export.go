@@ -17,7 +17,7 @@ import (
 	"countersign/internal/office"
 )
 
-// Record is one thing that is kept. What follows from others, as indexes and counters do, is none.
+// Record is one stored item. Derived data such as indexes and counters is not exported.
 type Record struct {
 	Kind  Kind            `json:"kind"`
 	Key   []byte          `json:"key,omitempty"`
@@ -25,26 +25,26 @@ type Record struct {
 	Bytes []byte          `json:"bytes,omitempty"`
 }
 
-// Kind says what a Record is, and which of its fields it has.
+// Kind is the kind of a Record; it determines which fields are set.
 type Kind string
 
-// The kinds of records that Export gives out and Import takes.
+// The kinds of records in Export and Import.
 const (
-	KindService   Kind = "service"         // Bytes: the service in use
+	KindService   Kind = "service"         // Bytes: name of the service in use
 	KindPackage   Kind = "package"         // JSON
 	KindJob       Kind = "job"             // JSON
 	KindDraft     Kind = "draft"           // JSON
 	KindEvent     Kind = "event"           // JSON
-	KindForgotten Kind = "forgotten event" // Key: its id; Bytes: how often it came again
+	KindForgotten Kind = "forgotten event" // Key: its id; Bytes: encoded number of copies
 	KindActivity  Kind = "activity"        // JSON
 	KindFact      Kind = "fact"            // Key
-	KindLogged    Kind = "logged"          // Key: the number of the first line; Bytes: lines of the log
+	KindLogged    Kind = "logged"          // Key: number of the first line; Bytes: lines of the log
 	KindSealed    Kind = "sealed"          // Key: its name; Bytes
 	KindDoc       Kind = "document"        // Key: its name; JSON
 )
 
-// Export calls each with everything that is kept, in an order in which Import takes it. A record that cannot be read is left out
-// and noted. What each is given is valid until it returns.
+// Export calls each with everything that is stored, in an order suitable for Import. It skips and notes unreadable records.
+// What each gets is valid until it returns.
 func (tx *Tx) Export(each func(Record) error) error {
 	service, err := tx.get(bucketMeta, keyService)
 	if err == nil {
@@ -66,7 +66,7 @@ func (tx *Tx) Export(each func(Record) error) error {
 		{bucketDrafts, whole[office.Draft](bucketDrafts, KindDraft)},
 		{bucketEvents, whole[office.Event](bucketEvents, KindEvent)},
 		{bucketEventIDs, func(key, value []byte) (Record, error) {
-			if len(value) == rowLength { // the event itself is there
+			if len(value) == rowLength { // a row: the event itself is still there
 				return Record{}, nil
 			}
 			return Record{Kind: KindForgotten, Key: key, Bytes: value}, nil
@@ -103,7 +103,7 @@ func (tx *Tx) Export(each func(Record) error) error {
 	return err
 }
 
-// whole is the record of a bucket as it is kept, if it can be read.
+// whole returns a record of a bucket as it is stored, if it can be decoded.
 func whole[T any](bucket string, kind Kind) func(key, value []byte) (Record, error) {
 	return func(key, value []byte) (Record, error) {
 		_, err := decode[T](bucket, key, value)
@@ -111,7 +111,7 @@ func whole[T any](bucket string, kind Kind) func(key, value []byte) (Record, err
 	}
 }
 
-// Clear removes everything, before the records of another time are imported.
+// Clear removes everything, before importing other records.
 func (tx *Tx) Clear() error {
 	var names [][]byte
 	err := tx.bolt.ForEach(func(name []byte, _ *bolt.Bucket) error {
@@ -130,7 +130,7 @@ func (tx *Tx) Clear() error {
 	return nil
 }
 
-// ClearLog removes all lines of the record, before those of another computer are imported.
+// ClearLog removes all lines of the record, before importing another computer's.
 func (tx *Tx) ClearLog() error {
 	return tx.empty([]byte(bucketLog), []byte(bucketLogPacked), []byte(bucketLogHashes))
 }
@@ -149,8 +149,8 @@ func (tx *Tx) empty(names ...[]byte) error {
 	return nil
 }
 
-// Import keeps a record of Export, with what follows from it, where there is none of its identity. ErrRecord is one that Export
-// does not write.
+// Import stores a record of Export, with its derived data, unless a record with its identity exists. ErrRecord means that
+// Export does not write such a record.
 func (tx *Tx) Import(r Record) error {
 	tx.importing = true
 	defer func() { tx.importing = false }()
@@ -207,23 +207,22 @@ func importAs[T any](r Record, put func(T) error) error {
 	return put(record)
 }
 
-// bbolt uses a page that became free again, but never gives one back. When most of a file is free, Open copies what is
-// in use to a new file and puts that one in its place.
+// bbolt reuses free pages but never shrinks a file. When most of a file is free, Open copies the used part to a new file
+// that replaces the old one.
 //
-// The old file keeps its lock until the new one has its name; who waits for that lock meanwhile finds that it belongs to
-// a file without a name, and begins anew (ownsName). The copy is on the disk before it gets the name, so whatever
-// interrupts this leaves the old file or the whole new one there, and at most a temporary one beside it that the next
-// Open removes.
+// The old file stays locked until the new one has its name. Whoever waits for that lock then finds that it belongs to a file
+// without a name, and starts again (ownsName). The copy is flushed before it gets its name, so after any interruption either
+// the old file or the complete new one is there, and at most a temporary file that the next Open removes.
 
 const (
-	compactGain = 32 << 20  // so many bytes must be free, and as many as are in use
-	compactMost = 512 << 20 // with more than that in use a start would be held up: some seconds on a slow disk
+	compactGain = 32 << 20  // minimum free bytes; they must also be at least as many as the used ones
+	compactMost = 512 << 20 // maximum used bytes: copying more would delay the start by some seconds on a slow disk
 	compactPart = 1 << 20   // bytes in one transaction of the copy
-	spaceLeft   = 64 << 20  // bytes that the disk must have left beside the copy
+	spaceLeft   = 64 << 20  // bytes that must remain free on the disk beside the copy
 )
 
-// compact makes the file smaller when that pays off, and leaves it alone when anything is in the way. The error is that
-// of opening the file again.
+// compact shrinks the file if that is worthwhile, and leaves it alone if anything prevents that. Its error is that of
+// reopening the file.
 func (s *Store) compact(o Options) error {
 	temp := s.path + ".compact"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -241,10 +240,10 @@ func (s *Store) compact(o Options) error {
 	err := s.copyTo(temp, o.LockTimeout)
 	if err != nil {
 		s.log.Warn("the data file stays as large as it is", "err", err)
-		_ = os.Remove(temp) // as the next Open would
+		_ = os.Remove(temp) // otherwise the next Open does
 		return nil
 	}
-	if runtime.GOOS == "windows" { // which replaces no file that is open
+	if runtime.GOOS == "windows" { // which cannot replace an open file
 		err = s.release()
 	}
 	if err == nil {
@@ -252,16 +251,16 @@ func (s *Store) compact(o Options) error {
 	}
 	if err != nil {
 		s.log.Warn("the data file stays as large as it is", "err", err)
-		_ = os.Remove(temp) // as the next Open would
+		_ = os.Remove(temp) // otherwise the next Open does
 	} else {
 		s.log.Info("the data file was made smaller", "bytes", used)
 	}
-	s.release() // there a second time
+	s.release() // also in the other branch
 	s.db, s.file = nil, nil
 	return s.openFile(o.LockTimeout)
 }
 
-// share is how many bytes of the file are in use, less than none where that cannot be read, and how many are free.
+// share is how many bytes of the file are used (negative if that cannot be read) and how many are free.
 func (s *Store) share() (used, free int64) {
 	var size int64
 	if s.db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) != nil {
@@ -272,8 +271,8 @@ func (s *Store) share() (used, free int64) {
 	return size - free, free
 }
 
-// copyTo writes all that is in use to a file of that name, and flushes it. Damage that it meets is an error here: a
-// start must not depend on pages that nobody has asked for.
+// copyTo copies everything in use to a file of that name and flushes it. Damage is only an error here: a start must not
+// depend on pages that nobody has asked for.
 func (s *Store) copyTo(temp string, wait time.Duration) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
@@ -293,8 +292,8 @@ func (s *Store) copyTo(temp string, wait time.Duration) (err error) {
 	return to.Sync()
 }
 
-// ownsName reports whether the file that was opened and locked still has its name: another process may have put a
-// smaller copy in its place while this one waited for the lock.
+// ownsName reports whether the opened and locked file still has its name: another process may have replaced it by a smaller
+// copy while this one waited for the lock.
 func (s *Store) ownsName() (bool, error) {
 	open, err := s.file.Stat()
 	if err != nil {
@@ -307,8 +306,8 @@ func (s *Store) ownsName() (bool, error) {
 	return os.SameFile(open, named), nil
 }
 
-// What is known of a package whose record cannot be read stands in its line and in the indexes: enough to go on with it.
-// The service is asked about it as about any other, and what it answers is the new record.
+// If a package's record is unreadable, its line and the indexes still contain enough to continue. The service is asked about
+// it as usual, and the answer becomes the new record.
 
 func (tx *Tx) packageAt(row []byte) (office.Package, error) {
 	value, err := tx.get(bucketPackages, row)
@@ -318,7 +317,7 @@ func (tx *Tx) packageAt(row []byte) (office.Package, error) {
 	return tx.packageOf(row, value)
 }
 
-// packageOf reads the package of a row from its record, or from what else is known of it.
+// packageOf decodes the package of a row, or reconstructs it from the other data.
 func (tx *Tx) packageOf(row, value []byte) (office.Package, error) {
 	p, err := decode[office.Package](bucketPackages, row, value)
 	if !errors.Is(err, ErrRecord) {
@@ -331,7 +330,7 @@ func (tx *Tx) packageOf(row, value []byte) (office.Package, error) {
 	return known, nil
 }
 
-// salvage is the package of a row without its record. Its facets are those that the record had.
+// salvage reconstructs the package of a row without its record. It yields the same facets as the lost record.
 func (tx *Tx) salvage(row []byte) (office.Package, error) {
 	value, err := tx.get(bucketPackageLines, row)
 	if err != nil {
@@ -346,15 +345,15 @@ func (tx *Tx) salvage(row []byte) (office.Package, error) {
 		Signing: office.Signing{SignersDone: l.SignersDone, SignersTotal: l.SignersTotal},
 		Inquiry: office.Inquiry{Gone: l.Gone}, Saving: office.Saving{Planned: l.Planned, Saved: l.Saved, Sealed: l.Sealed},
 	}
-	p.Away = !p.Final() // unless it is in the index of what is due
+	p.Away = !p.Final() // unless it is in the index of due packages
 	for index, note := range map[string]func(key []byte){
 		bucketPackagesDue:     func(key []byte) { p.NextCheck, p.Away = stampTime(key), false },
 		bucketPackagesRefused: func(key []byte) { p.Refused = stampTime(key) },
-		bucketWithdrawalsDue: func(key []byte) { // whatever was asked for: the status tells
+		bucketWithdrawalsDue: func(key []byte) { // whatever was requested: the status will tell
 			p.Withdrawal, p.Away = &office.Withdrawal{State: office.WithdrawAsked, NextTry: stampTime(key), Damaged: true}, false
 		},
 		bucketPackagesByDraft: func(key []byte) {
-			if id, ok := bytes.CutSuffix(key, append([]byte{0}, row...)); ok && id[0] != 0 { // else it is a hash
+			if id, ok := bytes.CutSuffix(key, append([]byte{0}, row...)); ok && id[0] != 0 { // otherwise it is a hash
 				p.DraftID = string(id)
 			}
 		},

@@ -50,9 +50,9 @@ func jobFacets(j office.Job) (f facets) {
 	return f
 }
 
-// PlanJob stores a job unless its key is there already; then it changes nothing and returns false. It reserves the
-// job's file name: ErrTargetTaken when another job has it, so choose the name with JobAt in the same Update. An
-// empty State becomes JobPending, a zero Planned becomes now.
+// PlanJob stores a job. If its key exists, it changes nothing and returns false. It reserves the job's file name, and
+// returns ErrTargetTaken if another job has it; so choose the name with JobAt in the same Update. An empty State becomes
+// JobPending, a zero Planned becomes now.
 func (tx *Tx) PlanJob(j office.Job) (planned bool, err error) {
 	text := utf8.ValidString(j.PackageID) && utf8.ValidString(j.DocumentID) && utf8.ValidString(string(j.Kind))
 	if j.PackageID == "" || j.Kind == "" || !text {
@@ -75,8 +75,8 @@ func (tx *Tx) PlanJob(j office.Job) (planned bool, err error) {
 	return true, tx.putJob(j, facets{})
 }
 
-// PutJob replaces a planned job, or returns ErrNotFound. A changed Folder or Target moves the reservation:
-// ErrTargetTaken when another job has it.
+// PutJob replaces a planned job, or returns ErrNotFound. If Folder or Target changes, the reservation moves; it returns
+// ErrTargetTaken if another job has the name.
 func (tx *Tx) PutJob(j office.Job) error {
 	stored, ok, err := tx.Job(j.Key())
 	switch {
@@ -113,10 +113,10 @@ func (tx *Tx) putJob(j office.Job, old facets) error {
 	return tx.trimDone()
 }
 
-// mostRecent is how many jobs that are done are kept in the order of time. Their records stay, all of them.
+// mostRecent is how many finished jobs are indexed by time. All their records are kept.
 const mostRecent = 100
 
-// trimDone drops what is beyond mostRecent from the index of jobs that are done.
+// trimDone removes the entries beyond mostRecent from the index of finished jobs.
 func (tx *Tx) trimDone() error {
 	var drop [][]byte
 	kept := 0
@@ -132,16 +132,16 @@ func (tx *Tx) trimDone() error {
 	return err
 }
 
-// IsTaken reports whether a job has reserved this name in this folder, without reading it: one name in a year has thousands
-// of numbers.
+// IsTaken reports whether a job has reserved this name in this folder. It does not read the job, because a name that
+// includes only the year can have thousands of numbers.
 func (tx *Tx) IsTaken(folder, target string) (bool, error) {
 	owner, err := tx.get(bucketTargets, targetKey(folder, target))
 	return owner != nil, err
 }
 
-// JobAt returns the job, of whatever state, that has reserved this name in this folder. Names that differ only in case
-// or Unicode normalisation are the same. One that cannot be read counts as done, and nothing more is known of it: the file
-// of that name may be its own, and whoever looks for a name needs another one.
+// JobAt returns the job, in any state, that has reserved this name in this folder. Names that differ only in case or Unicode
+// normalisation are the same. An unreadable job is returned as done, without details: the file of that name may be its own,
+// so the caller needs another name.
 func (tx *Tx) JobAt(folder, target string) (office.Job, bool, error) {
 	owner, err := tx.get(bucketTargets, targetKey(folder, target))
 	if err != nil || owner == nil {
@@ -155,7 +155,7 @@ func (tx *Tx) JobAt(folder, target string) (office.Job, bool, error) {
 	return j, err == nil, err
 }
 
-// unreadJob is what the key of a job tells when its record cannot be read.
+// unreadJob is what the key of an unreadable job tells.
 func unreadJob(key []byte, state office.JobState) office.Job {
 	parts := strings.Split(string(key), "/")
 	j := office.Job{PackageID: parts[0], Kind: office.FileKind(parts[len(parts)-1]), State: state}
@@ -175,8 +175,8 @@ func (tx *Tx) Job(key string) (office.Job, bool, error) {
 	return j, err == nil, err
 }
 
-// JobsOf returns all jobs of a package. One that cannot be read is JobFailed, and nothing more is known of it: a package
-// must not look complete without it.
+// JobsOf returns all jobs of a package. An unreadable one is returned as JobFailed, without details: without it the package
+// must not look complete.
 func (tx *Tx) JobsOf(packageID string) ([]office.Job, error) {
 	var list []office.Job
 	err := tx.oldest(bucketJobs, []byte(office.KeyPart(packageID)+"/"), func(key, value []byte) (bool, error) {
@@ -192,7 +192,7 @@ func (tx *Tx) JobsOf(packageID string) ([]office.Job, error) {
 	return list, err
 }
 
-// JobsAfter returns up to limit jobs for which want is true and whose keys come behind one, in the order of the keys.
+// JobsAfter returns up to limit jobs after a key for which want is true, in key order.
 func (tx *Tx) JobsAfter(key string, limit int, want func(office.Job) bool) (list []office.Job, err error) {
 	start := []byte(key)
 	if key != "" {
@@ -209,8 +209,8 @@ func (tx *Tx) JobsAfter(key string, limit int, want func(office.Job) bool) (list
 	return list, err
 }
 
-// JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first, without those of whose
-// keys skip says so; nil skips none.
+// JobsDue returns up to limit unfinished jobs whose NextTry is due, longest due first. It leaves out those for whose key
+// skip returns true; nil skips none.
 func (tx *Tx) JobsDue(d Due, limit int, skip func(key string) bool) ([]office.Job, error) {
 	return tx.jobs(limit, func(each visit) error {
 		return tx.due(bucketJobsDue, d, func(key, value []byte) (bool, error) {
@@ -222,26 +222,25 @@ func (tx *Tx) JobsDue(d Due, limit int, skip func(key string) bool) ([]office.Jo
 	})
 }
 
-// jobs lists those whose keys in an index by time walk leads to.
+// jobs returns the jobs to whose keys walk leads in an index by time.
 func (tx *Tx) jobs(limit int, walk func(visit) error) ([]office.Job, error) {
 	return listed(tx, limit, walk, func(key []byte) (office.Job, error) { return at[office.Job](tx, bucketJobs, key[8:]) })
 }
 
-// UnfinishedJobs returns all jobs of any service that are not done. It reads all there are.
+// UnfinishedJobs returns all unfinished jobs of any service. It reads all jobs.
 func (tx *Tx) UnfinishedJobs() ([]office.Job, error) {
 	return tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return j.State != office.JobDone })
 }
 
-// PendingJobs returns all jobs of the service in use that are not done, in the order of NextTry.
+// PendingJobs returns all unfinished jobs of the service in use, in the order of NextTry.
 func (tx *Tx) PendingJobs() ([]office.Job, error) {
 	return tx.jobs(-1, func(each visit) error { return tx.oldest(bucketJobsDue, nil, each) })
 }
 
-// NextJob is the earliest NextTry of all jobs that are not done: 1970 when one has none and is due at once, the zero
-// time when all are done.
+// NextJob is the earliest NextTry of all unfinished jobs: 1970 if one is due immediately, the zero time if all are finished.
 func (tx *Tx) NextJob() (time.Time, error) { return tx.first(bucketJobsDue) }
 
-// JobsRefused returns the jobs that the service has not given since then or longer, the longest refused first.
+// JobsRefused returns the jobs that the service has refused since then or longer, the longest first.
 func (tx *Tx) JobsRefused(since time.Time) ([]office.Job, error) {
 	return tx.jobs(-1, func(each visit) error { return tx.between(bucketJobsRefused, nil, after(since), each) })
 }
@@ -251,13 +250,13 @@ func (tx *Tx) FailedJobs() ([]office.Job, error) {
 	return tx.jobs(-1, func(each visit) error { return tx.newest(bucketJobsFailed, "", each) })
 }
 
-// RecentSaved returns up to n jobs that are done, latest first; no more than the newest 100 are found.
+// RecentSaved returns up to n finished jobs, latest first; it finds at most the newest 100.
 func (tx *Tx) RecentSaved(n int) ([]office.Job, error) {
 	return tx.jobs(n, func(each visit) error { return tx.newest(bucketJobsDone, "", each) })
 }
 
-// JobsToExamine returns up to limit jobs that are done and whose files are to be examined, latest first, without those of
-// which skip says so.
+// JobsToExamine returns up to limit finished jobs whose files must be examined, latest first, without those for which skip
+// returns true.
 func (tx *Tx) JobsToExamine(limit int, skip func(office.Job) bool) (list []office.Job, err error) {
 	unproven := func(v visit) error { return tx.newest(bucketJobsUnproven, "", v) }
 	job := func(key, _ []byte) (office.Job, error) { return at[office.Job](tx, bucketJobs, key[8:]) }
@@ -270,7 +269,8 @@ func (tx *Tx) JobsToExamine(limit int, skip func(office.Job) bool) (list []offic
 	return list, err
 }
 
-// JobsWrong returns the jobs whose files are not what was sealed or sent, of which nobody has read yet, latest first.
+// JobsWrong returns the jobs whose files differ from what was sealed or sent and whose warning nobody has read yet, latest
+// first.
 func (tx *Tx) JobsWrong() ([]office.Job, error) {
 	return tx.jobs(-1, func(each visit) error { return tx.newest(bucketJobsWrong, "", each) })
 }

@@ -13,20 +13,20 @@ import (
 	"countersign/internal/record"
 )
 
-// What happened is logged in the transaction that keeps it: a fact follows from a record (facets), and is logged when it did not
-// follow from the record before. So no caller can keep an event, a sent draft, a saved file or a verdict without it, and log and records
-// are one after whatever interruption.
+// Facts are logged in the transaction that stores their records: a fact is derived from a record (facets), and is logged if
+// the previous record did not yield it. So no caller can store an event, a sent draft, a saved file or a verdict without
+// logging it, and the log agrees with the records after any interruption.
 //
-// A line of the log is kept by its number. Once there are 1<<record.Step more of them, they are compressed together, which halves
-// them, and the hash of their part of the tree is kept. All other hashes are computed when somebody asks.
+// A line of the log is stored by its number. Every 1<<record.Step lines are compressed together, which halves their size,
+// and the hash of their subtree is stored. All other hashes are computed on demand.
 
 // packed is how many lines are compressed together.
 const packed = 1 << record.Step
 
-// mostUnpacked is how many bytes of packed lines are read: no real ones have as many.
+// mostUnpacked limits the uncompressed bytes of packed lines; real ones are far smaller.
 const mostUnpacked = 256 << 20
 
-// loggedFact is a fact that follows from a record. Those of one record are told apart by key.
+// loggedFact is a fact derived from a record. key distinguishes the facts of one record.
 type loggedFact struct {
 	key  string
 	fact func() record.Fact
@@ -36,7 +36,7 @@ func (f *facets) fact(key string, fact func() record.Fact) {
 	f.facts = append(f.facts, loggedFact{key, fact})
 }
 
-// logNew logs the facts that follow from the new record and did not from the old one.
+// logNew logs the facts that the new record yields and the old one did not.
 func (tx *Tx) logNew(old, new facets) error {
 	if tx.importing {
 		return nil // it was logged when it happened
@@ -55,7 +55,7 @@ next:
 	return nil
 }
 
-// AddFact logs a fact that no record of the store tells, as of now.
+// AddFact logs a fact, as of now, that is not derived from a record.
 func (tx *Tx) AddFact(f record.Fact) error {
 	f.At = tx.now()
 	line, err := f.Line()
@@ -75,7 +75,7 @@ func (tx *Tx) addLine(line []byte) error {
 	if err != nil {
 		return err
 	}
-	b.FillPercent = 1 // lines are appended alone
+	b.FillPercent = 1 // lines are only appended
 	if err := tx.put(bucketLog, encodeCount(n), line); err != nil {
 		return err
 	}
@@ -124,17 +124,18 @@ func (tx *Tx) pack(first int64) error {
 	return tx.put(bucketLogPacked, encodeCount(first), all.Bytes())
 }
 
-// Log is the record as the transaction sees it. It is for one goroutine.
+// Log is the record as seen by the transaction. It is for one goroutine.
 type Log struct {
 	tx    *Tx
-	first int64    // of the lines that were unpacked last
+	first int64    // of the lines that were last unpacked
 	lines [][]byte // nil for none
 }
 
-// Log is a record.Log of everything that happened.
+// Log returns the record of everything that happened.
 func (tx *Tx) Log() *Log { return &Log{tx: tx} }
 
-// Size is how many lines there are. It is counted on in the transaction: bbolt finds no last key where a transaction has deleted all.
+// Size is the number of lines. It is tracked in the transaction, because bbolt finds no last key once a transaction has
+// deleted everything.
 func (l *Log) Size() (int64, error) {
 	if l.tx.logged != nil {
 		return *l.tx.logged, nil
@@ -162,7 +163,7 @@ func (l *Log) readSize() (int64, error) {
 	return 0, nil
 }
 
-// Line is line n, counted from 0. It is good until the transaction ends.
+// Line is line n, counted from 0. It is valid until the transaction ends.
 func (l *Log) Line(n int64) ([]byte, error) {
 	if l.lines == nil || n < l.first || n >= l.first+packed {
 		line, err := l.tx.get(bucketLog, encodeCount(n))
@@ -190,7 +191,7 @@ func (l *Log) unpack(first int64) error {
 	return nil
 }
 
-// Block is the hash of a whole part of the tree, see record.Log.
+// Block is the hash of a complete subtree, see record.Log.
 func (l *Log) Block(level int, n int64) (hash tlog.Hash, err error) {
 	value, err := l.tx.get(bucketLogHashes, blockKey(level, n))
 	if err == nil && copy(hash[:], value) != len(hash) {
@@ -199,7 +200,7 @@ func (l *Log) Block(level int, n int64) (hash tlog.Hash, err error) {
 	return hash, err
 }
 
-// From calls each with line n and those behind it, until it returns false.
+// From calls each with the lines from n on, until it returns false.
 func (l *Log) From(n int64, each func(n int64, line []byte) bool) error {
 	size, err := l.Size()
 	for ; err == nil && n < size; n++ {
@@ -211,7 +212,7 @@ func (l *Log) From(n int64, each func(n int64, line []byte) bool) error {
 	return err
 }
 
-// Head stands for all lines.
+// Head represents all lines.
 func (l *Log) Head() (record.Head, error) {
 	size, err := l.Size()
 	if err != nil {
@@ -220,7 +221,7 @@ func (l *Log) Head() (record.Head, error) {
 	return record.HeadOf(l, size)
 }
 
-// Export calls each with the lines, many in a record.
+// Export calls each with the lines, many in each record.
 func (l *Log) Export(each func(Record) error) error {
 	var lines []byte
 	var first int64
@@ -251,7 +252,7 @@ func (l *Log) Export(each func(Record) error) error {
 	return err
 }
 
-// importLog adds lines that Export gave out.
+// importLog appends lines from Export.
 func (tx *Tx) importLog(r Record) error {
 	size, err := tx.Log().Size()
 	if err != nil {
@@ -269,7 +270,7 @@ func (tx *Tx) importLog(r Record) error {
 	return nil
 }
 
-// The facts that follow from records.
+// The facts derived from records.
 
 func eventFact(e office.Event) record.Fact {
 	return record.Fact{Kind: record.Received, Package: e.PackageID,

@@ -16,11 +16,11 @@ import (
 
 var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}
 
-// PackageCounts counts packages. Packages that expired or were rescinded count in Total alone.
+// PackageCounts counts packages. Expired and rescinded packages count only in Total.
 type PackageCounts struct {
 	Total    int `json:"total"`
-	Open     int `json:"open"`     // wait for signatures
-	Declined int `json:"declined"` // by a signer, and still in the list
+	Open     int `json:"open"`     // waiting for signatures
+	Declined int `json:"declined"` // declined by a signer, and still listed
 	Executed int `json:"executed"`
 	Saved    int `json:"saved"` // every wanted file is on disk
 }
@@ -44,7 +44,7 @@ func packageFacets(p office.Package, row []byte) (f facets) {
 	return f
 }
 
-// countPackage adds the share of PackageCounts of p, whose line it is.
+// countPackage adds p's share of PackageCounts; line is p's line.
 func (f *facets) countPackage(p office.Package, line office.PackageLine) {
 	f.count("packages", 1)
 	switch {
@@ -87,8 +87,8 @@ func (tx *Tx) FirstPackage(ids []string) (p office.Package, ok bool, err error) 
 	return p, ok, err
 }
 
-// PutPackage stores a package, new or changed, with what follows from the rest of it (office.Package.Derived). Its place
-// in the lists follows Created; a zero Created becomes now.
+// PutPackage stores a new or changed package, with its derived fields (office.Package.Derived). Its position in lists
+// follows Created; a zero Created becomes now.
 func (tx *Tx) PutPackage(p office.Package) error {
 	row, value, err := tx.find(packages, p.ID)
 	if err != nil {
@@ -116,7 +116,7 @@ func (tx *Tx) PutPackage(p office.Package) error {
 		inUTC(&w.Asked, &w.NextTry)
 		p.Withdrawal = &w
 	}
-	for i := range p.History { // a copy of Derived's
+	for i := range p.History { // safe: Derived has copied it
 		inUTC(&p.History[i].Time.Time)
 	}
 	if row, err = tx.place(packages, p.ID, row, p.Created, p); err != nil {
@@ -125,18 +125,18 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	return tx.refacet(old, packageFacets(p, row))
 }
 
-// Packages calls take with all packages, newest first by Created, until it returns false. Where a list needs only
-// a line of each, PackageLines is many times faster.
+// Packages calls take with all packages, newest first by Created, until it returns false. If a line of each is enough,
+// PackageLines is many times faster.
 func (tx *Tx) Packages(take func(office.Package) bool) error {
 	return each(tx, tx.in(bucketPackages), tx.packageOf, take)
 }
 
-// PackagesDue returns up to limit packages that are not [Package.Final] and due by their NextCheck, longest due first.
+// PackagesDue returns up to limit packages that are not [Package.Final] and whose NextCheck is due, longest due first.
 func (tx *Tx) PackagesDue(d Due, limit int) ([]office.Package, error) {
 	return tx.packages(limit, func(each visit) error { return tx.due(bucketPackagesDue, d, each) })
 }
 
-// packages lists those whose rows in an index by time walk leads to.
+// packages returns the packages to whose rows walk leads in an index by time.
 func (tx *Tx) packages(limit int, walk func(visit) error) ([]office.Package, error) {
 	return listed(tx, limit, walk, func(key []byte) (office.Package, error) { return tx.packageAt(key[8:]) })
 }
@@ -146,7 +146,7 @@ func (tx *Tx) AllOpen() ([]office.Package, error) {
 	return tx.packages(-1, func(each visit) error { return tx.oldest(bucketPackagesDue, nil, each) })
 }
 
-// Unfinished returns every package of any service that is not [Package.Final]. It reads all there are.
+// Unfinished returns every package of any service that is not [Package.Final]. It reads all packages.
 func (tx *Tx) Unfinished() (list []office.Package, err error) {
 	err = tx.Packages(func(p office.Package) bool {
 		if !p.Final() {
@@ -157,17 +157,17 @@ func (tx *Tx) Unfinished() (list []office.Package, err error) {
 	return list, err
 }
 
-// PackagesRefused returns the packages that everybody has signed and whose files cannot be planned, because the service
-// has not told what that needs since then or longer; the longest refused first.
+// PackagesRefused returns the completely signed packages whose files cannot be planned because the service has withheld the
+// necessary information since then or longer; the longest first.
 func (tx *Tx) PackagesRefused(since time.Time) ([]office.Package, error) {
 	return tx.packages(-1, func(each visit) error { return tx.between(bucketPackagesRefused, nil, after(since), each) })
 }
 
-// NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final]: 1970 when one has none and
-// is due at once, the zero time when there is no such package.
+// NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final]: 1970 if one is due immediately,
+// the zero time if there is none.
 func (tx *Tx) NextPackageCheck() (time.Time, error) { return tx.first(bucketPackagesDue) }
 
-// PackageByDraft returns the package that was sent from a draft; the newest one, should there be several.
+// PackageByDraft returns the package sent from a draft; if there are several, the newest.
 func (tx *Tx) PackageByDraft(draftID string) (found office.Package, ok bool, err error) {
 	prefix := draftKey(draftID)
 	if prefix == nil {
@@ -202,9 +202,9 @@ func (tx *Tx) PackageCounts() (c PackageCounts, err error) {
 	return c, err
 }
 
-// facets are everything that follows from one record: its entries in the indexes, its share of the counters and what is logged of it. They
-// are computed from the record alone, so the way from the old facets to the new ones is the same for every change,
-// and indexes and counters cannot drift from the records.
+// facets is everything derived from one record: its index entries, its share of the counters and its facts. They are
+// computed from the record alone, so every change replaces old facets by new ones in the same way, and indexes and counters
+// cannot drift from the records.
 type facets struct {
 	entries []entry
 	counts  []count
@@ -231,7 +231,7 @@ func (f *facets) count(name string, n int64) {
 	}
 }
 
-// refacet replaces what followed from the old record by what follows from the new one.
+// refacet replaces what was derived from the old record by what is derived from the new one.
 func (tx *Tx) refacet(old, new facets) error {
 	for _, e := range old.entries {
 		if !new.has(e, false) {
@@ -302,8 +302,8 @@ func (tx *Tx) counters(into map[string]*int) error {
 	return nil
 }
 
-// Once records that something was done which must not be done twice, such as one notification, and reports whether
-// this is the first time. Record it before doing it: then a crash loses one notification rather than repeating all.
+// Once records something that must not be done twice, such as a notification, and reports whether this is the first time.
+// Record it before doing it: then a crash loses one notification rather than repeating all of them.
 func (tx *Tx) Once(fact string) (first bool, err error) {
 	id, err := idKey(fact)
 	if err != nil {
@@ -317,7 +317,7 @@ func (tx *Tx) Once(fact string) (first bool, err error) {
 	return true, tx.put(bucketOnce, key, noted)
 }
 
-// Told reports whether Once has recorded a fact. It writes nothing.
+// Told reports whether Once has recorded a fact. It changes nothing.
 func (tx *Tx) Told(fact string) bool {
 	id, err := idKey(fact)
 	if err != nil {
@@ -327,10 +327,10 @@ func (tx *Tx) Told(fact string) bool {
 	return err == nil && have != nil
 }
 
-// noted is the value of a fact: there is nothing to say but that it is there.
+// noted is the value of every fact: only its existence matters.
 var noted = []byte{1}
 
-// factKey is a fact in sixteen bytes: facts are kept for ever, so that nobody is told of anything twice.
+// factKey is a hash of a fact: facts are kept for ever, so that nobody is told anything twice.
 func factKey(fact []byte) []byte {
 	sum := sha256.Sum256(fact)
 	return sum[:factLength]
@@ -338,11 +338,11 @@ func factKey(fact []byte) []byte {
 
 const factLength = 16 // bytes
 
-// Sealed returns the sealed bytes kept under name, nil for none.
+// Sealed returns the sealed bytes stored under name, nil if there are none.
 func (tx *Tx) Sealed(name string) ([]byte, error) {
 	key, err := idKey(name)
 	if err != nil {
-		return nil, nil // nothing is ever kept under no name
+		return nil, nil // nothing is ever stored under an empty name
 	}
 	value, err := tx.get(bucketSealed, key)
 	return bytes.Clone(value), err
@@ -357,7 +357,7 @@ func (tx *Tx) SealedNames() (names []string, err error) {
 	return names, err
 }
 
-// PutSealed keeps sealed bytes under name; nil deletes them. The store cannot tell whether they are really sealed.
+// PutSealed stores sealed bytes under name; nil deletes them. The store cannot tell whether they are really sealed.
 func (tx *Tx) PutSealed(name string, value []byte) error {
 	key, err := idKey(name)
 	if err != nil {
@@ -369,8 +369,8 @@ func (tx *Tx) PutSealed(name string, value []byte) error {
 	return tx.put(bucketSealed, key, bytes.Clone(value))
 }
 
-// GetDoc decodes the document kept under name into v (a pointer) and reports whether there is one. One that cannot be read
-// is as good as none: it is noted, v stays as it was, and the next PutDoc replaces it.
+// GetDoc decodes the document stored under name into v (a pointer) and reports whether there is one. An unreadable one
+// counts as missing: it is noted, v is unchanged, and the next PutDoc replaces it.
 func (tx *Tx) GetDoc(name string, v any) (bool, error) {
 	key, err := idKey(name)
 	if err != nil {
@@ -380,7 +380,7 @@ func (tx *Tx) GetDoc(name string, v any) (bool, error) {
 	if err != nil || value == nil {
 		return false, err
 	}
-	whole := reflect.New(reflect.TypeOf(v).Elem()) // an error in the middle leaves half a document behind
+	whole := reflect.New(reflect.TypeOf(v).Elem()) // an error halfway would leave a partial document in v
 	if err := json.Unmarshal(value, whole.Interface()); err != nil {
 		tx.leaveOut(fmt.Errorf("document %q: %w: %v", name, ErrRecord, err))
 		return false, nil
@@ -389,8 +389,8 @@ func (tx *Tx) GetDoc(name string, v any) (bool, error) {
 	return true, nil
 }
 
-// PutDoc keeps v as JSON under name; a nil v deletes the document. For settings and small state: every
-// change writes the whole document.
+// PutDoc stores v as JSON under name; a nil v deletes the document. It is for settings and small state: every change writes
+// the whole document.
 func (tx *Tx) PutDoc(name string, v any) error {
 	key, err := idKey(name)
 	if err != nil {
@@ -406,8 +406,8 @@ func (tx *Tx) PutDoc(name string, v any) error {
 	return tx.put(bucketDocs, key, value)
 }
 
-// Docs are up to limit documents whose names begin with prefix and follow after, which may be empty, by those names, which are
-// no longer than MaxID. One that cannot be read is left out.
+// Docs returns up to limit documents whose names begin with prefix and come after after (which may be empty), by name. Names
+// must not be longer than MaxID. It skips unreadable documents.
 func Docs[T any](tx *Tx, prefix, after string, limit int) (map[string]T, error) {
 	docs := map[string]T{}
 	start := []byte(prefix)
@@ -429,14 +429,14 @@ func Docs[T any](tx *Tx, prefix, after string, limit int) (map[string]T, error) 
 	return docs, err
 }
 
-// WithdrawalsDue returns the packages of the service in use that are to be withdrawn and are due by their
-// Withdrawal.NextTry, longest due first.
+// WithdrawalsDue returns the packages of the service in use with a pending withdrawal whose Withdrawal.NextTry is due,
+// longest due first.
 func (tx *Tx) WithdrawalsDue(due Due) ([]office.Package, error) {
 	return tx.packages(-1, func(each visit) error { return tx.due(bucketWithdrawalsDue, due, each) })
 }
 
-// NextWithdrawal is the earliest Withdrawal.NextTry of all those packages: 1970 when one has none and is due at once, the
-// zero time when there is no such package.
+// NextWithdrawal is the earliest Withdrawal.NextTry of all those packages: 1970 if one is due immediately, the zero time if
+// there is none.
 func (tx *Tx) NextWithdrawal() (time.Time, error) { return tx.first(bucketWithdrawalsDue) }
 
 var drafts = shelf{rows: bucketDrafts, ids: bucketDraftIDs}
@@ -454,7 +454,7 @@ func draftFacets(d office.Draft, row []byte) (f facets) {
 
 func stateKey(s office.DraftState) []byte { return append([]byte(s), 0) }
 
-// PutDraft stores a draft, new or changed. An empty State becomes DraftQueued, a zero Created now; Changed is set to
+// PutDraft stores a new or changed draft. An empty State becomes DraftQueued, a zero Created becomes now; Changed is set to
 // now.
 func (tx *Tx) PutDraft(d office.Draft) error {
 	row, value, err := tx.find(drafts, d.ID)
@@ -505,7 +505,7 @@ func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
 	return d, err == nil, err
 }
 
-// Drafts returns the drafts in any of the states, or all of them when none is given, newest first by Created.
+// Drafts returns the drafts in any of the states, or all drafts if none is given, newest first by Created.
 func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 	var list []office.Draft
 	if len(states) == 0 {
@@ -531,18 +531,17 @@ func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 	return list, nil
 }
 
-// DraftsDue returns the drafts in DraftQueued that are due by their NextTry, longest due first. Drafts in other states are
-// never due by themselves: packages/add may have been sent for them, and what became of it is not a matter of time.
+// DraftsDue returns the drafts in DraftQueued whose NextTry is due, longest due first. Drafts in other states are never due
+// by themselves: packages/add may have been sent for them, and time does not tell what became of it.
 func (tx *Tx) DraftsDue(due Due) ([]office.Draft, error) {
 	return listed(tx, -1, func(each visit) error { return tx.due(bucketDraftsDue, due, each) },
 		func(key []byte) (office.Draft, error) { return at[office.Draft](tx, bucketDrafts, key[8:]) })
 }
 
-// NextDraft is the earliest NextTry of all queued drafts: 1970 when one has none and is due at once, the zero time
-// when none is queued.
+// NextDraft is the earliest NextTry of all queued drafts: 1970 if one is due immediately, the zero time if none is queued.
 func (tx *Tx) NextDraft() (time.Time, error) { return tx.first(bucketDraftsDue) }
 
-// CountDrafts counts the drafts in any of the states, and reads none of them.
+// CountDrafts counts the drafts in any of the states without reading them.
 func (tx *Tx) CountDrafts(states ...office.DraftState) (n int, err error) {
 	for _, state := range states {
 		err = errors.Join(err, tx.oldest(bucketDraftStates, stateKey(state), func(_, _ []byte) (bool, error) {
@@ -556,8 +555,7 @@ func (tx *Tx) CountDrafts(states ...office.DraftState) (n int, err error) {
 // maxActivities is how many lines the activity list keeps.
 const maxActivities = 20_000
 
-// AddActivity adds a line to the activity list and drops the oldest ones beyond the newest 20,000. A zero
-// Time becomes now.
+// AddActivity adds a line to the activity list and drops the oldest beyond maxActivities. A zero Time becomes now.
 func (tx *Tx) AddActivity(a office.Activity) error {
 	if a.Time.IsZero() {
 		a.Time = tx.now()

@@ -1,24 +1,23 @@
-// Package store keeps everything Countersign must not forget: events, packages, save jobs, drafts, the activity
-// list, settings and sealed values, in one bbolt file in the office's data folder.
+// Package store stores everything that Countersign must not forget: events, packages, save jobs, drafts, the activity list,
+// settings and sealed values, in one bbolt file in the office's data folder.
 //
 // What it promises:
 //
-//   - [Store.Update] returns nil only when its changes are flushed to the disk. Whatever it acknowledged survives
-//     kill -9: that is tested. A loss of power is another thing, of which kill -9 shows nothing; bbolt flushes what it
-//     takes to survive one, on a disk that tells the truth about it.
-//   - An Update happens as a whole or not at all, and one that fails or panics does not harm those that share its
-//     commit.
-//   - Counters and indexes always agree with the records: all three change in one transaction, in one place
+//   - [Store.Update] returns nil only when its changes are flushed to the disk. What it has acknowledged survives kill -9;
+//     that is tested. Power failures are a different matter, about which kill -9 says nothing: bbolt flushes what is
+//     necessary to survive one, provided the disk tells the truth.
+//   - An Update is atomic, and one that fails or panics does not affect others that share its commit.
+//   - Counters and indexes always agree with the records: all of them change in one transaction, in one place
 //     (packages.go).
-//   - Open changes no file that a newer version wrote, that another process uses, or that it finds damaged.
-//   - Opening reads the list of free pages and a handful of others, however many records there are; but for the once that makes
-//     a file smaller that has become mostly free (export.go).
-//   - What is forgotten (events.go) is old by the days on which the program ran, whatever the clock says.
+//   - Open does not change a file that a newer version wrote, that another process uses, or that it finds damaged.
+//   - Opening reads the list of free pages and a handful of others, however many records there are; the exception is when
+//     it shrinks a file that is mostly free (export.go).
+//   - The age of what is forgotten (events.go) is counted in days on which the program ran, whatever the clock says.
 //
-// Identifiers come from outside. They are keys here and never paths; an empty one is refused, a very long one is
-// kept under its hash. Times are stored and returned in UTC.
+// Identifiers come from outside. Here they are keys and never paths; an empty one is rejected, and a very long one is
+// replaced by its hash. Times are stored and returned in UTC.
 //
-// What it must not know: the network, the window, and keys. Sealed values are bytes that someone else sealed.
+// What it must not know: the network, the window, and keys. Sealed values are bytes that somebody else sealed.
 package store
 
 import (
@@ -46,29 +45,28 @@ import (
 	"countersign/internal/private"
 )
 
-// Options adjust Open. The zero value is right for production.
+// Options adjust Open. The zero value is suitable for production.
 type Options struct {
-	Now         func() time.Time // the clock, for records that leave their time open; time.Now when nil
-	Log         *slog.Logger     // nil discards
-	LockTimeout time.Duration    // how long to wait for another process to let go; 150 ms when zero
+	Now         func() time.Time // the clock for records without a time; nil means time.Now
+	Log         *slog.Logger     // nil logs nothing
+	LockTimeout time.Duration    // how long to wait for another process's lock; 0 means 150 ms
 
-	// Compact lets Open make a file smaller of which most is free. Where a file cannot be replaced while it is open, on
-	// Windows, its lock is lost for a moment: the caller keeps other processes away from the folder, as package single
-	// does.
+	// Compact lets Open shrink a file that is mostly free. Where an open file cannot be replaced, on Windows, its lock is
+	// released for a moment, so the caller must keep other processes out of the folder, as package single does.
 	Compact                  bool
-	compactGain, compactMost int64 // those of export.go when zero
+	compactGain, compactMost int64 // 0 means the constants in export.go
 }
 
 // Store is an open data file. All methods may be called from any goroutine.
 //
-// One caller at a time has the turn and commits what is queued, see [Store.Update]. Reading happens on the caller's goroutine and
-// sees the last commit.
+// One caller at a time has the turn and commits what is queued, see [Store.Update]. Reads run on the caller's goroutine and
+// see the last commit.
 type Store struct {
 	path string
 	now  func() time.Time
 	log  *slog.Logger
 	db   *bolt.DB
-	file *os.File // bbolt's own, to let go of the lock when bbolt cannot
+	file *os.File // bbolt's own, to release the lock when bbolt cannot
 
 	mu     sync.Mutex
 	first  []*request // of UpdateFirst
@@ -77,24 +75,25 @@ type Store struct {
 	closed bool
 
 	turn   chan struct{} // capacity 1: full while somebody commits
-	leader chan struct{} // capacity 1: full while an Update waits for its turn, to commit those that wait beside it
+	leader chan struct{} // capacity 1: full while an Update waits for the turn, on behalf of all that are queued
 
 	lines lineChanges
 
-	unreadable map[string]bool // records that were met and left out, by what was wrong; under mu
+	unreadable map[string]bool // records met and skipped, by what was wrong; guarded by mu
 
-	damage atomic.Pointer[CorruptError] // set once damage was met; nothing is read or written after that
+	damage atomic.Pointer[CorruptError] // set once damage was found; after that nothing is read or written
 
-	// Fault refuses an access to the file with its error: tests see that none is taken for done. Nil refuses none.
+	// Fault, for tests, makes an access to the file fail with its error, to show that no failed access counts as done. Nil
+	// fails none.
 	Fault func() error
 }
 
-// Open opens the data file at path, creating it (mode 0600) and its folder (mode 0700) when there is none.
+// Open opens the data file at path, creating it (mode 0600) and its folder (mode 0700) if necessary.
 //
-// It returns [ErrInUse], [ErrNewer] or [ErrCorrupt] for a file it must not use, and has not changed it then. What to
-// do about a damaged file is the caller's decision, see [SetAside]. Noticed at once: a file that is empty, truncated,
-// not a bbolt file or not Countersign's; two damaged meta pages; a damaged root or list of free pages. A damaged page
-// in the middle is noticed when it is reached: View and Update then return ErrCorrupt.
+// For a file that it must not use it returns [ErrInUse], [ErrNewer] or [ErrCorrupt], without having changed it. The caller
+// decides what to do about a damaged file, see [SetAside]. Open notices a file that is empty, truncated, not a bbolt file or
+// not Countersign's; two damaged meta pages; a damaged root or list of free pages. A damaged page elsewhere is noticed when
+// it is reached: then View and Update return ErrCorrupt.
 func Open(path string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -131,7 +130,7 @@ func Open(path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// prepareFolder makes the folder, or makes an existing one private.
+// prepareFolder creates the folder, or makes an existing one private.
 func prepareFolder(path string, log *slog.Logger) error {
 	folder := filepath.Dir(path)
 	err := private.Folder(folder)
@@ -145,7 +144,7 @@ func prepareFolder(path string, log *slog.Logger) error {
 	return nil
 }
 
-// openFile locks and checks the file. On failure everything is let go again.
+// openFile locks and checks the file. On failure it releases everything.
 func (s *Store) openFile(wait time.Duration) (err error) {
 	defer func() {
 		if err != nil {
@@ -161,7 +160,7 @@ func (s *Store) openFile(wait time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := disk.Anchor(s.path); err != nil { // whoever made it may have been killed before
+	if err := disk.Anchor(s.path); err != nil { // whoever created it may have been killed before its name was durable
 		return fmt.Errorf("make the name of the data file durable: %w", err)
 	}
 	if err := private.Files(s.path); err != nil {
@@ -170,7 +169,7 @@ func (s *Store) openFile(wait time.Duration) (err error) {
 	return nil
 }
 
-// lockFile opens the file for this process alone. The wait for a file that was replaced meanwhile begins anew.
+// lockFile opens the file for this process alone. If the file was replaced meanwhile, it starts waiting again.
 func (s *Store) lockFile(wait time.Duration) error {
 	for range 3 {
 		db, err := s.bolt(&bolt.Options{Timeout: wait, FreelistType: bolt.FreelistMapType})
@@ -193,14 +192,14 @@ func (s *Store) lockFile(wait time.Duration) error {
 	return fmt.Errorf("open %s: %w", s.path, ErrInUse)
 }
 
-// inspect looks for damage before bbolt may write. On Windows bbolt makes a file as long as the memory it maps it to, at
-// once: a truncated one would be neither recognised afterwards nor left as it was.
+// inspect looks for damage before bbolt may write. On Windows bbolt immediately extends a file to the size of its memory
+// map: a truncated file would then no longer be recognised, nor unchanged.
 func (s *Store) inspect(wait time.Duration) (err error) {
 	db, err := s.bolt(&bolt.Options{Timeout: wait, ReadOnly: true})
 	if err != nil {
 		return err
 	}
-	defer func() { // also where guard catches what bbolt says of a page
+	defer func() { // also when guard catches a panic
 		err = errors.Join(err, db.Close())
 		s.file = nil
 	}()
@@ -216,15 +215,15 @@ func (s *Store) inspect(wait time.Duration) (err error) {
 	})
 }
 
-// bolt opens the file, which s.file is then.
+// bolt opens the file and sets s.file.
 func (s *Store) bolt(o *bolt.Options) (*bolt.DB, error) {
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		// Without O_CREATE: a file that vanished meanwhile must not come back empty.
+		// Without O_CREATE: a file that disappeared meanwhile must not come back empty.
 		f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
 		if err != nil {
 			return nil, err
 		}
-		// bbolt would take an empty file for a new one. createIfMissing never leaves one behind.
+		// bbolt would treat an empty file as a new one. createIfMissing never leaves one behind.
 		if info, err := f.Stat(); err != nil || info.Mode().IsRegular() && info.Size() < minFileSize {
 			if err == nil {
 				err = s.corrupt(fmt.Sprintf("only %d bytes", info.Size()))
@@ -241,7 +240,7 @@ func (s *Store) bolt(o *bolt.Options) (*bolt.DB, error) {
 	return db, nil
 }
 
-// minFileSize is that of the smallest file that bbolt makes: four pages.
+// minFileSize is the size of the smallest file that bbolt creates: four pages.
 const minFileSize = 16 << 10
 
 func (s *Store) openError(err error) error {
@@ -261,8 +260,8 @@ func (s *Store) corrupt(reason string) *CorruptError {
 	return &CorruptError{Path: s.path, Reason: reason}
 }
 
-// release closes the file. After damage bbolt may hold its own locks for ever, so its Close cannot be trusted;
-// closing its file frees the lock that other processes see.
+// release closes the file. After damage bbolt may hold its own locks for ever, so its Close cannot be relied on; closing its
+// file releases the lock that other processes see.
 func (s *Store) release() error {
 	if s.db != nil && s.damage.Load() == nil {
 		return s.db.Close()
@@ -276,9 +275,8 @@ func (s *Store) release() error {
 // Path is the data file's path, as given to Open.
 func (s *Store) Path() string { return s.path }
 
-// View runs fn on the last committed state. What fn reads from tx must not be used after it returns, except for the
-// values that the typed methods return. fn must not call Update or View, and should be
-// brief: while it runs, the file cannot grow.
+// View runs fn on the last committed state. What fn reads from tx must not be used after it returns, except for the values
+// that the typed methods return. fn must not call Update or View, and should be quick: the file cannot grow while it runs.
 func (s *Store) View(fn func(*Tx) error) error {
 	if err := s.usable(); err != nil {
 		return err
@@ -304,14 +302,14 @@ func (s *Store) noteUnreadable(err error) {
 	}
 }
 
-// Unreadable is how many records were met so far that cannot be read and are left out. They stay in the file as they are.
+// Unreadable is the number of records that could not be read so far and were skipped. They stay in the file unchanged.
 func (s *Store) Unreadable() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.unreadable)
 }
 
-// usable reports why the store cannot be used, or nil.
+// usable returns why the store cannot be used, or nil.
 func (s *Store) usable() error {
 	if d := s.damage.Load(); d != nil {
 		return d
@@ -332,7 +330,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.turn <- struct{}{}
 	s.commitQueues(nil, &s.first, &s.queue)
-	s.turn <- struct{}{} // that has ended
+	s.turn <- struct{}{} // waits for the last commit
 	defer func() { <-s.turn }()
 	if !first {
 		return nil
@@ -344,8 +342,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// SetAside renames a damaged data file so that a fresh one can take its place, and returns its new name, which
-// carries the time. It never deletes or overwrites anything.
+// SetAside renames a damaged data file so that a new one can take its place, and returns its new name, which contains the
+// time. It never deletes or overwrites anything.
 func SetAside(path string, now time.Time) (string, error) {
 	stamp := now.UTC().Format("20060102-150405")
 	for n := 1; ; n++ {
@@ -357,15 +355,15 @@ func SetAside(path string, now time.Time) (string, error) {
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
-		if err != nil && !errors.Is(err, disk.ErrUnflushed) { // should it be back after a power failure, it is set aside again
+		if err != nil && !errors.Is(err, disk.ErrUnflushed) { // if a power failure undoes the rename, the file is set aside again
 			return "", fmt.Errorf("set aside %s: %w", path, err)
 		}
 		return to, nil
 	}
 }
 
-// createIfMissing makes an empty data file under a temporary name and gives it its own name when it is complete. So a
-// data file that is there is never half made, and an empty one is damage rather than a beginning.
+// createIfMissing creates an empty data file under a temporary name and renames it when it is complete. So an existing data
+// file is always complete, and an empty one is damage rather than a beginning.
 func createIfMissing(path string, opts Options) error {
 	if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -384,7 +382,7 @@ func createIfMissing(path string, opts Options) error {
 	if err := disk.RenameNew(temp.Name(), path); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return nil // another process was quicker, and its file wins
+	return nil // another process was faster, and its file is used
 }
 
 // fill makes temp an empty data file.
@@ -396,16 +394,16 @@ func fill(temp string, opts Options) error {
 	return errors.Join(db.Update(createBuckets), db.Close())
 }
 
-// The buckets. Records lie in the order of time under "stamp sequence" (16 bytes), so that lists are read in
-// order without a look-up; a bucket of identifiers leads to them.
+// The buckets. Records are stored in order of time, under "stamp sequence" (16 bytes), so that lists need no look-ups; a
+// bucket of identifiers maps to these rows.
 const (
 	bucketMeta   = "meta"   // "schema": decimal
 	bucketCounts = "counts" // counter name -> int64, big-endian
 
 	bucketEvents        = "events"         // row -> Event
-	bucketEventIDs      = "event_ids"      // id -> row, or what is left of a forgotten event, see forgotten
+	bucketEventIDs      = "event_ids"      // id -> row, or what remains of a forgotten event, see forgotten
 	bucketEventsPending = "events_pending" // row
-	bucketEventsOld     = "events_old"     // Event.Day as four bytes, row: events that can be forgotten in time
+	bucketEventsOld     = "events_old"     // Event.Day as four bytes, row: events that can eventually be forgotten
 
 	bucketPackages        = "packages"         // row -> Package
 	bucketPackageIDs      = "package_ids"      // id -> row
@@ -431,16 +429,16 @@ const (
 	bucketSealed          = "sealed"           // name -> bytes
 	bucketDocs            = "docs"             // name -> JSON
 	bucketLog             = "log"              // number -> line
-	bucketLogPacked       = "log_packed"       // number of the first -> so many lines, compressed
+	bucketLogPacked       = "log_packed"       // number of the first -> packed lines
 	bucketLogHashes       = "log_hashes"       // level, number -> hash of a part of the tree
 )
 
-// schema is the version of all this. Before the first release it stays 1 and may change.
+// schema is the version of this layout. Before the first release it stays 1 and may change.
 const schema = 1
 
 var keySchema = []byte("schema")
 
-// createBuckets makes an empty file one of this schema.
+// createBuckets turns an empty file into one of this schema.
 func createBuckets(tx *bolt.Tx) error {
 	for _, name := range []string{
 		bucketMeta, bucketCounts,
@@ -458,7 +456,7 @@ func createBuckets(tx *bolt.Tx) error {
 	return tx.Bucket([]byte(bucketMeta)).Put(keySchema, []byte(strconv.Itoa(schema)))
 }
 
-// checkSchema refuses a file of a newer schema, and one that is none of ours.
+// checkSchema rejects a file of a newer schema, and one that is not ours.
 func checkSchema(tx *bolt.Tx, path string) error {
 	b := tx.Bucket([]byte(bucketMeta))
 	if b == nil {
@@ -484,13 +482,13 @@ func decodeCount(v []byte) int64 {
 	return int64(binary.BigEndian.Uint64(v))
 }
 
-// errUnreadable marks a record that is there but does not decode. guard turns it into a CorruptError, which knows the
+// errUnreadable marks a record that exists but cannot be decoded. guard turns it into a CorruptError, which includes the
 // path.
 var errUnreadable = errors.New("unreadable record")
 
-// guard runs fn and turns the ways in which a damaged file shows itself into a CorruptError: bbolt's assertions,
-// which are panics; reads beyond the end of the mapped file, which are memory faults; and records that do not decode.
-// A panic that is the caller's own goes on.
+// guard runs fn and turns all signs of a damaged file into a CorruptError: bbolt's assertions, which are panics; reads past
+// the end of the mapped file, which are memory faults; and records that cannot be decoded. It passes on the caller's own
+// panics.
 func (s *Store) guard(fn func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
@@ -506,7 +504,7 @@ func (s *Store) guard(fn func() error) (err error) {
 		}
 		damage := s.corrupt(fmt.Sprint(value))
 		s.log.Error("the data file is damaged", "path", s.path, "reason", damage.Reason)
-		// From here on bbolt may hold its locks for ever, and writing on could spread the damage.
+		// From now on bbolt may hold its locks for ever, and further writes could spread the damage.
 		s.damage.CompareAndSwap(nil, damage)
 		err = damage
 	}()
@@ -517,10 +515,10 @@ func (s *Store) guard(fn func() error) (err error) {
 	return err
 }
 
-// damaged is a panic that has been recognised as damage on its way to guard.
+// damaged wraps a panic that was recognised as damage, on its way to guard.
 type damaged struct{ value any }
 
-// isFault tells a read of memory that is not there (beyond the end of the file) from a nil pointer.
+// isFault distinguishes an invalid memory access (past the end of the file) from a nil pointer.
 func isFault(value any) bool {
 	fault, ok := value.(interface {
 		runtime.Error
@@ -529,8 +527,7 @@ func isFault(value any) bool {
 	return ok && fault.Addr() >= 4096
 }
 
-// inBolt reports whether the panic being recovered was raised in bbolt itself. It must be called by the deferred
-// function.
+// inBolt reports whether the panic being recovered was raised in bbolt itself. Only a deferred function may call it.
 func inBolt() bool {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
@@ -553,7 +550,7 @@ var (
 	// ErrInUse means that another process has the file open.
 	ErrInUse = errors.New("the data folder is in use by another Countersign")
 
-	// ErrNewer means that a newer version wrote the file. It has not been touched.
+	// ErrNewer means that a newer version wrote the file. It was not changed.
 	ErrNewer = errors.New("the data was written by a newer version of Countersign")
 
 	// ErrCorrupt means that the file is damaged; the error is a [*CorruptError].
@@ -562,11 +559,11 @@ var (
 	// ErrClosed means that the store has been closed.
 	ErrClosed = errors.New("the data file is closed")
 
-	// ErrRecord means that one record cannot be read, though the file around it is well. It stays as it is; lists leave
-	// it out (see [Store.Unreadable]).
+	// ErrRecord means that one record cannot be read, although the file is otherwise fine. It stays as it is; lists skip it
+	// (see [Store.Unreadable]).
 	ErrRecord = errors.New("a record cannot be read")
 
-	// ErrUnfit means that one record cannot be kept as it is: it cannot be encoded, or is too large.
+	// ErrUnfit means that one record cannot be stored: it cannot be encoded, or is too large.
 	ErrUnfit = errors.New("a record cannot be kept")
 
 	// ErrNotFound means that a record to change does not exist.
@@ -579,7 +576,7 @@ var (
 	ErrBadID = errors.New("the identifier cannot be used")
 )
 
-// OfOneRecord reports whether err is about a single record, which says nothing about the file or any other record.
+// OfOneRecord reports whether err concerns a single record, and so says nothing about the file or other records.
 func OfOneRecord(err error) bool {
 	for _, own := range []error{ErrRecord, ErrUnfit, ErrNotFound, ErrTargetTaken, ErrBadID} {
 		if errors.Is(err, own) {
@@ -589,7 +586,7 @@ func OfOneRecord(err error) bool {
 	return false
 }
 
-// CorruptError says which file is damaged and how it was noticed. errors.Is(err, ErrCorrupt) holds.
+// CorruptError says which file is damaged and how that was noticed. errors.Is(err, ErrCorrupt) holds.
 type CorruptError struct {
 	Path   string
 	Reason string // for the log: what was wrong with which part
@@ -604,7 +601,7 @@ func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
 func (e *CorruptError) Message() message.Message { return message.DataDamaged(e.Path) }
 
-// Message is what people are told of an error of this package.
+// Message is the message for people of an error of this package.
 func Message(err error) message.Message {
 	if m, ok := message.Of(err); ok {
 		return m

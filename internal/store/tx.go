@@ -23,23 +23,23 @@ import (
 	"countersign/internal/office/filename"
 )
 
-// Tx is a transaction: everything in the file as it is at one moment, and inside [Store.Update] the changes to it. It
-// belongs to the goroutine that runs fn and ends with fn. Its methods return copies; what they return may be kept.
+// Tx is a transaction: a consistent view of the file and, inside [Store.Update], the changes to it. It belongs to the
+// goroutine that runs fn and ends with fn. Its methods return copies, which may be kept.
 //
 // Methods that change something fail inside View.
 type Tx struct {
 	bolt       *bolt.Tx
 	now        func() time.Time
-	unreadable func(error)  // told of a record that is left out; nil for nobody
+	unreadable func(error)  // called for each skipped record; may be nil
 	fault      func() error // Store.Fault
 
-	importing bool   // what is kept was kept, and logged, at another time
-	logged    *int64 // how many lines the log has; nil before somebody asked
+	importing bool   // importing: records were stored and logged earlier
+	logged    *int64 // number of lines in the log; nil until asked for
 
-	writes  int                     // how many changes were made, so that a failed fn that made none needs no rollback
-	buckets map[string]*bolt.Bucket // that were looked for: bbolt looks for them anew where nothing is to be written
+	writes  int                     // number of changes, so that a failed fn without changes needs no rollback
+	buckets map[string]*bolt.Bucket // cache, because bbolt looks buckets up each time in a read-only transaction
 	changes *lineChanges
-	lines   []string // rows of the lines that were written or removed
+	lines   []string // rows of lines written or removed
 }
 
 func (s *Store) newTx(b *bolt.Tx) *Tx {
@@ -110,8 +110,7 @@ func (tx *Tx) del(bucket string, key []byte) error {
 	return nil
 }
 
-// collect adds a record that was read to a list. One that cannot be read is left out and noted, so that it holds up none
-// of the others.
+// collect appends a record to a list. It skips and notes an unreadable one, so that others are not held up.
 func collect[T any](tx *Tx, list *[]T, record T, err error) error {
 	switch {
 	case err == nil:
@@ -123,7 +122,7 @@ func collect[T any](tx *Tx, list *[]T, record T, err error) error {
 	return err
 }
 
-// listed is up to limit of the records that walk leads to, all below 0; record reads the one of a key.
+// listed returns up to limit of the records that walk leads to, all if limit is negative; record reads the record of a key.
 func listed[T any](tx *Tx, limit int, walk func(visit) error, record func(key []byte) (T, error)) (list []T, err error) {
 	err = walk(func(key, _ []byte) (bool, error) {
 		if len(list) == limit {
@@ -135,8 +134,8 @@ func listed[T any](tx *Tx, limit int, walk func(visit) error, record func(key []
 	return list, err
 }
 
-// each calls take with the records that walk leads to, until it returns false. One that cannot be read is left out and noted, so
-// that it holds up none of the others.
+// each calls take with the records that walk leads to, until it returns false. It skips and notes unreadable ones, so that
+// others are not held up.
 func each[T any](tx *Tx, walk func(visit) error, read func(key, value []byte) (T, error), take func(T) bool) error {
 	return walk(func(key, value []byte) (bool, error) {
 		record, err := read(key, value)
@@ -151,7 +150,7 @@ func each[T any](tx *Tx, walk func(visit) error, read func(key, value []byte) (T
 	})
 }
 
-// in walks through a bucket from the newest to the oldest.
+// in walks through a bucket from the newest to the oldest record.
 func (tx *Tx) in(bucket string) func(visit) error {
 	return func(v visit) error { return tx.newest(bucket, "", v) }
 }
@@ -170,7 +169,7 @@ func encode(record any) ([]byte, error) {
 	return value, nil
 }
 
-// decode reads the record that is there under key.
+// decode decodes the record stored under key.
 func decode[T any](bucket string, key, value []byte) (T, error) {
 	var record T
 	if value == nil {
@@ -183,19 +182,19 @@ func decode[T any](bucket string, key, value []byte) (T, error) {
 	return record, nil
 }
 
-// shelf is a bucket of records in the order of time and the bucket of identifiers that leads to them.
+// shelf is a bucket of records in order of time, with the bucket of identifiers that map to them.
 type shelf struct{ rows, ids string }
 
-// rowLength is the length of a row in bytes. What is shorter in a bucket of identifiers is no row but all that is left
-// of a forgotten record.
+// rowLength is the length of a row in bytes. A shorter value in a bucket of identifiers is not a row but what remains of a
+// forgotten record.
 const rowLength = 16
 
-// find returns the row of id and its record's JSON, both nil when there is none. Of a forgotten record it returns what
-// is left in place of the row, and no JSON.
+// find returns the row of id and its record's JSON, both nil if there is none. For a forgotten record it returns what
+// remains instead of the row, and no JSON.
 func (tx *Tx) find(s shelf, id string) (row, value []byte, err error) {
 	key, err := idKey(id)
 	if err != nil {
-		return nil, nil, nil // nothing is ever kept under such an identifier
+		return nil, nil, nil // nothing is ever stored under such an identifier
 	}
 	if row, err = tx.get(s.ids, key); err != nil || len(row) != rowLength {
 		return row, nil, err
@@ -215,7 +214,7 @@ func (tx *Tx) newRow(bucket string, at time.Time) ([]byte, error) {
 		return nil, err
 	}
 	tx.writes++
-	// Rows are mostly appended: pages that are filled will not grow again.
+	// Rows are mostly appended: a filled page does not grow again.
 	b.FillPercent = 0.9
 	n, err := b.NextSequence()
 	if err != nil {
@@ -224,8 +223,8 @@ func (tx *Tx) newRow(bucket string, at time.Time) ([]byte, error) {
 	return join(stamp(at), encodeCount(int64(n))), nil
 }
 
-// place writes the record of id and returns its row. row is where it has been until now, nil for a new one; it
-// moves when its time has changed.
+// place writes the record of id and returns its row. row is its present one, nil for a new record; if the record's time has
+// changed, it moves.
 func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) ([]byte, error) {
 	key, err := idKey(id)
 	if err != nil {
@@ -252,10 +251,10 @@ func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) ([
 	return row, tx.put(s.rows, row, value)
 }
 
-// visit is told of the keys and values of a bucket until it returns false or an error.
+// visit gets the keys and values of a bucket until it returns false or an error.
 type visit func(key, value []byte) (more bool, err error)
 
-// newest calls each with the records of a bucket from the newest, or from the one before the cursor, until it returns
+// newest calls each with the records of a bucket from the newest on, or from the one before the cursor, until it returns
 // false or an error.
 func (tx *Tx) newest(bucket string, before office.Cursor, each visit) error {
 	b, err := tx.bucket(bucket)
@@ -283,7 +282,7 @@ func (tx *Tx) newest(bucket string, before office.Cursor, each visit) error {
 	return nil
 }
 
-// oldest calls each with the keys of a bucket that have the prefix, in order, until it returns false or an error.
+// oldest calls each with the keys of a bucket that begin with prefix, in order, until it returns false or an error.
 func (tx *Tx) oldest(bucket string, prefix []byte, each visit) error {
 	return tx.between(bucket, prefix, nil, func(key, value []byte) (bool, error) {
 		if !bytes.HasPrefix(key, prefix) {
@@ -293,7 +292,7 @@ func (tx *Tx) oldest(bucket string, prefix []byte, each visit) error {
 	})
 }
 
-// between does the same for the keys from start on and below end (nil: all).
+// between does the same for the keys from start up to but excluding end (nil: no limit).
 func (tx *Tx) between(bucket string, start, end []byte, each visit) error {
 	b, err := tx.bucket(bucket)
 	if err != nil {
@@ -323,7 +322,7 @@ func page[T any](tx *Tx, bucket string, before office.Cursor, limit int) (record
 	return records, next, err
 }
 
-// first returns the time in the first key of an index of what is due, the zero time when the index is empty.
+// first returns the time in the first key of an index by due time, the zero time if the index is empty.
 func (tx *Tx) first(index string) (time.Time, error) {
 	b, err := tx.bucket(index)
 	if err != nil {
@@ -342,7 +341,7 @@ func inUTC(times ...*time.Time) {
 	}
 }
 
-// DocNames are the names of the documents whose names begin with prefix, which is not empty, in their order.
+// DocNames are the names of the documents that begin with prefix, which must not be empty, in order.
 func (tx *Tx) DocNames(prefix string) (names []string, err error) {
 	key, err := idKey(prefix)
 	if err != nil {
@@ -355,9 +354,9 @@ func (tx *Tx) DocNames(prefix string) (names []string, err error) {
 	return names, err
 }
 
-// idKey is the key of an identifier from outside. A very long one is kept under its hash; the record itself carries
-// the whole. Bytes that are not UTF-8 are refused: JSON would change them, and the record would not be found again
-// under the identifier it carries.
+// idKey is the key of an identifier from outside. A very long one is replaced by its hash; the record itself contains all of
+// it. It rejects bytes that are not UTF-8: JSON would change them, and the record could not be found by the identifier it
+// contains.
 func idKey(id string) ([]byte, error) {
 	switch {
 	case id == "":
@@ -371,13 +370,13 @@ func idKey(id string) ([]byte, error) {
 	return append([]byte{0}, sum[:]...), nil
 }
 
-// stamp is office.Stamp as eight bytes that sort like it.
+// stamp is office.Stamp as eight bytes in sort order.
 func stamp(t time.Time) []byte { return binary.BigEndian.AppendUint64(nil, office.Stamp(t)) }
 
-// stampTime is the time of a key that begins with stamp; the zero time for 0.
+// stampTime is the time of a key that begins with a stamp; the zero time for 0.
 func stampTime(key []byte) time.Time { return office.StampTime(binary.BigEndian.Uint64(key)) }
 
-// after is the least stamp that comes after t: keys before it are due at t.
+// after is the smallest stamp after t: keys before it are due at t.
 func after(t time.Time) []byte {
 	key := stamp(t)
 	return binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(key)+1)
@@ -397,9 +396,9 @@ func cursorKey(c office.Cursor) ([]byte, error) {
 	return key, nil
 }
 
-// targetKey is the same for two names that any file system may take for one, see filename.Folded: it also ignores where the folder ends,
-// which may be in another one, the kind of slash,
-// and dots and spaces at the end of an element (Windows drops them).
+// targetKey is equal for two names that some file system may treat as one, see filename.Folded. It also ignores where the
+// folder ends and the path within it begins, the kind of slash, and dots and spaces at the end of an element, which Windows
+// drops.
 func targetKey(folder, target string) []byte {
 	sum := sha256.Sum256([]byte(fold(filepath.Clean(folder) + "/" + target)))
 	return sum[:]
@@ -413,14 +412,14 @@ func fold(name string) string {
 	return strings.Join(elements, "/")
 }
 
-// Due asks for what is due: whatever's time has come, and whatever's time lies further ahead than anything waits. A clock
-// that was wrong has set such a time, and nothing is to wait for that clock.
+// Due selects what is due: times that have come, and times further ahead than anything may wait. Those were set by a wrong
+// clock, and nothing must wait for that clock.
 type Due struct {
 	Now     time.Time
-	Longest time.Duration // nothing waits longer; 0 for no such bound
+	Longest time.Duration // nothing waits longer; 0 for no limit
 }
 
-// Left is how long until next; 0 when that is due.
+// Left is the time left until next; 0 if that is due.
 func (d Due) Left(next time.Time) time.Duration {
 	left := next.Sub(d.Now)
 	if left < 0 || d.Longest > 0 && left > d.Longest {
@@ -444,17 +443,17 @@ func (tx *Tx) due(index string, d Due, each visit) error {
 	return tx.between(index, after(d.Now.Add(d.Longest)), nil, watched)
 }
 
-// keyService is where bucketMeta keeps the name of the service in use.
+// keyService is the key in bucketMeta for the name of the service in use.
 var keyService = []byte("service")
 
-// Service is the name of the service in use; "" before the first UseService. What is stored belongs to it unless it says
+// Service is the name of the service in use; "" before the first UseService. Stored records belong to it unless they say
 // otherwise.
 func (tx *Tx) Service() (string, error) {
 	name, err := tx.get(bucketMeta, keyService)
 	return string(name), err
 }
 
-// home completes which service a record belongs to, and whether that is another one than the one in use.
+// home fills in to which service a record belongs, and whether that is not the one in use.
 func (tx *Tx) home(h *office.Home) error {
 	here, err := tx.Service()
 	if err != nil {
@@ -465,8 +464,9 @@ func (tx *Tx) home(h *office.Home) error {
 	return nil
 }
 
-// UseService makes name the service in use. Packages, drafts and jobs of another one stay, but are never due; those of
-// name are due again as they were when it was left. What was stored before the first call belongs to the first service.
+// UseService makes name the service in use. Packages, drafts and jobs of other services stay but are never due; those of
+// name are due again as they were when it was last in use. What was stored before the first call belongs to the first
+// service.
 func (tx *Tx) UseService(name string) error {
 	here, err := tx.Service()
 	if err != nil || here == name {

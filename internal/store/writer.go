@@ -15,12 +15,12 @@ import (
 type request struct {
 	fn       func(*Tx) error
 	since    time.Time     // when it was queued
-	done     chan struct{} // closed once it is answered
-	answered bool          // like err of whoever has the turn, until done is closed
+	done     chan struct{} // closed once it has its result
+	answered bool          // like err, owned by whoever has the turn until done is closed
 	err      error
 }
 
-// fnPanic carries a panic of fn back to the goroutine that called Update.
+// fnPanic passes a panic of fn to the goroutine that called Update.
 type fnPanic struct {
 	value any
 	stack []byte
@@ -28,21 +28,21 @@ type fnPanic struct {
 
 func (p *fnPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.value, p.stack) }
 
-// lull is how long no update has gone first when they do not keep coming any more: longer than a sender takes from an answer
-// to its next request, and short for those that wait.
+// lull is how long no UpdateFirst must occur before the stream of them counts as over: longer than a sender takes from an
+// answer to its next request, and short for those that wait.
 const lull = 2 * time.Millisecond
 
-// longestWait is how long an update waits at most for those that go first and keep coming.
+// longestWait is the longest time for which an Update gives way to a continuous stream of UpdateFirst.
 const longestWait = 50 * time.Millisecond
 
-// stream tells whether updates that go first keep coming.
+// stream tracks whether calls of UpdateFirst keep coming.
 type stream struct {
-	flows    bool // the latest came soon after the one before it, or beside it
+	flows    bool // the latest came soon after the previous one, or in parallel
 	underWay int
-	ended    time.Time // when the latest had its answer
+	ended    time.Time // when the latest returned
 }
 
-// left is how long it takes at least until they do not keep coming any more.
+// left is the minimum time until the stream counts as over.
 func (m *stream) left() time.Duration {
 	switch {
 	case !m.flows:
@@ -55,11 +55,11 @@ func (m *stream) left() time.Duration {
 
 // Update runs fn in a transaction and returns when the changes are on disk, or with fn's error and nothing changed.
 //
-// Updates that are called while another one is being committed share the next commit, so fifty callers cost hardly
-// more than one, and a single caller never waits for company. No other update runs while fn does, which sees what those
-// before it wrote. It may run more than once (when a neighbour fails) and on another goroutine, so it must do nothing but read and
-// write through tx and set variables that it sets anew each time. It must not call Update, View or Close. If fn
-// panics, Update panics on the caller's goroutine.
+// Updates called during a commit share the next one, so fifty callers cost hardly more than one, and a single caller never
+// waits for others. No other update runs while fn does, and fn sees what earlier updates wrote. fn may run more than once
+// (when another update in the batch fails) and on another goroutine, so it must only read and write through tx and set
+// variables that it sets anew each time. It must not call Update, View or Close. If fn panics, Update panics on the caller's
+// goroutine.
 func (s *Store) Update(fn func(*Tx) error) error {
 	r, err := s.enqueue(&s.queue, fn)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) Update(fn func(*Tx) error) error {
 	select {
 	case <-r.done:
 	case s.leader <- struct{}{}:
-		defer func() { <-s.leader }() // once the others of the batch have their answer, too
+		defer func() { <-s.leader }() // once the rest of the batch has been answered, too
 		if s.awaitLull(r) {
 			s.turn <- struct{}{}
 			s.commitQueues(r, &s.first, &s.queue)
@@ -77,10 +77,10 @@ func (s *Store) Update(fn func(*Tx) error) error {
 	return r.outcome()
 }
 
-// UpdateFirst is Update for what somebody waits for at the other end of a line, such as an event to be answered. It goes
-// before whatever else is queued. While such updates keep coming, the others wait until none has come for a moment, or until
-// they have waited long enough: they are written in few commits then, and hold up the line once, not each time. Without that
-// events are stored at half the rate while those before them are handled (BenchmarkReceive in package agent).
+// UpdateFirst is Update for work on which a remote sender waits, such as an event to be answered. It is committed before
+// everything else in the queue. While such updates keep coming, others wait until there is a lull, or until they have waited
+// long enough: they are then written in few commits, and delay the sender once rather than each time. Without this, events
+// are stored at half the rate while earlier ones are being handled (BenchmarkReceive in package agent).
 func (s *Store) UpdateFirst(fn func(*Tx) error) error {
 	r, err := s.enqueue(&s.first, fn)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Store) enqueue(queue *[]*request, fn func(*Tx) error) (*request, error)
 	return r, nil
 }
 
-// awaitLull returns true when no updates that go first keep coming, or r has waited long enough; false when r is answered.
+// awaitLull returns true once no UpdateFirst keeps coming or r has waited long enough; false once r is answered.
 func (s *Store) awaitLull(r *request) bool {
 	for {
 		s.mu.Lock()
@@ -135,9 +135,10 @@ func (s *Store) awaitLull(r *request) bool {
 	}
 }
 
-// commitQueues commits what is queued, each queue in a transaction, and gives back the turn, which the caller has taken to have
-// own committed; nil is for all that there is. Where somebody else has committed it by now, whoever is queued does so for himself.
-// What is not the caller's own is run on another goroutine: a function that ends it (a test's FailNow, say) ends no other caller's.
+// commitQueues commits what is queued, each queue in one transaction, and releases the turn, which the caller has taken to
+// get own committed (nil: for everything queued). If somebody else has committed own meanwhile, it does nothing else:
+// whoever is queued takes the turn again. Requests of others run on another goroutine, so that a function that ends its
+// goroutine (a test's FailNow, for example) does not end another caller's.
 func (s *Store) commitQueues(own *request, queues ...*[]*request) {
 	if own != nil && own.answered {
 		<-s.turn
@@ -154,11 +155,11 @@ func (s *Store) commitQueues(own *request, queues ...*[]*request) {
 	commit := func() {
 		defer func() {
 			if len(all) > 1 {
-				runtime.Gosched() // those that have their answer may be about to queue again: let them
+				runtime.Gosched() // lets callers that were just answered queue their next update
 			}
 			<-s.turn
 		}()
-		defer answer(all, errGoexit) // those that are not answered yet
+		defer answer(all, errGoexit) // any that are still unanswered
 		for _, batch := range batches {
 			s.commit(batch)
 		}
@@ -170,8 +171,8 @@ func (s *Store) commitQueues(own *request, queues ...*[]*request) {
 	}
 }
 
-// commit brings the batch to disk in one transaction. A request that fails is taken out and run again alone, on what is
-// really committed: its answer must not depend on a neighbour's changes that were rolled back.
+// commit writes the batch to disk in one transaction. A request that fails is taken out and run again alone, on the
+// committed state: its result must not depend on another request's changes that were rolled back.
 func (s *Store) commit(batch []*request) {
 	for len(batch) > 0 {
 		bad := -1
@@ -239,10 +240,10 @@ func (s *Store) transact(fn func(*Tx) error) error {
 	})
 }
 
-// errUnchanged spares the disk a commit when nothing was written.
+// errUnchanged avoids a commit if nothing was written.
 var errUnchanged = errors.New("nothing changed")
 
-// run calls fn and returns its panic as a *fnPanic, except for those that mean damage: guard knows them.
+// run calls fn and converts its panic into a *fnPanic, unless it means damage, which guard handles.
 func run(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
 		value := recover()
