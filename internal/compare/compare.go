@@ -1,15 +1,15 @@
-// Package compare says whether a PDF that came back is the one that went out, page by page, apart from what signing adds: signature
-// pictures, names and dates on empty ground, filled fields, and pages before and behind.
+// Package compare determines whether a PDF that came back is the one that was sent, page by page, apart from what signing
+// adds: pictures of signatures, names and dates on empty areas, filled fields, and additional pages before and after.
 //
-// The picture of a page is the judge, its text the second one. Signing only ever puts ink on empty ground: ink that is gone, lies
-// under something else, or has new ink within a hair's breadth is a change, and so is a page that is missing, exchanged, put between
-// others or of another size. Text that nobody sees, another value in a field, a note or stamp that lies over a page, a link that leads
-// elsewhere, a script and a layer are changes as well. What is new on empty ground is told word by word and is no change: no program knows what an empty place was meant for.
-// Pages that were made anew, so that hardly any letter is where it was, are compared by their words alone, and it is said that this
-// is less.
+// The rendered picture of a page decides, its text comes second. Signing only puts ink on empty areas: if ink is missing,
+// covered or has new ink very close to it, that is a change; so is a page that is missing, exchanged, inserted between
+// others or of another size. Invisible text, another value in a field, a note or stamp over a page, a link that leads
+// elsewhere, a script and a layer are changes as well. Additions on empty areas are reported word by word but are no change:
+// no program knows what an empty area was meant for. Pages that were regenerated, so that hardly any letter is in its old
+// place, are compared only by their words, and the result says that this is less certain.
 //
-// It takes every document to be hostile: what is read of one is bounded, and the caller bounds the process. It knows nothing of the
-// office, nor of where documents come from.
+// It treats every document as hostile: it limits what it reads, and the caller restricts the process. It knows nothing of
+// the office, nor where documents come from.
 package compare
 
 import (
@@ -24,15 +24,15 @@ import (
 	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
 )
 
-// State is what a comparison comes to.
+// State is the overall result of a comparison.
 type State string
 
 const (
 	Same    State = "same"    // nothing differs
 	Added   State = "added"   // only what signing adds
-	Changed State = "changed" // something that was there is not as it was
-	Remade  State = "remade"  // the words are the same; more cannot be said
-	Unread  State = "unread"  // Why says why it cannot be compared
+	Changed State = "changed" // something that was sent has changed
+	Remade  State = "remade"  // the words are the same, but nothing more can be said
+	Unread  State = "unread"  // it could not be compared; see Why
 )
 
 // Why is why documents cannot be compared.
@@ -41,49 +41,49 @@ type Why string
 const (
 	WhyPassword Why = "password"
 	WhyDamaged  Why = "damaged"
-	WhyLarge    Why = "large" // more pages or letters than are read, or it takes too long
+	WhyLarge    Why = "large" // too many pages or letters, or it takes too long
 )
 
-// Kind is what a place is.
+// Kind classifies a difference.
 type Kind string
 
 const (
-	KindAdded    Kind = "added"     // new, on empty ground
-	KindPage     Kind = "page"      // a page that was added before or behind
-	KindAltered  Kind = "altered"   // something that was there is gone, covered or written over
-	KindHidden   Kind = "hidden"    // letters that nobody sees are new
-	KindField    Kind = "field"     // the value of a field is another
+	KindAdded    Kind = "added"     // added on an empty area
+	KindPage     Kind = "page"      // a page added before or after
+	KindAltered  Kind = "altered"   // something is missing, covered or overwritten
+	KindHidden   Kind = "hidden"    // invisible letters were added
+	KindField    Kind = "field"     // the value of a field has changed
 	KindNote     Kind = "note"      // a note, stamp or mark lies over the page
-	KindSize     Kind = "size"      // the page has another size or lies on another side
-	KindMissing  Kind = "missing"   // a page is not there
-	KindInserted Kind = "inserted"  // a page stands between those that were there
-	KindExchange Kind = "exchanged" // the page is another one
-	KindDoes     Kind = "does"      // the document runs, sends, shows or prints something that it did not
-	KindRemade   Kind = "remade"    // the page was made anew, or its letters have other codes
+	KindSize     Kind = "size"      // the size or the orientation of the page has changed
+	KindMissing  Kind = "missing"   // a page is missing
+	KindInserted Kind = "inserted"  // a page was inserted between others
+	KindExchange Kind = "exchanged" // the page is a different one
+	KindDoes     Kind = "does"      // the document runs, sends, shows or prints something new
+	KindRemade   Kind = "remade"    // the page was regenerated, or its letters have other codes
 )
 
-// Place is where the two differ.
+// Place is a difference.
 type Place struct {
 	Kind Kind   `json:"kind"`
-	Page int    `json:"page,omitempty"` // of all that went out, counted from 1; 0 for none
-	Back int    `json:"back,omitempty"` // of what came back, likewise
+	Page int    `json:"page,omitempty"` // of all pages sent, counted from 1; 0 for none
+	Back int    `json:"back,omitempty"` // of all pages that came back, likewise
 	Was  string `json:"was,omitempty"`  // words
 	Now  string `json:"now,omitempty"`
 	Box  Box    `json:"box,omitzero"`
 }
 
-// Box is a part of a page: its left, upper, right and lower edge, as fractions of the page.
+// Box is an area of a page: its left, upper, right and lower edge, as fractions of the page.
 type Box [4]float64
 
-// Result is how two documents compare.
+// Result is the result of a comparison.
 type Result struct {
 	State  State   `json:"state"`
 	Why    Why     `json:"why,omitempty"`
-	Pages  []int   `json:"pages,omitempty"` // of each document that went out
+	Pages  []int   `json:"pages,omitempty"` // number of pages in each document sent
 	Places []Place `json:"places,omitempty"`
 }
 
-// Sent is which of the documents that went out has a page of all, counted from 1, and which page of it that is.
+// Sent returns which of the documents sent contains a page, counted from 1 over all documents, and that page's number in it.
 func (r Result) Sent(page int) (document, number int) {
 	for _, n := range r.Pages {
 		if page <= n {
@@ -94,18 +94,18 @@ func (r Result) Sent(page int) (document, number int) {
 	return document, page
 }
 
-// Limits of what is read and said.
+// Limits of what is read and reported.
 const (
 	maxPages  = 600
 	maxChars  = 60_000 // of a page
 	maxPlaces = 60
-	maxWords  = 120 // bytes of the words of a place
+	maxWords  = 120 // bytes of text for a place
 )
 
-// errLarge is a document that is not read to its end.
+// errLarge means that a document exceeds a limit.
 var errLarge = errors.New("more than is read")
 
-// Compare compares what came back with the documents that went out, which may have been joined to one. It gives up at the deadline.
+// Compare compares what came back with the documents sent, which may have been joined into one. It gives up at the deadline.
 func Compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Time) (r Result) {
 	defer func() {
 		switch reason := recover().(type) {
@@ -124,7 +124,7 @@ func Compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Tim
 	return compare(engine, sent, back, deadline)
 }
 
-// failure is why documents cannot be compared. Whoever finds that panics with it, up to Compare.
+// failure is the reason why documents cannot be compared. It is raised as a panic, which Compare recovers.
 type failure struct{ err error }
 
 func check(err error) {
@@ -133,7 +133,7 @@ func check(err error) {
 	}
 }
 
-// ask asks PDFium for what the comparison cannot do without.
+// ask calls PDFium and panics with a failure if it fails.
 func ask[Q, A any](call func(*Q) (*A, error), q Q) *A {
 	a, err := call(&q)
 	check(err)
@@ -190,7 +190,7 @@ func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Tim
 	return r
 }
 
-// add notes a place. Of those that are no change only so many are kept.
+// add records a difference. The number of those that are no change is limited.
 func (r *Result) add(p Place) {
 	states := []State{Same, Added, Remade, Changed}
 	r.State = states[max(p.Kind.weight(), slices.Index(states, r.State))]
@@ -202,7 +202,7 @@ func (r *Result) add(p Place) {
 // changed is the weight of a change.
 const changed = 3
 
-// weight is how much a place says, and the place of its state among them.
+// weight ranks a difference; it is also the index of the State that results.
 func (k Kind) weight() int {
 	switch k {
 	case KindAdded, KindPage:
@@ -216,7 +216,7 @@ func (k Kind) weight() int {
 // Changed reports whether a place is a change.
 func (k Kind) Changed() bool { return k.weight() == changed }
 
-// short is as much of words as is told.
+// short is text shortened for a report.
 func short(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= maxWords {
@@ -225,10 +225,10 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:maxWords], "") + "…"
 }
 
-// pair is a page that went out and the one that came back for it; -1 where there is none.
+// pair is a sent page and its counterpart that came back; -1 if there is none.
 type pair struct{ page, back int }
 
-// align finds which page came back for which, so that they have as many words in common as possible. Pages keep their order.
+// align matches pages that came back to sent ones so that they have as many words in common as possible, keeping the order.
 func align(before, after []sheet) (pairs []pair) {
 	head := 0
 	for head < min(len(before), len(after)) && before[head].text == after[head].text {
@@ -248,10 +248,10 @@ func align(before, after []sheet) (pairs []pair) {
 	return pairs
 }
 
-// maxAlign is how many pairs of pages are weighed. Above, they are taken in their order.
+// maxAlign is the maximum number of pairs of pages to compare. Beyond that, pages are simply matched in order.
 const maxAlign = 40_000
 
-// alignRest aligns pages, of which head come before.
+// alignRest aligns pages that follow head pages already aligned.
 func alignRest(a, b []sheet, head int) (pairs []pair) {
 	if len(a)*len(b) > maxAlign {
 		for i := range max(len(a), len(b)) {
@@ -266,7 +266,7 @@ func alignRest(a, b []sheet, head int) (pairs []pair) {
 		}
 		return pairs
 	}
-	// best[i][j] is the most that the pages from i and j on have in common.
+	// best[i][j] is the maximum total similarity of the pages from i and from j on.
 	best := make([][]int, len(a)+1)
 	alike := make([][]int, len(a))
 	for i := range best {
@@ -296,7 +296,7 @@ func alignRest(a, b []sheet, head int) (pairs []pair) {
 	return pairs
 }
 
-// common is how much of their words, which are sorted, two pages have in common, of 1000. Pages without words have half.
+// common is the similarity of two pages' sorted words, from 0 to 1000. Two pages without words have 500.
 func common(a, b []string) int {
 	if len(a)+len(b) == 0 {
 		return 500
@@ -315,7 +315,7 @@ func common(a, b []string) int {
 	return 2000 * same / (len(a) + len(b))
 }
 
-// pageBetween is what the page is that came back at a place of pairs without having gone out.
+// pageBetween classifies a page that came back at a position in pairs without having been sent.
 func pageBetween(before []sheet, pairs []pair, at int) Kind {
 	last, next := -1, len(before)
 	for _, x := range pairs[:at] {

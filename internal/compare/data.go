@@ -13,17 +13,17 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// data is what a document does that its pictures do not show, by what tells it from others; the values are the words for people.
+// data is what a document does that pictures do not show. The keys identify it, the values are for people.
 type data struct {
-	actions map[string]string // scripts, and what else runs, is sent or fetched when the document is opened, printed or pressed
-	layers  map[string]string // what may be shown at one time and not at another, or by some programs in its place
-	units   []float64         // of pages, in points
+	actions map[string]string // scripts, and anything else that runs, sends or fetches when the document is opened, printed or clicked
+	layers  map[string]string // content that is shown only at some times, or only by some programs
+	units   []float64         // of each page, in points
 }
 
-// readData reads them; nil where the document cannot be read this way.
+// readData reads the data of a document; nil if it cannot be parsed.
 func readData(document []byte) (d *data) {
 	defer func() {
-		if recover() != nil { // over a strange value
+		if recover() != nil { // panicked on an unusual value
 			d = nil
 		}
 	}()
@@ -41,12 +41,12 @@ func readData(document []byte) (d *data) {
 	d = &data{actions: map[string]string{}, layers: map[string]string{}}
 	for number, entry := range ctx.Table {
 		if entry != nil && !entry.Free && entry.Generation != nil {
-			o, _ := ctx.Dereference(*types.NewIndirectRef(number, *entry.Generation)) // those in streams are read only then
+			o, _ := ctx.Dereference(*types.NewIndirectRef(number, *entry.Generation)) // only this reads objects in object streams
 			d.findActions(ctx, o, 0)
 		}
 	}
 	d.findLayers(ctx, root)
-	_ = ctx.EnsurePageCount() // without it there are no units
+	_ = ctx.EnsurePageCount() // without it there are only no units
 	form, _ := ctx.DereferenceDict(root["AcroForm"])
 	for what, o := range map[string]types.Object{"a form beside the pages": form["XFA"], "documents in place of the pages": root["Collection"]} {
 		if o != nil {
@@ -64,7 +64,7 @@ func readData(document []byte) (d *data) {
 	return d
 }
 
-// unit is that of a page, where it is known.
+// unit is the unit of a page, if known.
 func (d *data) unit(page int) float64 {
 	if d == nil || page >= len(d.units) {
 		return 1
@@ -72,10 +72,11 @@ func (d *data) unit(page int) float64 {
 	return d.units[page]
 }
 
-// deepest is how deep objects are looked into.
+// deepest is the maximum depth to which objects are searched.
 const deepest = 12
 
-// findActions finds those in an object; what it refers to is looked into by itself. Links are told where they are pressed.
+// findActions finds the actions in an object; objects it refers to are searched on their own. Links are reported with their
+// pages.
 func (d *data) findActions(ctx *model.Context, o types.Object, depth int) {
 	if depth > deepest {
 		return
@@ -91,7 +92,7 @@ func (d *data) findActions(ctx *model.Context, o types.Object, depth int) {
 		for _, x := range o {
 			d.findActions(ctx, x, depth+1)
 		}
-		if other := o["Alternates"]; other != nil { // pictures that are printed in place of this one
+		if other := o["Alternates"]; other != nil { // pictures printed instead of this one
 			d.layers[canon(ctx, other, 0)] = ""
 		}
 		kind, _ := ctx.Dereference(o["S"])
@@ -106,7 +107,7 @@ func (d *data) findActions(ctx *model.Context, o types.Object, depth int) {
 	}
 }
 
-// findLayers finds the layers and when they are shown.
+// findLayers finds the layers and the conditions under which they are shown.
 func (d *data) findLayers(ctx *model.Context, root types.Dict) {
 	of, _ := ctx.DereferenceDict(root["OCProperties"])
 	usual, _ := ctx.DereferenceDict(of["D"])
@@ -129,7 +130,8 @@ func (d *data) findLayers(ctx *model.Context, root types.Dict) {
 	}
 }
 
-// canon writes an object so that it reads the same in every file: with what it refers to, but not what it is a part of.
+// canon writes an object in a canonical form that is the same in every file. It includes the objects that it refers to, but
+// not its parent.
 func canon(ctx *model.Context, o types.Object, depth int) string {
 	if depth > deepest {
 		return ""
@@ -171,11 +173,11 @@ func canon(ctx *model.Context, o types.Object, depth int) string {
 	}
 }
 
-// compareData finds what a document does that those that went out did not.
+// compareData finds what a document does that the sent ones did not.
 func compareData(sent []*document, back *document) (places []Place) {
 	had := data{actions: map[string]string{}, layers: map[string]string{}}
 	for _, d := range append(sent, back) {
-		if d.data == nil { // nobody knows
+		if d.data == nil { // unknown
 			return []Place{{Kind: KindRemade, Page: 1, Back: 1}}
 		}
 	}

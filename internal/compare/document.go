@@ -14,18 +14,18 @@ import (
 	"github.com/klippa-app/go-pdfium/structs"
 )
 
-// document is one that PDFium has open.
+// document is a document opened in PDFium.
 type document struct {
 	engine pdfium.Pdfium
 	ref    references.FPDF_DOCUMENT
 	form   references.FPDF_FORMHANDLE
-	data   *data // nil where it could not be read
+	data   *data // nil if it could not be read
 }
 
-// layered reports whether parts of it may be shown and not printed, or the other way round.
+// layered reports whether some content may be shown but not printed, or vice versa.
 func (d *document) layered() bool { return d.data == nil || len(d.data.layers) > 0 }
 
-// openDocument opens a document. Of its form nothing is run: this PDFium has no scripts, and the functions that it would call do nothing.
+// openDocument opens a document. Nothing in its forms is executed: this PDFium has no scripts, and the callbacks do nothing.
 func openDocument(engine pdfium.Pdfium, b []byte) *document {
 	opened := ask(engine.OpenDocument, requests.OpenDocument{File: &b})
 	form := ask(engine.FPDFDOC_InitFormFillEnvironment, requests.FPDFDOC_InitFormFillEnvironment{Document: opened.Document, FormFillInfo: structs.FPDF_FORMFILLINFO{
@@ -46,12 +46,12 @@ func (d *document) close() {
 	_, _ = d.engine.FPDF_CloseDocument(&requests.FPDF_CloseDocument{Document: d.ref})
 }
 
-// sheet is what is known of a page before it is looked at.
+// sheet is what is known about a page before it is rendered.
 type sheet struct {
 	document *document
 	index    int
-	w, h     float64 // in points, as it is shown
-	unit     float64 // of what it calls points
+	w, h     float64 // in points, as displayed
+	unit     float64 // size of its user unit
 	text     string
 	words    []string // sorted
 }
@@ -82,7 +82,7 @@ func (d *document) sheet(i int) sheet {
 	return s
 }
 
-// page is one that is open.
+// page is an open page.
 type page struct {
 	*document
 	ref   references.FPDF_PAGE
@@ -91,10 +91,10 @@ type page struct {
 	w, h  float64
 }
 
-// page is the page by that reference, for requests.
+// page is a reference to the page, for requests.
 func (p *page) page() requests.Page { return requests.Page{ByReference: &p.ref} }
 
-// open opens page i. Close it before another one of its document is opened.
+// open opens page i. Close it before opening another page of the same document.
 func (d *document) open(i int) *page {
 	p := &page{document: d, ref: ask(d.engine.FPDF_LoadPage, requests.FPDF_LoadPage{Document: d.ref, Index: i}).Page}
 	size := ask(d.engine.GetPageSize, requests.GetPageSize{Page: p.page()})
@@ -105,18 +105,17 @@ func (d *document) open(i int) *page {
 	return p
 }
 
-// close lets go of the page. One that could not be opened is let go with its document.
+// close closes the page. A page that failed to open is released with its document.
 func (p *page) close() {
 	_, _ = p.engine.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: p.text})
 	_, _ = p.engine.FORM_OnBeforeClosePage(&requests.FORM_OnBeforeClosePage{Page: p.page(), FormHandle: p.form})
 	_, _ = p.engine.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: p.ref})
 }
 
-// strip is a part of a page's picture, as wide as that.
+// strip is a horizontal strip of a page's picture.
 type strip struct{ w, top, h, all int } // pixels; all is the height of the page
 
-// picture is what a strip of a page looks like, four bytes a pixel. With bare it is without notes and fields, with printing as it is
-// printed.
+// picture renders a strip of a page, four bytes a pixel: with bare without notes and fields, with printing as it is printed.
 func (p *page) picture(s strip, bare, printing bool) []byte {
 	bitmap := ask(p.engine.FPDFBitmap_Create, requests.FPDFBitmap_Create{Width: s.w, Height: s.h}).Bitmap
 	defer func() { _, _ = p.engine.FPDFBitmap_Destroy(&requests.FPDFBitmap_Destroy{Bitmap: bitmap}) }()
@@ -135,11 +134,11 @@ func (p *page) picture(s strip, bare, printing bool) []byte {
 	return slices.Clone(ask(p.engine.FPDFBitmap_GetBuffer, requests.FPDFBitmap_GetBuffer{Bitmap: bitmap}).Buffer)
 }
 
-// lieAs has a page show the part of its paper that the other shows, whose letters are so many points from its own.
+// lieAs makes a page show the same area as the other one, whose letters are shifted by x and y points.
 func (p *page) lieAs(other *page, x, y float64) {
 	of := ask(p.engine.FPDF_GetPageBoundingBox, requests.FPDF_GetPageBoundingBox{Page: other.page()})
 	left, right, bottom, top := of.Rect.Left-float32(x), of.Rect.Right-float32(x), of.Rect.Bottom-float32(y), of.Rect.Top-float32(y)
-	// go-pdfium 1.18 reads eight bytes at each of the numbers, which have four: the last one needs something behind it.
+	// go-pdfium 1.18 reads eight bytes at each of these four-byte numbers, so the last one needs padding after it.
 	var box struct {
 		media requests.FPDFPage_SetMediaBox
 		crop  requests.FPDFPage_SetCropBox
@@ -153,17 +152,17 @@ func (p *page) lieAs(other *page, x, y float64) {
 	check(err)
 }
 
-// rect is a part of a picture in pixels, the right and lower edges excluded.
+// rect is a rectangle in a picture, in pixels, excluding the right and lower edges.
 type rect struct{ x0, y0, x1, y1 int }
 
 func (r rect) within(w, h int) rect {
 	return rect{min(max(r.x0, 0), w), min(max(r.y0, 0), h), min(max(r.x1, 0), w), min(max(r.y1, 0), h)}
 }
 
-// device turns places on a page into pixels of its picture.
+// device converts page coordinates to pixels.
 type device struct{ x, y, ax, ay, bx, by float64 }
 
-// finer is how much finer PDFium, which answers in whole pixels, is asked.
+// finer is the factor by which PDFium's resolution is increased for coordinates, because it returns whole pixels.
 const finer = 64
 
 func (p *page) device(s strip) device {
@@ -185,17 +184,17 @@ func (d device) rect(left, top, right, bottom float64) rect {
 	return rect{floor(min(x0, x1)), floor(min(y0, y1)), floor(max(x0, x1)) + 1, floor(max(y0, y1)) + 1}
 }
 
-// letter is one of a page.
+// letter is a letter on a page.
 type letter struct {
 	r      rune
-	number int // of all letters of the page
-	word   int // the number of its word
+	number int // index among all letters of the page
+	word   int // index of its word
 	at     rect
 
-	left, bottom float64 // its corner in points
+	left, bottom float64 // its corner, in points
 }
 
-// letters are those of a page that can be told from space, in the order in which they stand in the document.
+// letters are a page's letters other than white space, in document order.
 func (p *page) letters(d device) (list []letter) {
 	word := 0
 	for i := range p.chars {
@@ -206,41 +205,41 @@ func (p *page) letters(d device) (list []letter) {
 		}
 		box, err := p.engine.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: p.text, Index: i})
 		if err != nil {
-			continue // it has none
+			continue // it has no box
 		}
 		list = append(list, letter{r, len(list), word, d.rect(box.Left, box.Top, box.Right, box.Bottom), box.Left, box.Bottom})
 	}
 	return list
 }
 
-// note is what lies over a page: a note, a stamp, a field.
+// note is something that lies over a page: a note, a stamp, a field.
 type note struct {
 	kind        enums.FPDF_ANNOTATION_SUBTYPE
-	name, value string // of a field; of others, their text
+	name, value string // of a field; otherwise value is its text
 	at          rect
-	undrawn     bool // it has no picture of its own
-	signature   bool // it is a field for one
+	undrawn     bool // it has no appearance of its own
+	signature   bool // it is a signature field
 	flags       enums.FPDF_ANNOT_FLAG
-	leads       string // out of the document: an address or a file
+	leads       string // where it leads outside the document: an address or a file
 }
 
-// shows are the flags that say where a note is seen.
+// shows are the flags that determine where a note is visible.
 const shows = enums.FPDF_ANNOT_FLAG_INVISIBLE | enums.FPDF_ANNOT_FLAG_HIDDEN | enums.FPDF_ANNOT_FLAG_PRINT | enums.FPDF_ANNOT_FLAG_NOVIEW
 
-// open reports whether what it looks like may change: an empty field is there to be filled, and of what has no picture of its own
-// PDFium makes one in some documents and none in others.
+// open reports whether its appearance may change: an empty field is there to be filled, and if a note has no appearance of
+// its own, PDFium generates one in some documents and not in others.
 func (n note) open() bool { return n.undrawn || n.field() && n.value == "" }
 
-// field reports whether it is one that is filled in.
+// field reports whether it is a form field.
 func (n note) field() bool { return n.kind == enums.FPDF_ANNOT_SUBTYPE_WIDGET }
 
-// markup reports whether it is put over a page to be seen. Links lead elsewhere, and fields are filled in.
+// markup reports whether it is a visible mark on the page, rather than a link or a field.
 func (n note) markup() bool { return n.kind != enums.FPDF_ANNOT_SUBTYPE_LINK && !n.field() }
 
-// maxNotes is how many of a page are looked at.
+// maxNotes is the maximum number of notes examined on a page.
 const maxNotes = 2000
 
-// notes are those of a page.
+// notes are the notes on a page.
 func (p *page) notes(d device) (list []note) {
 	count := ask(p.engine.FPDFPage_GetAnnotCount, requests.FPDFPage_GetAnnotCount{Page: p.page()}).Count
 	if count > maxNotes {
@@ -249,7 +248,7 @@ func (p *page) notes(d device) (list []note) {
 	for i := range count {
 		got, err := p.engine.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: p.page(), Index: i})
 		if err != nil {
-			continue // there is nothing at this place of the list
+			continue // an empty entry
 		}
 		a := got.Annotation
 		var n note
@@ -279,7 +278,7 @@ func (p *page) notes(d device) (list []note) {
 	return list
 }
 
-// leads is where a link leads out of the document.
+// leads is where a link leads outside the document.
 func (p *page) leads(a references.FPDF_ANNOTATION) string {
 	link, err := p.engine.FPDFAnnot_GetLink(&requests.FPDFAnnot_GetLink{Annotation: a})
 	if err != nil {
@@ -298,7 +297,7 @@ func (p *page) leads(a references.FPDF_ANNOTATION) string {
 	return ""
 }
 
-// fieldOf is the name of a field and its value, none for a button that is not on; and whether it is one for a signature.
+// fieldOf is a field's name and value (none for a button that is off), and whether it is a signature field.
 func (p *page) fieldOf(a references.FPDF_ANNOTATION) (name, value string, signature bool) {
 	if n, err := p.engine.FPDFAnnot_GetFormFieldName(&requests.FPDFAnnot_GetFormFieldName{FormHandle: p.form, Annotation: a}); err == nil {
 		name = n.FormFieldName

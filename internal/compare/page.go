@@ -11,22 +11,22 @@ import (
 	"github.com/klippa-app/go-pdfium/enums"
 )
 
-// What pictures are like, and how they are compared.
+// How pictures are made and compared.
 const (
 	dpi       = 100
-	maxPixels = 3 << 20 // of a picture: a larger page is drawn in strips
-	maxStrips = 8       // of a page: one that is larger still is drawn more coarsely
-	overlap   = 100     // pixels that a strip has of the one before
-	differs   = 3       // of 255, by which a pixel is another one. Files that were only written anew differ by nothing
-	faint     = 8       // by which something is seen on its ground
-	edge      = 24      // by which two pixels side by side are the rim of something
-	ruled     = 40      // pixels in a row that are alike are a line or the ground, and no letter
-	tallest   = 300     // pixels of a letter: fonts that are broken have larger ones, over half a page
-	tile      = 8       // pixels: what is closer together is one place
-	samePoint = 0.5     // points by which pages may differ in size
+	maxPixels = 3 << 20 // of a picture: a larger page is rendered in strips
+	maxStrips = 8       // of a page: a larger one is rendered at a lower resolution
+	overlap   = 100     // pixels by which a strip overlaps the previous one
+	differs   = 3       // of 255: smaller differences are ignored. Files that were merely rewritten do not differ at all
+	faint     = 8       // minimum contrast that is visible
+	edge      = 24      // contrast of two adjacent pixels that form an edge
+	ruled     = 40      // this many equal pixels in a row are a line or background, not a letter
+	tallest   = 300     // pixels of a letter: broken fonts have larger ones, over half a page
+	tile      = 8       // pixels: differences closer than this are reported as one place
+	samePoint = 0.5     // points by which page sizes may differ
 )
 
-// comparePages compares a page with the one that came back for it.
+// comparePages compares a sent page with its counterpart.
 func comparePages(sent, back sheet) (places []Place) {
 	if math.Abs(sent.w-back.w) > samePoint || math.Abs(sent.h-back.h) > samePoint || sent.unit != back.unit {
 		return []Place{{Kind: KindSize, Was: short(sent.text), Now: short(back.text)}}
@@ -38,7 +38,7 @@ func comparePages(sent, back sheet) (places []Place) {
 	scale := dpi / 72.0
 	if pixels := sent.w * sent.h * scale * scale; pixels > maxStrips*maxPixels {
 		scale *= math.Sqrt(maxStrips * maxPixels / pixels)
-		places = []Place{{Kind: KindRemade}} // small things on it are not seen
+		places = []Place{{Kind: KindRemade}} // small details are not resolved
 	}
 	w, h := max(1, int(math.Round(sent.w*scale))), max(1, int(math.Round(sent.h*scale)))
 	high := max(maxPixels/w, 2*overlap)
@@ -48,7 +48,7 @@ func comparePages(sent, back sheet) (places []Place) {
 	return places
 }
 
-// compareStrips compares a strip of a page.
+// compareStrips compares a strip of two pages.
 func compareStrips(a, b *page, sent, back sheet, s strip) []Place {
 	c := comparison{strip: s}
 	c.look(a, b, false)
@@ -72,7 +72,7 @@ func compareStrips(a, b *page, sent, back sheet, s strip) []Place {
 	return places
 }
 
-// look takes the pictures of two pages, as they are shown or printed, and finds what lies over them.
+// look renders two pages, as displayed or printed, and reads their notes.
 func (c *comparison) look(a, b *page, printing bool) {
 	c.printing = printing
 	c.was, c.now = a.picture(c.strip, false, printing), b.picture(c.strip, false, printing)
@@ -80,7 +80,7 @@ func (c *comparison) look(a, b *page, printing bool) {
 	c.before, c.after = a.notes(c.da), b.notes(c.db)
 }
 
-// compare finds where the pictures differ.
+// compare finds the differences of the pictures.
 func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place) {
 	if bytes.Equal(c.was, c.now) && sent.text == back.text {
 		return nil
@@ -107,7 +107,7 @@ func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place) {
 	return slices.Concat(places, c.hidden(), c.places())
 }
 
-// judge reads the letters of both pages, and says of each pixel what it is.
+// judge reads the letters of both pages and classifies each pixel.
 func (c *comparison) judge(a, b *page) {
 	c.letters, c.lettersNow = c.within(a.letters(c.da)), c.within(b.letters(c.db))
 	c.base = c.was
@@ -117,8 +117,8 @@ func (c *comparison) judge(a, b *page) {
 	c.mark()
 }
 
-// moved is by how many points a page as a whole lies elsewhere than before, as most of the words say that it has once; false where they
-// do not agree.
+// moved is the shift of the page's content in points, according to most of the words that occur once; agreed is false if
+// they disagree.
 func moved(letters, others []letter) (x, y float64, agreed bool) {
 	const least, apart = 3, 0.05 // words, points
 	was, now := once(letters), once(others)
@@ -143,7 +143,7 @@ func moved(letters, others []letter) (x, y float64, agreed bool) {
 
 func median(of []float64) float64 { return slices.Sorted(slices.Values(of))[len(of)/2] }
 
-// once are the words of a page by their first letters; the word of one that it has more often is negative.
+// once are the words of a page by their first letters; a word that occurs several times has a negative index.
 func once(letters []letter) map[string]letter {
 	at := map[string]letter{}
 	for from, to := 0, 0; from < len(letters); from = to {
@@ -160,14 +160,14 @@ func once(letters []letter) map[string]letter {
 	return at
 }
 
-// turned is which way a page lies.
+// turned is the orientation of a page.
 func turned(d device) [4]bool { return [4]bool{d.ax > 0, d.ay > 0, d.bx > 0, d.by > 0} }
 
-// comparison is of a strip of two pages of the same size.
+// comparison compares a strip of two pages of the same size.
 type comparison struct {
 	strip
 	was, now   []byte // pictures
-	base       []byte // as was, without what marks the empty fields
+	base       []byte // like was, but without the markings of empty fields
 	letters    []letter
 	lettersNow []letter
 	before     []note
@@ -175,18 +175,19 @@ type comparison struct {
 	da, db     device
 	printing   bool
 
-	rims  []bool  // of pixels: there is the rim of something in was, which nothing may touch
-	marks []uint8 // of pixels: see below
+	rims  []bool  // by pixel: the edge of something in was, which nothing may touch
+	marks []uint8 // by pixel: see below
 }
 
-// What a pixel is.
+// The classes of pixels.
 const (
 	alike = iota
-	isNew // darker than the empty ground that it was
-	isBad // other than what was there
+	isNew // darker than the empty area before
+	isBad // any other change
 )
 
-// compareNotes finds what was laid over a page, is shown or printed otherwise or leads elsewhere, and fields whose value is another one.
+// compareNotes finds additional notes, notes whose visibility or link target has changed, and fields whose value has
+// changed.
 func (c *comparison) compareNotes(before, after []note) (places []Place) {
 	type text struct {
 		kind  int
@@ -235,7 +236,7 @@ func (c *comparison) compareNotes(before, after []note) (places []Place) {
 	return places
 }
 
-// open takes from the ground what may be gone: what marks an empty field is, once that is filled.
+// open removes from base what may disappear, such as the marking of an empty field that gets filled.
 func (c *comparison) open(notes []note, bare []byte) {
 	c.base = slices.Clone(c.was)
 	for _, n := range notes {
@@ -245,7 +246,7 @@ func (c *comparison) open(notes []note, bare []byte) {
 	}
 }
 
-// apart is by how much two pixels differ.
+// apart is the difference of two pixels.
 func apart(a, b []byte) int {
 	d := 0
 	for i := range 3 {
@@ -254,12 +255,12 @@ func apart(a, b []byte) int {
 	return d
 }
 
-// light is how light a pixel is.
+// light is the brightness of a pixel.
 func light(p []byte) int { return (2*int(p[0]) + 5*int(p[1]) + int(p[2])) / 8 }
 
 func pixel(picture []byte, i int) []byte { return picture[4*i : 4*i+4] }
 
-// mark says of each pixel what it is.
+// mark classifies each pixel.
 func (c *comparison) mark() {
 	c.marks = make([]uint8, c.w*c.h)
 	c.findRims()
@@ -282,8 +283,8 @@ func (c *comparison) mark() {
 	}
 }
 
-// findRims finds the rims of all that is on the page, with a pixel around them. Lines are left out, and what leads from one column to
-// the next: people write on them.
+// findRims finds the edges of everything on the page, with a margin of one pixel. It leaves out lines and leaders, because
+// people write on them.
 func (c *comparison) findRims() {
 	n := c.w * c.h
 	rim := make([]bool, n)
@@ -303,11 +304,11 @@ func (c *comparison) findRims() {
 	c.leaveOutRuns(rim, c.w, c.h, 1, c.w)
 	c.leaveOutLeaders(rim)
 	c.rims = make([]bool, n)
-	seen := map[int]bool{} // words of which there is something, though the font may lack a letter
+	seen := map[int]bool{} // words of which anything is visible, even if the font lacks a letter
 	for _, l := range c.letters {
 		seen[l.word] = seen[l.word] || alnum(l.r) && c.inked(c.base, l.at)
 	}
-	for _, l := range c.letters { // what is as close as the next letter belongs to a word
+	for _, l := range c.letters { // ink as close as the next letter would belong to the word
 		if seen[l.word] && spells(l.r) && l.at.y1-l.at.y0 < tallest {
 			aside := (l.at.y1 - l.at.y0 + 2) / 3
 			c.each(rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}, func(i int) { c.rims[i] = true })
@@ -320,7 +321,7 @@ func (c *comparison) findRims() {
 	}
 }
 
-// leaveOutFields takes from the rims what lies below empty fields for signatures: people sign across what is printed there.
+// leaveOutFields removes the edges below empty signature fields: people sign across what is printed there.
 func (c *comparison) leaveOutFields() {
 	for _, n := range c.before {
 		if n.signature && !c.any(n.at, func(i int) bool { return apart(pixel(c.was, i), pixel(c.base, i)) > faint }) {
@@ -329,7 +330,8 @@ func (c *comparison) leaveOutFields() {
 	}
 }
 
-// leaveOutRuns takes from rim what lies in a row of pixels that are alike; there are so many rows of so many pixels.
+// leaveOutRuns removes edges along runs of equal pixels. The picture is scanned in rows lines of length pixels; nextRow and
+// next are the strides.
 func (c *comparison) leaveOutRuns(rim []bool, rows, length, nextRow, next int) {
 	for row := range rows {
 		from := 0
@@ -348,12 +350,13 @@ func (c *comparison) leaveOutRuns(rim []bool, rows, length, nextRow, next int) {
 	}
 }
 
-// leaders are letters of which four or more in a row lead from one column to the next, or are there to be written on.
+// leaders are characters that, repeated four or more times, form a leader or a line to write on.
 const leaders = "._…·-–—"
 
 func alnum(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// spells reports whether r belongs to a word, as do the signs for what a font lacks; people write behind the others.
+// spells reports whether r is part of a word, including the placeholder for a glyph missing in the font. Beside other
+// characters people may write.
 func spells(r rune) bool {
 	return alnum(r) || r > unicode.MaxASCII && !strings.ContainsRune(leaders, r)
 }
@@ -373,15 +376,15 @@ func (c *comparison) leaveOutLeaders(rim []bool) {
 	}
 }
 
-// Of a page that was made anew most of what is on it lies elsewhere, but hardly anything lies far from where it was.
+// A regenerated page has most of its content at other pixels, but hardly any of it far from its old place.
 const (
 	mostly = 0.4
 	hardly = 0.15
-	least  = 12 // parts of a page that have something on them
+	least  = 12 // parts of a page that must have content
 	nearby = 2  // pixels
 )
 
-// share is how much of what is on the page is not as it was, and how much of that is not even nearby.
+// share returns how much of the page's content has changed, and how much of that has no equivalent nearby either.
 func (c *comparison) share() (all, gross float64) {
 	const part = 16
 	inked, bad, far := 0, 0, 0
@@ -406,7 +409,7 @@ func (c *comparison) share() (all, gross float64) {
 	return float64(bad) / float64(inked), float64(far) / float64(max(bad, 1))
 }
 
-// gross reports whether a pixel has nothing alike near its place in the other picture.
+// gross reports whether a changed pixel has nothing similar nearby in the other picture.
 func (c *comparison) gross(i int) bool {
 	if c.marks[i] != isBad {
 		return false
@@ -419,7 +422,7 @@ func (c *comparison) gross(i int) bool {
 	return !like(pixel(c.was, i), c.now) || !like(pixel(c.now, i), c.was)
 }
 
-// any reports whether something is so of a pixel.
+// any reports whether is holds for any pixel of a rectangle.
 func (c *comparison) any(r rect, is func(i int) bool) bool {
 	r = r.within(c.w, c.h)
 	for y := r.y0; y < r.y1; y++ {
@@ -432,19 +435,19 @@ func (c *comparison) any(r rect, is func(i int) bool) bool {
 	return false
 }
 
-// inked reports whether there is something on a part of a picture.
+// inked reports whether part of a picture has visible content.
 func (c *comparison) inked(picture []byte, r rect) bool {
 	r = r.within(c.w, c.h)
 	return c.any(r, func(i int) bool { return apart(pixel(picture, i), pixel(picture, r.y0*c.w+r.x0)) > faint })
 }
 
-// each does something with the pixels of a part.
+// each calls do for every pixel of a rectangle.
 func (c *comparison) each(r rect, do func(i int)) {
 	c.any(r, func(i int) bool { do(i); return false })
 }
 
-// byWords compares pages of which the pictures tell little: whether they have the same words, or, where only a few differ or some are
-// more, which: nobody knows what they stand on. Where most differ the letters have other codes.
+// byWords compares pages whose pictures tell little by their words. If a few words differ, or words were only added, it
+// reports them as a change, because nobody knows what they cover. If most differ, the letters merely have other codes.
 func (c *comparison) byWords(sent, back sheet) Place {
 	const few, most = 12, 500
 	was, now := without(sent.words, back.words), without(back.words, sent.words)
@@ -455,9 +458,9 @@ func (c *comparison) byWords(sent, back sheet) Place {
 	return Place{Kind: KindRemade}
 }
 
-// blanked finds the words of which nothing is left at or near their places, on a page that was made anew.
+// blanked finds words that have disappeared from their places and nearby, on a regenerated page.
 func (c *comparison) blanked() (places []Place) {
-	const least = 3 // letters: a single one may have gone farther
+	const least = 3 // letters: a single one may have moved farther
 	for from, to := 0, 0; from < len(c.letters); from = to {
 		for to = from; to < len(c.letters) && c.letters[to].word == c.letters[from].word; to++ {
 		}
@@ -471,7 +474,7 @@ func (c *comparison) blanked() (places []Place) {
 	return places
 }
 
-// without is what sorted words have that others have not.
+// without returns the sorted words that others lacks.
 func without(words, others []string) (rest []string) {
 	j := 0
 	for _, w := range words {
@@ -487,13 +490,13 @@ func without(words, others []string) (rest []string) {
 	return rest
 }
 
-// spot is where a letter is.
+// spot is the position of a letter.
 type spot struct {
 	r    rune
 	x, y int
 }
 
-// strange are the letters that have no like at the same place among others.
+// strange are the letters without the same letter at the same place in others.
 func strange(letters, others []letter) (list []letter) {
 	at := map[spot]bool{}
 	for _, l := range others {
@@ -513,8 +516,8 @@ next:
 	return list
 }
 
-// hidden finds letters that are new and of which nobody sees anything. Where others were at the same place, and look the same, the
-// letters have other codes: that is less than a change, because both are read the same.
+// hidden finds additional letters that are invisible. If they replace others at the same place and look the same, they
+// merely have other codes: that is less than a change, because people read both alike.
 func (c *comparison) hidden() (places []Place) {
 	var unseen []letter
 	recoded := false
@@ -544,7 +547,7 @@ func (c *comparison) hidden() (places []Place) {
 
 func meet(a, b rect) bool { return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1 }
 
-// around is the smallest part of a page with all the letters.
+// around is the bounding box of letters.
 func around(letters []letter) rect {
 	at := letters[0].at
 	for _, l := range letters {
@@ -553,7 +556,7 @@ func around(letters []letter) rect {
 	return at
 }
 
-// spell are the whole words of which some letters are.
+// spell returns the whole words to which some letters belong.
 func spell(all, some []letter) string {
 	in := map[int]bool{}
 	for _, l := range some {
@@ -577,7 +580,7 @@ func spell(all, some []letter) string {
 	return short(text.String())
 }
 
-// places are where the pictures differ: tiles that are side by side are one place.
+// places are the differences of the pictures: adjacent tiles form one place.
 func (c *comparison) places() (places []Place) {
 	across, down := (c.w+tile-1)/tile, (c.h+tile-1)/tile
 	kinds := make([]uint8, across*down)
@@ -585,7 +588,7 @@ func (c *comparison) places() (places []Place) {
 		t := i/c.w/tile*across + i%c.w/tile
 		kinds[t] = max(kinds[t], m)
 	}
-	of := make([]int, len(kinds)) // the number of a tile's place, counted from 1
+	of := make([]int, len(kinds)) // the index of a tile's place, counted from 1
 	for i, k := range kinds {
 		if k == alike || of[i] != 0 {
 			continue
@@ -631,7 +634,7 @@ func (c *comparison) places() (places []Place) {
 	return places
 }
 
-// inserted reports whether some new letters stand beside old ones in one word, which is another word then.
+// inserted reports whether new letters are next to old ones in one word, which makes it another word.
 func (c *comparison) inserted(written []letter) bool {
 	isNew := map[int]bool{}
 	for _, l := range strange(c.lettersNow, c.letters) {
@@ -650,7 +653,7 @@ func (c *comparison) inserted(written []letter) bool {
 	})
 }
 
-// within are those of a page's letters that lie within the strip as a whole, or beyond the page.
+// within are the letters that lie completely within the strip, or outside the page.
 func (c *comparison) within(letters []letter) (list []letter) {
 	for _, l := range letters {
 		if (l.at.y0 >= 0 || c.top == 0) && (l.at.y1 <= c.h || c.top+c.h == c.all) {
@@ -661,7 +664,7 @@ func (c *comparison) within(letters []letter) (list []letter) {
 	return list
 }
 
-// box is a part of the page without regard to how large its picture is.
+// box converts pixels to fractions of the page.
 func (c *comparison) box(r rect) Box {
 	r = r.within(c.w, c.h)
 	w, h, top := float64(c.w), float64(c.all), float64(c.top)

@@ -1,9 +1,10 @@
-// Package evidence writes what proves a package to somebody without this program: a report for people, as a PDF and as text, and a ZIP
-// in which everything that the report speaks of lies beside the sums of all files.
+// Package evidence writes proof about a package for somebody without this program: a report for people, as PDF and as text,
+// and a ZIP that contains everything the report mentions and the checksums of all files.
 //
 // It promises:
-//   - A bundle holds what it was given, byte for byte, and its last file, Sums, lists every other one as sha256sum does.
-//   - Names in a bundle are plain and differ, whatever they were called.
+//   - A bundle contains what it was given, byte for byte, and its last file, Sums, lists all others in the format of
+//     sha256sum.
+//   - Names in a bundle are plain and distinct, whatever the originals were called.
 //
 // It must not know what is proven, nor in which language.
 package evidence
@@ -28,24 +29,24 @@ import (
 	"golang.org/x/image/font/gofont/goregular"
 )
 
-// Sums is the file of a bundle that lists all others.
+// Sums is the name of the file that lists all others.
 const Sums = "SHA256SUMS"
 
-// Bundle is a ZIP under way. What could not be written, or not be read, ends it: Close returns the first error.
+// Bundle is a ZIP being written. After a read or write error it writes nothing more; Close returns the first error.
 type Bundle struct {
 	zip   *zip.Writer
 	err   error
 	made  time.Time
 	sums  bytes.Buffer
-	taken map[string]bool // by their names in lower case
+	taken map[string]bool // names in lower case
 }
 
-// NewBundle begins a ZIP whose files are dated when it is made.
+// NewBundle begins a ZIP; made is the date of all its files.
 func NewBundle(w io.Writer, made time.Time) *Bundle {
 	return &Bundle{zip: zip.NewWriter(w), made: made, taken: map[string]bool{}}
 }
 
-// Add adds a file to a folder of the bundle, "" for its top, and returns its name there and its SHA-256 in hexadecimal digits.
+// Add adds a file to a folder of the bundle, "" for its top, and returns its name there and its hexadecimal SHA-256.
 func (b *Bundle) Add(folder, name string, content io.Reader) (as, sum string) {
 	as = b.free(path.Join(folder, filename.File(name)))
 	hash := sha256.New()
@@ -66,7 +67,7 @@ func (b *Bundle) write(name string, content io.Reader) {
 	b.err = err
 }
 
-// free is a name of the bundle that no file has, also where letters are not told apart by their case.
+// free is a name that no file in the bundle has, even ignoring case.
 func (b *Bundle) free(name string) (as string) {
 	as = name
 	for n := 2; b.taken[strings.ToLower(as)]; n++ {
@@ -76,13 +77,13 @@ func (b *Bundle) free(name string) (as string) {
 	return as
 }
 
-// Close adds the sums and ends the ZIP.
+// Close adds the checksums and ends the ZIP.
 func (b *Bundle) Close() error {
 	b.write(Sums, &b.sums)
 	return cmp.Or(b.err, b.zip.Close())
 }
 
-// Report is what people read of a proof, in their language.
+// Report is the readable part of a proof, in the reader's language.
 type Report struct {
 	Title    string
 	Subtitle string
@@ -90,19 +91,19 @@ type Report struct {
 	Parts    []Part
 }
 
-// Part is a part of a Report.
+// Part is a section of a Report.
 type Part struct {
 	Title string
 	Lines []Line
 }
 
-// Line says one thing: a value after its label, a paragraph where it has none, or a command, in the letters of one.
+// Line is a labelled value, a paragraph if it has no label, or a command in a fixed-width font.
 type Line struct {
 	Label, Value string
 	Command      bool
 }
 
-// Add adds a line, unless there is nothing to say.
+// Add adds a line, unless value is empty.
 func (p *Part) Add(label, value string) {
 	if value != "" {
 		p.Lines = append(p.Lines, Line{Label: label, Value: value})
@@ -130,7 +131,7 @@ func (r Report) Text(w io.Writer) error {
 	return err
 }
 
-// What a page of the report measures, in millimetres.
+// The dimensions of a page of the report, in millimetres.
 const (
 	margin     = 20
 	width      = 210 - 2*margin
@@ -169,7 +170,7 @@ func (r Report) PDF(w io.Writer) error {
 	paragraph("", 9.5, lineHeight, 110, r.Subtitle)
 	for _, p := range r.Parts {
 		f.Ln(6)
-		if f.GetY() > 297-margin-25 { // no heading alone at a page's foot
+		if f.GetY() > 297-margin-25 { // no heading alone at the foot of a page
 			f.AddPage()
 		}
 		paragraph("B", 12, 6.5, 20, p.Title)
@@ -183,7 +184,7 @@ func (r Report) PDF(w io.Writer) error {
 	return f.Output(w)
 }
 
-// printable is a text without what the fonts of the PDF cannot take: characters above U+FFFF, such as most emojis.
+// printable removes what the PDF's fonts do not support: characters above U+FFFF, such as most emojis.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r > 0xffff {
@@ -193,9 +194,9 @@ func printable(text string) string {
 	}, text)
 }
 
-// line writes a line of a part.
+// line writes one line of a section.
 func (r Report) line(f *fpdf.Fpdf, l Line) {
-	if f.GetY() > 297-margin-2*lineHeight { // a label and its value begin on the same page
+	if f.GetY() > 297-margin-2*lineHeight { // keeps a label and the beginning of its value on one page
 		f.AddPage()
 	}
 	page, top, indent := f.PageNo(), f.GetY(), float64(margin)

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Proven is a line of a log, and what it takes to compute a head from it.
+// Proven is a line of a log with its proof: what is needed to compute a head from it.
 type Proven struct {
-	Name  string // of the file that holds the line, without an end of line
+	Name  string // of the file that contains the line, without a line end
 	Line  []byte
-	steps []string // "l:" or "r:", and the hash that stands on that side, from the line up
+	steps []string // "l:" or "r:" and the sibling's hash on that side, from the line up
 }
 
-// Prove is line n of a log as a part of its first size lines (RFC 9162, 2.1.3).
+// Prove proves that line n of a log is among its first size lines (RFC 9162, 2.1.3).
 func Prove(l Log, size, n int64) (p Proven, err error) {
 	line, err := l.Line(n)
 	if err != nil {
@@ -27,7 +27,7 @@ func Prove(l Log, size, n int64) (p Proven, err error) {
 		side := "r:"
 		if at%2 == 1 || at == last {
 			side = "l:"
-			for ; at%2 == 0; at, last = at/2, last/2 { // it has nobody on its right there
+			for ; at%2 == 0; at, last = at/2, last/2 { // it has no right sibling there
 			}
 		}
 		p.steps = append(p.steps, side+hex.EncodeToString(proof[i][:]))
@@ -35,7 +35,8 @@ func Prove(l Log, size, n int64) (p Proven, err error) {
 	return p, err
 }
 
-// Script is a program for a Unix shell that checks with sha256sum, xxd and base64 whether lines beside it belong to the head in head.txt.
+// Script is a Unix shell script that uses sha256sum, xxd and base64 to check whether the lines beside it belong to the head
+// in head.txt.
 func Script(lines []Proven) []byte {
 	var b bytes.Buffer
 	b.WriteString(script)

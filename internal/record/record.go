@@ -1,13 +1,13 @@
-// Package record is the form of the record: a log of facts to which lines are added, and in which none is changed or taken away
-// without being seen. The lines are the leaves of a Merkle tree (RFC 6962), whose head stands for all of them.
+// Package record defines the format of the record: an append-only log of facts in which a changed or missing line is
+// noticed. The lines are the leaves of a Merkle tree (RFC 6962), whose head represents all of them.
 //
 // It promises:
-//   - A fact is a line of JSON that stands for itself. Its bytes are hashed as they are, and never written anew.
-//   - Whoever knows a head can tell whether a later log still begins with what that head stood for.
-//   - No line holds a secret. That of an event has the signature, the address and the hash of the body: with the body and the secret
-//     of the endpoint, which the service has as well, its signature can be checked again.
+//   - A fact is a self-contained line of JSON. Its bytes are hashed as they are, and never re-encoded.
+//   - Whoever has a head can verify that a later log still begins with the lines it represents.
+//   - No line contains a secret. The line of an event has the signature, the address and the hash of the body: with the
+//     body and the endpoint's secret, which the service has as well, the signature can be verified again.
 //
-// It must not know where a log is kept (package store), nor the network.
+// It must not know where a log is stored (package store), nor the network.
 package record
 
 import (
@@ -25,32 +25,32 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Kind is what a fact is about.
+// Kind is the kind of a fact.
 type Kind string
 
 const (
 	Sent     Kind = "sent"     // a draft was accepted by the service, with these files
 	Received Kind = "event"    // an authentic notification of the service
 	Saved    Kind = "saved"    // a document was downloaded and saved
-	Examined Kind = "seal"     // what its digital seal was found to be
-	Key      Kind = "key"      // heads are signed with this key from here on
-	Restored Kind = "restored" // what follows was added to a backup: facts that came after it are missing
+	Examined Kind = "seal"     // the result of checking its digital seal
+	Key      Kind = "key"      // the key that signs heads from here on
+	Restored Kind = "restored" // what follows was appended to a backup: later facts are missing
 )
 
-// Fact is one thing that happened, as it is logged.
+// Fact is something that happened, as logged.
 type Fact struct {
 	At      time.Time `json:"at"` // when it was logged
 	Kind    Kind      `json:"fact"`
 	Package string    `json:"package,omitempty"`
 	Draft   string    `json:"draft,omitempty"`
-	Files   []File    `json:"files,omitempty"` // of Sent
+	Files   []File    `json:"files,omitempty"` // for Sent
 	File    *File     `json:"file,omitempty"`
 	Event   *Event    `json:"event,omitempty"`
 	Seal    *Seal     `json:"seal,omitempty"`
-	Key     string    `json:"key,omitempty"` // as note.NewVerifier takes it
+	Key     string    `json:"key,omitempty"` // in the format of note.NewVerifier
 }
 
-// File is a document. Hashes are in hex.
+// File is a document. Hashes are in hexadecimal.
 type File struct {
 	Document string `json:"document,omitempty"`
 	Kind     string `json:"kind,omitempty"`
@@ -60,7 +60,7 @@ type File struct {
 	SHA256   string `json:"sha256,omitempty"`
 }
 
-// Event is a notification. Signature is HMAC-SHA-256 over URL and body, as it came.
+// Event is a notification. Signature is HMAC-SHA-256 over URL and body, as received.
 type Event struct {
 	ID        string `json:"id"`
 	Action    string `json:"action,omitempty"`
@@ -69,37 +69,38 @@ type Event struct {
 	URL       string `json:"url"`
 }
 
-// Seal is a verdict.
+// Seal is the result of checking a seal.
 type Seal struct {
 	State   string    `json:"state"`
 	Signer  string    `json:"signer,omitempty"`
 	At      time.Time `json:"at,omitzero"`
 	Stamped string    `json:"stamped,omitempty"`
-	Sent    string    `json:"sent,omitempty"` // whether the document is what was sent
+	Sent    string    `json:"sent,omitempty"` // whether the document matches what was sent
 }
 
-// Sum is SHA-256 in hex.
+// Sum is the SHA-256 in hexadecimal.
 func Sum(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// Line is the fact as it is logged, without an end of line.
+// Line is the fact as logged, without a line end.
 func (f Fact) Line() ([]byte, error) {
 	f.At = f.At.UTC().Truncate(time.Second)
 	return json.Marshal(f)
 }
 
-// Log is where a log is kept.
+// Log is access to a stored log.
 type Log interface {
 	Line(n int64) ([]byte, error)
-	Block(level int, n int64) (tlog.Hash, error) // of 1<<level lines, where level is a multiple of Step
+	Block(level int, n int64) (tlog.Hash, error) // the hash over 1<<level lines, where level is a multiple of Step
 }
 
-// Step is at which levels of the tree hashes are kept. Those in between are computed from at most 1<<Step others.
+// Step is the distance of the tree levels whose hashes are stored. Those in between are computed from at most 1<<Step
+// others.
 const Step = 8
 
-// Hashes reads a log's tree for package tlog.
+// Hashes gives package tlog access to a log's tree.
 func Hashes(l Log) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) (list []tlog.Hash, err error) {
 		for _, index := range indexes {
@@ -125,7 +126,7 @@ func hashAt(l Log, level int, n int64) (tlog.Hash, error) {
 	return NewBlock(l, level, n)
 }
 
-// NewBlock computes the hash of 1<<level lines, the first of which is n<<level, from what is below.
+// NewBlock computes the hash over 1<<level lines, beginning with line n<<level, from the level below.
 func NewBlock(l Log, level int, n int64) (tlog.Hash, error) {
 	left, err := hashAt(l, level-1, 2*n)
 	if err != nil {
@@ -135,29 +136,29 @@ func NewBlock(l Log, level int, n int64) (tlog.Hash, error) {
 	return tlog.NodeHash(left, right), err
 }
 
-// Head is what the first Size lines of a log are: there are no others with the same.
+// Head identifies the first Size lines of a log: no other lines have the same head.
 type Head = tlog.Tree
 
 var emptyHead = Head{Hash: sha256.Sum256(nil)}
 
-// HeadOf is the head of the first so many lines of a log.
+// HeadOf is the head of a log's first size lines.
 func HeadOf(l Log, size int64) (Head, error) {
-	if size == 0 { // for which package tlog has no answer
+	if size == 0 { // package tlog does not handle this
 		return emptyHead, nil
 	}
 	hash, err := tlog.TreeHash(size, Hashes(l))
 	return Head{N: size, Hash: hash}, err
 }
 
-// Sign is a head as a note that is signed, in the form of a checkpoint (C2SP tlog-checkpoint).
+// Sign signs a head as a note in the form of a checkpoint (C2SP tlog-checkpoint).
 func Sign(h Head, key note.Signer) ([]byte, error) {
 	return note.Sign(&note.Note{Text: fmt.Sprintf("%s\n%d\n%s\n", key.Name(), h.N, h.Hash)}, key)
 }
 
-// ErrNote means that a text is no signed head, or not of that key.
+// ErrNote means that a text is not a head signed with that key.
 var ErrNote = errors.New("it is not a signed head")
 
-// Open reads what Sign wrote.
+// Open verifies what Sign wrote.
 func Open(text []byte, key note.Verifier) (h Head, err error) {
 	n, err := note.Open(text, note.VerifierList(key))
 	if err != nil {
@@ -176,14 +177,14 @@ func Open(text []byte, key note.Verifier) (h Head, err error) {
 	return h, nil
 }
 
-// Fingerprint is a head as one short line for a letter.
+// Fingerprint is a head as one short line, for a letter.
 func Fingerprint(h Head, at time.Time) string {
 	return fmt.Sprintf("Countersign record: %d %s %s", h.N, h.Hash, at.Format(time.DateOnly))
 }
 
 var fingerprint = regexp.MustCompile(`(\d{1,15})[\s>]+([A-Za-z0-9+/]{43}=)`)
 
-// ReadFingerprint reads such a line, also from a letter that has broken it.
+// ReadFingerprint parses such a line, even if the letter breaks it.
 func ReadFingerprint(text string) (h Head, ok bool) {
 	m := fingerprint.FindStringSubmatch(text)
 	if m == nil {
@@ -196,10 +197,10 @@ func ReadFingerprint(text string) (h Head, ok bool) {
 	return h, err == nil
 }
 
-// Tree computes the head of lines that are read one after the other.
+// Tree computes the head of lines as they are read.
 type Tree struct {
 	size  int64
-	parts []tlog.Hash // the heads of the whole parts that size consists of, the largest first
+	parts []tlog.Hash // the heads of the complete subtrees that make up size, largest first
 }
 
 // Add adds the next line.
@@ -214,7 +215,7 @@ func (t *Tree) Add(line []byte) {
 	t.size++
 }
 
-// Head is that of the lines so far.
+// Head is the head of the lines so far.
 func (t *Tree) Head() Head {
 	if t.size == 0 {
 		return emptyHead

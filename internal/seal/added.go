@@ -16,7 +16,7 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// maxCompared is how large a file may be whose revisions are compared: both are held in memory.
+// maxCompared is the maximum size of a file whose revisions are compared: both are held in memory.
 const maxCompared = 64 << 20 // bytes
 
 const blank = "\x00\t\n\f\r " // ISO 32000-1, 7.2.2
@@ -39,10 +39,10 @@ func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 		return AddedNothing, 0, err
 	}
 	if w.size > maxCompared {
-		return AddedChange, 0, nil // what cannot be compared cannot be relied on
+		return AddedChange, 0, nil // what cannot be compared must not be trusted
 	}
 	defer func() {
-		if recover() != nil { // over a strange value
+		if recover() != nil { // panicked on an unusual value
 			what = AddedChange
 		}
 	}()
@@ -67,13 +67,13 @@ func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 	return AddedChange, allows, nil
 }
 
-// allowance is what the seal that covers the first end bytes, which are a document, lets others do to it.
+// allowance is what the seal that covers exactly the document ctx, the first end bytes, allows others to do to it.
 func allowance(ctx *model.Context, end int64) Allowance {
 	dict := func(o types.Object) types.Dict { d, _ := follow(ctx, o).(types.Dict); return d }
 	seal := dict(dict(dict(*ctx.Root)["Perms"])["DocMDP"])
 	covers, _ := follow(ctx, seal["ByteRange"]).(types.Array)
 	if len(covers) != 4 || number(follow(ctx, covers[2]))+number(follow(ctx, covers[3])) != float64(end) {
-		return AllowsUnsaid // it certifies an earlier one, or none
+		return AllowsUnsaid // the certifying seal covers an earlier document, or there is none
 	}
 	references, _ := follow(ctx, seal["Reference"]).(types.Array)
 	for _, o := range references {
@@ -81,22 +81,22 @@ func allowance(ctx *model.Context, end int64) Allowance {
 			if p := Allowance(number(follow(ctx, dict(d["TransformParams"])["P"]))); AllowsNothing <= p && p <= AllowsNotes {
 				return p
 			}
-			return AllowsFilling // unless it says otherwise
+			return AllowsFilling // the default
 		}
 	}
 	return AllowsUnsaid
 }
 
-// Limits of what is kept of authorities' words.
+// Limits on the revocation information that is kept.
 const (
 	maxWords     = 64
 	maxWordBytes = 4 << 20
 )
 
-// revocations are the authorities' words on what was revoked that a file carries (ETSI EN 319 142-1, 5.4.2). What cannot be read is none.
+// revocations are the CRLs and OCSP responses in a file (ETSI EN 319 142-1, 5.4.2). It returns none if they cannot be read.
 func (w whole) revocations() (words [][]byte) {
 	defer func() {
-		if recover() != nil { // over a strange value
+		if recover() != nil { // panicked on an unusual value
 			words = nil
 		}
 	}()
@@ -126,7 +126,7 @@ func (w whole) revocations() (words [][]byte) {
 	return words
 }
 
-// onlyBlank reports whether there is nothing to read from start on.
+// onlyBlank reports whether there is only white space from start on.
 func onlyBlank(file io.ReaderAt, start, size int64) (bool, error) {
 	buffer := make([]byte, 1<<20)
 	for ; start < size; start += int64(len(buffer)) {
@@ -138,13 +138,13 @@ func onlyBlank(file io.ReaderAt, start, size int64) (bool, error) {
 	return true, nil
 }
 
-// lastTable is where a PDF says at its end that its table is; -1 when it does not.
+// lastTable is the offset of the cross-reference table according to the end of a PDF; -1 if it is missing.
 func lastTable(pdf []byte) int64 {
 	m := tableAt.FindSubmatch(pdf)
 	if m == nil {
 		return -1
 	}
-	at, _ := strconv.ParseInt(string(m[1]), 10, 64) // at most 18 figures
+	at, _ := strconv.ParseInt(string(m[1]), 10, 64) // at most 18 digits
 	return at
 }
 
@@ -152,7 +152,7 @@ var tableAt = regexp.MustCompile(`startxref[\s\x00]+(\d{1,18})[\s\x00]+%%EOF[\s\
 
 var noConfigDir = sync.OnceFunc(api.DisableConfigDir)
 
-// readPDF reads a PDF as it is; one that opens with a password alone is not read.
+// readPDF parses a PDF without changing it; it does not read one that needs a password.
 func readPDF(file []byte) (ctx *model.Context, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -219,14 +219,14 @@ func (c *comparison) pass(o types.Object) {
 	}
 }
 
-// What may change: what proves signatures for longer (ETSI EN 319 142-1, 5.4.2), and what nobody sees.
+// What may change: proof that extends a signature's validity (ETSI EN 319 142-1, 5.4.2), and what nobody sees.
 var (
 	rootMayChange  = map[string]bool{"DSS": true, "Extensions": true, "Version": true, "Metadata": true}
 	formMayChange  = map[string]bool{"SigFlags": true}
 	fieldMayChange = map[string]bool{"V": true, "AP": true, "AS": true, "M": true} // where it is filled in: what it looks like stays in its frame
 )
 
-// sameRoot compares the catalogs, and with them all that is shown.
+// sameRoot compares the catalogs, and with them everything that is shown.
 func (c *comparison) sameRoot() bool {
 	was, ok := c.old(*c.before.Root).(types.Dict)
 	is, also := c.new(*c.before.Root).(types.Dict)
@@ -262,7 +262,7 @@ func (c *comparison) sameForm(before, now types.Object) bool {
 	})
 }
 
-// onlySignatures reports whether all fields of a form are signatures, which need none of its fonts.
+// onlySignatures reports whether all fields of a form are signatures, which do not use its fonts.
 func (c *comparison) onlySignatures(fields types.Object) bool {
 	list, _ := c.old(fields).(types.Array)
 	for _, one := range list {
@@ -274,8 +274,8 @@ func (c *comparison) onlySignatures(fields types.Object) bool {
 	return true
 }
 
-// onlyStampsMore reports whether a list, of fields or of a page's annotations, is as it was but for fields of time stamps that nobody
-// sees.
+// onlyStampsMore reports whether a list of fields or of a page's annotations has changed only by invisible fields for time
+// stamps.
 func (c *comparison) onlyStampsMore(before, now types.Object) bool {
 	was, _ := c.old(before).(types.Array)
 	is, ok := c.new(now).(types.Array)
@@ -296,7 +296,7 @@ func (c *comparison) onlyStampsMore(before, now types.Object) bool {
 	return len(was) == 0
 }
 
-// isEmptyField reports whether something is a field that people fill in, and nobody has.
+// isEmptyField reports whether an object is a form field that nobody has filled in.
 func (c *comparison) isEmptyField(field types.Dict) bool {
 	const readOnly, pushButton = 1, 1 << 16
 	flags := int(number(c.old(field["Ff"])))
@@ -304,14 +304,14 @@ func (c *comparison) isEmptyField(field types.Dict) bool {
 		slices.Contains([]types.Object{nil, types.Name("Off"), types.StringLiteral(""), types.HexLiteral("")}, c.old(field["V"]))
 }
 
-// sameEntry reports whether two entries of a list are the same reference, or are both there themselves.
+// sameEntry reports whether two entries of a list are the same reference, or are both direct objects.
 func sameEntry(before, now types.Object) bool {
 	was, ok := before.(types.IndirectRef)
 	is, also := now.(types.IndirectRef)
 	return ok == also && (!ok || was == is)
 }
 
-// isStampField reports whether a field is that of a time stamp, and nothing that could be seen.
+// isStampField reports whether an object is an invisible field with a time stamp.
 func (c *comparison) isStampField(o types.Object) bool {
 	field, ok := c.new(o).(types.Dict)
 	if !ok || !isName("Sig", c.new(field["FT"])) || !isName("Widget", c.new(field["Subtype"])) {
@@ -343,7 +343,7 @@ func (c *comparison) isStampField(o types.Object) bool {
 	return number(c.new(rect[0])) == number(c.new(rect[2])) && number(c.new(rect[1])) == number(c.new(rect[3]))
 }
 
-// drawsNothing reports whether an appearance is one of no content.
+// drawsNothing reports whether an appearance is empty.
 func (c *comparison) drawsNothing(appearance types.Object) bool {
 	ap, ok := c.new(appearance).(types.Dict)
 	if !ok {
@@ -358,7 +358,7 @@ func (c *comparison) drawsNothing(appearance types.Object) bool {
 	return true
 }
 
-// old and new follow references to what they stand for.
+// old and new resolve references in the respective document.
 func (c *comparison) old(o types.Object) types.Object { return follow(c.before, o) }
 func (c *comparison) new(o types.Object) types.Object {
 	at, is := o.(types.IndirectRef)
@@ -378,12 +378,12 @@ func (c *comparison) new(o types.Object) types.Object {
 func follow(ctx *model.Context, o types.Object) types.Object {
 	o, err := ctx.Dereference(o)
 	if err != nil {
-		return nil // as a reader takes it
+		return nil // as readers treat it
 	}
 	return o
 }
 
-// same reports whether what o was and what it is look the same to a reader.
+// same reports whether readers show both objects alike.
 func (c *comparison) same(before, now types.Object) bool {
 	if was, ok := before.(types.IndirectRef); ok {
 		is, ok := now.(types.IndirectRef)
@@ -437,7 +437,7 @@ func isName(want types.Name, o types.Object) bool {
 	return ok && is == want
 }
 
-// sameDict compares two dictionaries but for the entries that may change, and those that special compares in a way of their own.
+// sameDict compares two dictionaries, except for entries that may change and those that special compares itself.
 func (c *comparison) sameDict(was, is types.Dict, mayChange map[string]bool, special func(key string) (special, same bool)) bool {
 	keys := maps.Clone(was)
 	if keys == nil {

@@ -12,19 +12,20 @@ import (
 	"strings"
 )
 
-// MaxAuthorities is how many bytes a file of authorities may have, and MaxTrusted how many of them it may name: the largest of the EU's
-// lists has some 10 MB, and names some 500.
+// MaxAuthorities is the maximum size of a file of authorities, in bytes, and MaxTrusted the maximum number of authorities in
+// it: the largest of the EU's lists has about 10 MB and names about 500.
 const (
 	MaxAuthorities = 64 << 20
 	MaxTrusted     = 4000
 )
 
-// errNoAuthorities means that a file names none.
+// errNoAuthorities means that a file contains none.
 var errNoAuthorities = errors.New("it has no certificate of an authority")
 
-// Authorities are the certificates, as DER, that a file holds for others to be trusted by: a certificate, several of them as PEM, or a
-// trusted list of a member state of the EU (ETSI TS 119 612), of which those count that are granted now for qualified certificates or
-// time stamps. Whether a list is signed is not checked: a person says where it is from. Like Examine it is for a bounded process.
+// Authorities are the certificates, as DER, in a file of trusted authorities: one certificate, several as PEM, or the
+// trusted list of an EU member state (ETSI TS 119 612), of which only services currently granted for qualified certificates
+// or time stamps count. It does not verify a list's signature: the person vouches for its origin. Like Examine it must run
+// in a restricted process.
 func Authorities(file io.Reader) (found [][]byte, err error) {
 	b, err := io.ReadAll(io.LimitReader(file, MaxAuthorities+1))
 	switch {
@@ -53,15 +54,15 @@ func Authorities(file io.Reader) (found [][]byte, err error) {
 	return found, err
 }
 
-// What a trusted list calls those who issue qualified certificates and time stamps, and what it says of them while they may
-// (ETSI TS 119 612, 5.5.1 and 5.5.4).
+// How a trusted list identifies services for qualified certificates and time stamps, and their granted status (ETSI TS 119
+// 612, 5.5.1 and 5.5.4).
 const (
 	issuesCertificates = "/Svctype/CA/QC"
 	stampsTimes        = "/Svctype/TSA/QTST"
 	granted            = "/TrustedList/Svcstatus/granted"
 )
 
-// listed are the certificates of a trusted list.
+// listed are the certificates in a trusted list.
 func listed(list []byte) (found [][]byte, err error) {
 	for d := xml.NewDecoder(bytes.NewReader(list)); ; {
 		token, err := d.Token()
@@ -72,7 +73,7 @@ func listed(list []byte) (found [][]byte, err error) {
 			return nil, err
 		}
 		start, begins := token.(xml.StartElement)
-		if !begins || start.Name.Local != "ServiceInformation" { // ServiceHistory has what was
+		if !begins || start.Name.Local != "ServiceInformation" { // ServiceHistory contains former states
 			continue
 		}
 		var service struct {

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// errBER means that bytes are not what ASN.1 encodes.
+// errBER means that bytes are not a valid ASN.1 encoding.
 var errBER = errors.New("not an ASN.1 encoding")
 
-// maxDepth is how deeply values may hold others.
+// maxDepth is the maximum nesting of values.
 const maxDepth = 32
 
-// Tags of ASN.1 as they are encoded.
+// ASN.1 tags, as encoded.
 const (
 	tagOctets       = 0x04
 	tagSet          = 0x31
@@ -22,9 +22,9 @@ const (
 	indefiniteBytes = 0x80
 )
 
-// normalize returns the first value of ber with definite lengths, as short as can be, and with octet strings in one piece: what
-// encoding rules for signatures demand (X.690, DER), but that the order of sets stays as it was signed. Zeros that fill a PDF's
-// placeholder follow the value, and are left out.
+// normalize returns the first value in ber with minimal definite lengths and with octet strings in one piece. That is the
+// encoding that signatures require (X.690, DER), except that it keeps the signed order of sets. It ignores the zeros after
+// the value that fill a PDF's placeholder.
 func normalize(ber []byte) ([]byte, error) {
 	der, _, err := normalizeValue(ber, maxDepth)
 	return der, err
@@ -72,7 +72,7 @@ func normalizeValue(ber []byte, depth int) (der, rest []byte, err error) {
 	return encode(tag, parts), rest, nil
 }
 
-// splitBody reads the length that b begins with, and returns what it encloses. Of an indefinite length that is all of b.
+// splitBody reads the length at the beginning of b and returns the content. If the length is indefinite, that is all of b.
 func splitBody(b []byte) (body, rest []byte, indefinite bool, err error) {
 	first := b[0]
 	b = b[1:]
@@ -103,10 +103,10 @@ func splitBody(b []byte) (body, rest []byte, indefinite bool, err error) {
 func encode(tag byte, body []byte) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1(asn1.Tag(tag), func(b *cryptobyte.Builder) { b.AddBytes(body) })
-	return b.BytesOrPanic() // of at most maxSignature bytes, and a tag of one byte
+	return b.BytesOrPanic() // cannot fail for maxSignature bytes and a one-byte tag
 }
 
-// content is what a value that encode made encloses.
+// content is the content of a value encoded by encode.
 func content(der []byte) []byte {
 	if n := der[1]; n > indefiniteBytes {
 		return der[2+int(n&^indefiniteBytes):]

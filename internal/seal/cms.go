@@ -6,7 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
-	_ "crypto/sha1" // old seals are recognised, though not relied upon
+	_ "crypto/sha1" // old seals are recognised but not trusted
 	_ "crypto/sha256"
 	_ "crypto/sha3"
 	_ "crypto/sha512"
@@ -37,7 +37,7 @@ var (
 	oidEd25519 = asn1.ObjectIdentifier{1, 3, 101, 112}
 )
 
-// hashes are the digests that are known, by their identifiers.
+// hashes are the known digests, by identifier.
 var hashes = map[string]crypto.Hash{
 	"1.3.14.3.2.26":           crypto.SHA1,
 	"2.16.840.1.101.3.4.2.4":  crypto.SHA224,
@@ -50,7 +50,7 @@ var hashes = map[string]crypto.Hash{
 	"2.16.840.1.101.3.4.2.10": crypto.SHA3_512,
 }
 
-// schemes are the signatures that name a digest themselves, with the kind of key that makes them.
+// schemes are the signature algorithms that include a digest, with the kind of key.
 var schemes = map[string]struct {
 	key  asn1.ObjectIdentifier
 	hash crypto.Hash
@@ -73,8 +73,8 @@ var schemes = map[string]struct {
 	"2.16.840.1.101.3.4.3.12": {oidECKey, crypto.SHA3_512},
 }
 
-// The parts of a signature (RFC 5652, sections 3 and 5), of a time stamp (RFC 3161, section 2.4.2), and of what names a certificate
-// (RFC 5035) or the parameters of RSASSA-PSS (RFC 4055, section 3.1). What follows in a sequence is passed over.
+// The structures of a signature (RFC 5652, sections 3 and 5), of a time stamp (RFC 3161, section 2.4.2), of what names a
+// certificate (RFC 5035) and of RSASSA-PSS parameters (RFC 4055, section 3.1). Further elements of a sequence are ignored.
 type (
 	contentInfo struct {
 		Type    asn1.ObjectIdentifier
@@ -131,23 +131,23 @@ type (
 	}
 )
 
-// read reads the first value of der.
+// read decodes the first value of der.
 func read(der []byte, value any) bool {
 	_, err := asn1.Unmarshal(der, value)
 	return err == nil
 }
 
-// signedData is a signature with the one signer that a PDF's has.
+// signedData is a signature with a single signer, as in a PDF.
 type signedData struct {
 	signerInfo
 	contentType  asn1.ObjectIdentifier
-	content      []byte // nil where what was signed is elsewhere
+	content      []byte // nil if the signed content is elsewhere
 	certificates []*x509.Certificate
 	digest       crypto.Hash
-	attributes   []byte // as a set, in the order in which they were signed; nil for none
+	attributes   []byte // as a set, in the signed order; nil for none
 }
 
-// parseCMS reads a signature. Certificates that cannot be read are passed over.
+// parseCMS parses a signature. It skips unreadable certificates.
 func parseCMS(ber []byte) (*signedData, error) {
 	der, err := normalize(ber)
 	var outer contentInfo
@@ -169,13 +169,13 @@ func parseCMS(ber []byte) (*signedData, error) {
 		}
 	}
 	if signed := d.Attributes.FullBytes; len(signed) > 0 {
-		d.attributes = append([]byte{tagSet}, signed[1:]...) // as it was signed (RFC 5652, section 5.4)
+		d.attributes = append([]byte{tagSet}, signed[1:]...) // in the form that was signed (RFC 5652, section 5.4)
 	}
 	d.digest, err = hashOf(d.Digest)
 	return &d, err
 }
 
-// hashOf is which digest an algorithm identifier names.
+// hashOf is the digest for an algorithm identifier.
 func hashOf(algorithm pkix.AlgorithmIdentifier) (crypto.Hash, error) {
 	if h, known := hashes[algorithm.Algorithm.String()]; known {
 		return h, nil
@@ -183,7 +183,7 @@ func hashOf(algorithm pkix.AlgorithmIdentifier) (crypto.Hash, error) {
 	return 0, FaultMethod
 }
 
-// hashOr is hashOf, or, where it names none, another.
+// hashOr is hashOf, with a default for an identifier without a digest.
 func hashOr(algorithm pkix.AlgorithmIdentifier, or crypto.Hash) (crypto.Hash, error) {
 	if algorithm.Algorithm == nil {
 		return or, nil
@@ -191,12 +191,12 @@ func hashOr(algorithm pkix.AlgorithmIdentifier, or crypto.Hash) (crypto.Hash, er
 	return hashOf(algorithm)
 }
 
-// verify checks that the signer's certificate signed content whose digest is sum, and returns that certificate; nil when it does not
-// come with the signature.
+// verify checks that the signer's certificate signed content with digest sum. It returns that certificate; nil if the
+// signature does not include it.
 func (d *signedData) verify(sum []byte) (*x509.Certificate, error) {
 	signer := d.signer()
 	if d.attributes == nil {
-		if signer == nil || !d.contentType.Equal(oidData) { // attributes name any other type of content (RFC 5652, section 5.3)
+		if signer == nil || !d.contentType.Equal(oidData) { // other types of content require attributes (RFC 5652, section 5.3)
 			return signer, FaultUnreadable
 		}
 		return signer, d.checkSignature(signer, sum, nil)
@@ -223,7 +223,7 @@ func (d *signedData) verify(sum []byte) (*x509.Certificate, error) {
 	return signer, d.checkSignature(signer, h.Sum(nil), d.attributes)
 }
 
-// signer is the certificate that the signature names; nil when it does not come with it.
+// signer is the certificate that the signature names; nil if the signature does not include it.
 func (d *signedData) signer() *x509.Certificate {
 	var named issuerAndSerial
 	byName := read(d.Signer.FullBytes, &named)
@@ -237,7 +237,7 @@ func (d *signedData) signer() *x509.Certificate {
 	return nil
 }
 
-// attribute reads the value of the one signed attribute of a type; false when there are none or several.
+// attribute decodes the value of the only signed attribute of a type; false if there are none or several.
 func (d *signedData) attribute(id asn1.ObjectIdentifier, value any) bool {
 	return d.attributes != nil && onlyAttribute(content(d.attributes), id, value)
 }
@@ -259,7 +259,7 @@ func onlyAttribute(set []byte, id asn1.ObjectIdentifier, value any) (one bool) {
 	return one
 }
 
-// names reports whether the attributes that bind the certificate to the signature, where there are such, name c.
+// names reports whether c matches the attributes, if any, that bind the certificate to the signature.
 func (d *signedData) names(c *x509.Certificate) bool {
 	for _, a := range []struct {
 		id    asn1.ObjectIdentifier
@@ -286,7 +286,7 @@ func (d *signedData) names(c *x509.Certificate) bool {
 	return true
 }
 
-// checkSignature checks the signature itself over sum; message is what sum is the digest of, for schemes that want it.
+// checkSignature verifies the signature over sum; message is the input of that digest, for schemes that need it.
 func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) error {
 	scheme, hash := d.Scheme.Algorithm, d.digest
 	if known, ok := schemes[scheme.String()]; ok {
@@ -306,7 +306,7 @@ func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) er
 		default:
 			return FaultMethod
 		}
-		if ok = err == nil; !ok && !errors.Is(err, rsa.ErrVerification) { // the key is not safe
+		if ok = err == nil; !ok && !errors.Is(err, rsa.ErrVerification) { // the key is unsafe
 			return FaultMethod
 		}
 	case *ecdsa.PublicKey:
@@ -331,7 +331,7 @@ func (d *signedData) checkSignature(c *x509.Certificate, sum, message []byte) er
 	return nil
 }
 
-// sameHashInPSS reports whether the parameters of RSASSA-PSS name the signer's digest, for the mask too.
+// sameHashInPSS reports whether the RSASSA-PSS parameters use the signer's digest, including for the mask.
 func (d *signedData) sameHashInPSS() bool {
 	var p pssParameters
 	if !read(d.Scheme.Parameters.FullBytes, &p) {
@@ -348,7 +348,7 @@ func (d *signedData) sameHashInPSS() bool {
 	return err == nil && digest == d.digest && mask == d.digest
 }
 
-// claimed is when the signer says that it signed; zero when it does not.
+// claimed is the signing time according to the signer; zero if absent.
 func (d *signedData) claimed() (at time.Time) {
 	if !d.attribute(oidSigningTime, &at) {
 		return time.Time{}
@@ -356,14 +356,14 @@ func (d *signedData) claimed() (at time.Time) {
 	return at
 }
 
-// stamp is a time stamp of an authority (RFC 3161).
+// stamp is an authority's time stamp (RFC 3161).
 type stamp struct {
 	at           time.Time
 	certificates []*x509.Certificate // the authority's first
 	nonce        *big.Int            // nil for none
 }
 
-// readStamp checks that a time stamp is about content whose digest sum gives, and returns it.
+// readStamp checks that a time stamp is about content with the digest from sum, and returns it.
 func readStamp(ber []byte, sum func(crypto.Hash) ([]byte, error)) (stamp, error) {
 	token, err := parseCMS(ber)
 	if err != nil {
@@ -396,14 +396,14 @@ func readStamp(ber []byte, sum func(crypto.Hash) ([]byte, error)) (stamp, error)
 	if !bytes.Equal(want, info.Imprint.Sum) {
 		return stamp{}, FaultDigest
 	}
-	when, err := time.Parse("20060102150405Z", string(info.At.Bytes)) // fractions of a second, too
+	when, err := time.Parse("20060102150405Z", string(info.At.Bytes)) // accepts fractions of a second, too
 	if err != nil {
 		return stamp{}, FaultUnreadable
 	}
 	return stamp{when, chainOf(authority, token.certificates), info.Nonce}, nil
 }
 
-// chainOf puts the signer's certificate before the others.
+// chainOf puts the signer's certificate first.
 func chainOf(signer *x509.Certificate, all []*x509.Certificate) []*x509.Certificate {
 	chain := []*x509.Certificate{signer}
 	for _, c := range all {

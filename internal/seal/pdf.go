@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	maxSeals     = 64      // of one file
+	maxSeals     = 64      // in one file
 	maxSignature = 4 << 20 // bytes between < and >
 	nearby       = 64 << 10
 )
 
-// found is a signature's dictionary in a file (ISO 32000-1, 12.8.1). Its bytes are all that is read of the PDF: as long as a
-// signature covers the whole file but for itself, nothing in it can be other than it was signed.
+// found is a signature dictionary in a file (ISO 32000-1, 12.8.1). Nothing else of the PDF is parsed: if a signature covers
+// the whole file except itself, everything is as it was signed.
 type found struct {
-	gapStart, gapEnd int64 // from < to behind >
-	end              int64 // of what is covered
-	isStamp          bool  // of an authority, over the file itself
+	gapStart, gapEnd int64 // from < to after >
+	end              int64 // of the covered bytes
+	isStamp          bool  // an authority's time stamp over the file itself
 	method           string
 	claimed          time.Time
 	signature        []byte
@@ -40,8 +40,8 @@ var (
 	signedAt  = regexp.MustCompile(`/M[\s\x00]*\((D:\d{14}[^)]{0,8})\)`)
 )
 
-// find returns the signatures of a file, those that cover less first, and how many dictionaries say that they are one without
-// enclosing what they should.
+// find returns the signatures of a file, those that cover less first, and the number of dictionaries that claim to be
+// signatures but cover the wrong bytes.
 func find(file io.ReaderAt, size int64) (all []found, malformed int, err error) {
 	var broken []int64
 	var failed error
@@ -58,7 +58,7 @@ func find(file io.ReaderAt, size int64) (all []found, malformed int, err error) 
 	if err = errors.Join(err, failed); err != nil {
 		return nil, 0, err
 	}
-	if len(all) == 0 { // a file with a sound seal is judged by that
+	if len(all) == 0 { // a file with a sound seal is judged by that alone
 		for _, at := range broken {
 			saysSeal, err := isSealObject(file, size, at)
 			if err != nil {
@@ -73,7 +73,7 @@ func find(file io.ReaderAt, size int64) (all []found, malformed int, err error) 
 	return all, malformed, nil
 }
 
-// Claimed reports whether a file says anywhere that it has a seal, without judging that.
+// Claimed reports whether a file contains anything that claims to be a seal, without verifying it.
 func Claimed(file io.ReaderAt, size int64) (claimed bool, err error) {
 	err = search(file, size, []byte("/ByteRange"), func(at int64) bool {
 		text, err := window(file, size, at, at+256, nil)
@@ -83,7 +83,7 @@ func Claimed(file io.ReaderAt, size int64) (claimed bool, err error) {
 	return claimed, err
 }
 
-// isSealObject reports whether what has a place in it is an object that says to be a signature.
+// isSealObject reports whether the object around a position claims to be a signature.
 func isSealObject(file io.ReaderAt, size, at int64) (bool, error) {
 	text, err := window(file, size, at-nearby, at+nearby, nil)
 	middle := int(at - max(at-nearby, 0))
@@ -98,7 +98,7 @@ func isSealObject(file io.ReaderAt, size, at int64) (bool, error) {
 	return err == nil && bytes.Contains(text[from:middle+to], []byte("/SubFilter")), err
 }
 
-// search calls hit with each place of word, until that returns false.
+// search calls hit with each position of word, until it returns false.
 func search(file io.ReaderAt, size int64, word []byte, hit func(at int64) bool) error {
 	const piece = 1 << 20
 	buffer := make([]byte, piece+len(word)-1)
@@ -121,7 +121,7 @@ func search(file io.ReaderAt, size int64, word []byte, hit func(at int64) bool) 
 	return nil
 }
 
-// window reads what a file has from start to before end, into buffer where it is large enough.
+// window reads the bytes from start to end, using buffer if it is large enough.
 func window(file io.ReaderAt, size, start, end int64, buffer []byte) ([]byte, error) {
 	start, end = max(start, 0), min(end, size)
 	if start >= end {
@@ -137,7 +137,7 @@ func window(file io.ReaderAt, size, start, end int64, buffer []byte) ([]byte, er
 	return part, nil
 }
 
-// ranges reads the byte range at a place, moved by base: what is covered begins at base, and leaves out one gap.
+// ranges reads the byte range at a position, relative to base: the covered bytes begin at base and leave out one gap.
 func ranges(file io.ReaderAt, size, at, base int64) (gapStart, gapEnd, end int64, ok bool) {
 	text, err := window(file, size, at, at+256, nil)
 	m := byteRange.FindSubmatch(text)
@@ -146,19 +146,19 @@ func ranges(file io.ReaderAt, size, at, base int64) (gapStart, gapEnd, end int64
 	}
 	var n [4]int64
 	for i := range n {
-		n[i], _ = strconv.ParseInt(string(m[i+1]), 10, 64) // at most 18 figures
+		n[i], _ = strconv.ParseInt(string(m[i+1]), 10, 64) // at most 18 digits
 	}
 	gapStart, gapEnd, end = base+n[1], base+n[2], base+n[2]+n[3]
 	return gapStart, gapEnd, end, n[0] == 0 && n[1] > 0 && gapStart < gapEnd && gapEnd <= end && end <= size && gapEnd-gapStart <= maxSignature
 }
 
-// readDictionary reads the dictionary that has a byte range at a place. It is ok when the range leaves out nothing but the
-// dictionary's own signature.
+// readDictionary reads the dictionary that contains the byte range at a position. ok is true if the range leaves out exactly
+// that dictionary's signature.
 func readDictionary(file io.ReaderAt, size, at int64) (s found, ok bool, err error) {
 	if s.gapStart, s.gapEnd, s.end, ok = ranges(file, size, at, 0); !ok {
 		return s, false, nil
 	}
-	// The gap is the value of /Contents in the dictionary that has the range.
+	// The gap is the value of /Contents in the dictionary with the range.
 	first, last := min(at, s.gapStart), max(at, s.gapEnd)
 	if first < s.gapEnd && at > s.gapStart && at < s.gapEnd {
 		return s, false, nil
@@ -209,7 +209,7 @@ func readDictionary(file io.ReaderAt, size, at int64) (s found, ok bool, err err
 	return s, true, nil
 }
 
-// unhex reads a string that is written as <hex>, and nothing but that.
+// unhex decodes a string written as <hex>, and nothing else.
 func unhex(text []byte) ([]byte, bool) {
 	if len(text) < 2 || text[0] != '<' || text[len(text)-1] != '>' {
 		return nil, false
@@ -228,7 +228,7 @@ func unhex(text []byte) ([]byte, bool) {
 	return value, err == nil
 }
 
-// pdfDate reads a date as D:YYYYMMDDHHmmSSOHH'mm'; zero for what is none.
+// pdfDate parses a date as D:YYYYMMDDHHmmSSOHH'mm'; zero for anything else.
 func pdfDate(text string) time.Time {
 	text = strings.ReplaceAll(text, "'", "")
 	for _, layout := range []string{"D:20060102150405-0700", "D:20060102150405Z0700", "D:20060102150405Z", "D:20060102150405"} {
@@ -239,10 +239,10 @@ func pdfDate(text string) time.Time {
 	return time.Time{}
 }
 
-// ofEmbedded reports whether the range at a place belongs to a document that this one has inside it, uncompressed.
+// ofEmbedded reports whether the range at a position belongs to an uncompressed document embedded in this one.
 func ofEmbedded(file io.ReaderAt, size, at int64) bool {
 	var starts []int64
-	_ = search(file, at, []byte("%PDF-"), func(start int64) bool { // what cannot be read is no embedded document
+	_ = search(file, at, []byte("%PDF-"), func(start int64) bool { // an unreadable one is no embedded document
 		starts = append(starts, start)
 		return len(starts) < maxSeals
 	})
@@ -263,7 +263,7 @@ func ofEmbedded(file io.ReaderAt, size, at int64) bool {
 	return false
 }
 
-// sum is the digest of what a signature covers.
+// sum is the digest of the bytes that a signature covers.
 func (s found) sum(file io.ReaderAt, h crypto.Hash) ([]byte, error) {
 	hash := h.New()
 	for _, part := range []*io.SectionReader{
@@ -276,7 +276,7 @@ func (s found) sum(file io.ReaderAt, h crypto.Hash) ([]byte, error) {
 	return hash.Sum(nil), nil
 }
 
-// judge checks a signature against the file and says what it found. The error is about reading the file alone.
+// judge verifies a signature against the file. Its error only concerns reading the file.
 func (s found) judge(file io.ReaderAt) (Signature, error) {
 	of := Signature{Covers: s.end, IsStamp: s.isStamp, Claimed: s.claimed}
 	sum := func(h crypto.Hash) ([]byte, error) { return s.sum(file, h) }
@@ -287,7 +287,7 @@ func (s found) judge(file io.ReaderAt) (Signature, error) {
 		if st, wrong = readStamp(s.signature, sum); wrong == nil {
 			of.Stamped, of.Certificates = st.at, raw(st.certificates)
 		}
-	case "adbe.x509.rsa_sha1", "adbe.pkcs7.sha1": // whose digests are no longer safe
+	case "adbe.x509.rsa_sha1", "adbe.pkcs7.sha1": // their digests are no longer safe
 		wrong = FaultMethod
 	default:
 		wrong, broken = s.verify(&of, sum)
@@ -296,13 +296,13 @@ func (s found) judge(file io.ReaderAt) (Signature, error) {
 	return of, broken
 }
 
-// verify checks a signature that is CMS, with the time stamp that came with it.
+// verify verifies a CMS signature and the time stamp that came with it.
 func (s found) verify(of *Signature, sum func(crypto.Hash) ([]byte, error)) (wrong, broken error) {
 	d, err := parseCMS(s.signature)
 	if err != nil {
 		return err, nil
 	}
-	digest, err := sum(d.digest) // of the file, whatever else the signature may have in it
+	digest, err := sum(d.digest) // of the file, whatever else the signature contains
 	if err != nil {
 		return nil, err
 	}
@@ -320,7 +320,7 @@ func (s found) verify(of *Signature, sum func(crypto.Hash) ([]byte, error)) (wro
 			hash.Write(d.Signature)
 			return hash.Sum(nil), nil
 		})
-		if err == nil { // a stamp that cannot be read proves no time
+		if err == nil { // an unreadable stamp proves no time
 			of.Stamped, of.Authority = st.at, raw(st.certificates)
 		}
 	}

@@ -1,14 +1,15 @@
-// Package seal judges the digital signatures of a PDF: who sealed it, when, and whether anything has changed since.
+// Package seal verifies the digital signatures of a PDF: who sealed it, when, and whether anything has changed since.
 //
 // It promises:
-//   - A file is intact only if a signature covers every byte of it but itself, fits, and is the last word about what people see.
-//   - What was added behind the last signature counts as a change, unless it adds nothing but what proves that signature for longer
-//     (revocation answers and time stamps, ETSI EN 319 142-1).
-//   - It says no more than it knows: a method that it does not know, or that is no longer safe, is not judged.
-//   - Files are read in pieces, but for those in which something was added behind the last signature.
+//   - A file is intact only if a valid signature covers every byte except itself, and nothing that people see was added
+//     after it.
+//   - What was added after the last signature counts as a change, unless it only extends that signature's validity
+//     (revocation information and time stamps, ETSI EN 319 142-1).
+//   - It claims no more than it knows: it does not judge a method that is unknown or no longer safe.
+//   - Files are read in pieces, except those with additions after the last signature.
 //
-// A file is taken to be hostile: Examine is for a bounded process (package preview). What it found goes to Judge, which knows whom
-// this computer trusts, and the time.
+// A file may be hostile: Examine must run in a restricted process (package preview). Its findings go to Judge, which knows
+// whom this computer trusts, and the time.
 package seal
 
 import (
@@ -22,9 +23,9 @@ type Fault string
 
 const (
 	FaultNone       Fault = ""
-	FaultDigest     Fault = "digest"     // the file is not the one that was signed
-	FaultForged     Fault = "forged"     // it was not made with its certificate
-	FaultMethod     Fault = "method"     // its method is not known, or no longer safe
+	FaultDigest     Fault = "digest"     // the file differs from what was signed
+	FaultForged     Fault = "forged"     // it was not made with its certificate's key
+	FaultMethod     Fault = "method"     // its method is unknown or no longer safe
 	FaultUnreadable Fault = "unreadable" // it cannot be read
 )
 
@@ -37,53 +38,53 @@ func faultOf(err error) (f Fault) {
 	return f
 }
 
-// Signature is one of a file's.
+// Signature describes a signature of a file.
 type Signature struct {
 	Covers       int64     `json:"covers"` // bytes from the beginning of the file
 	IsStamp      bool      `json:"is_stamp,omitempty"`
 	Fault        Fault     `json:"fault,omitempty"`
-	Claimed      time.Time `json:"claimed,omitzero"`       // when the signer says that it was made
-	Stamped      time.Time `json:"stamped,omitzero"`       // when an authority says that it was there
-	Certificates [][]byte  `json:"certificates,omitempty"` // the signer's first, of a stamp the authority's
-	Authority    [][]byte  `json:"authority,omitempty"`    // those of the authority that stamped a signature
-	Added        Addition  `json:"added,omitempty"`        // behind it, where it is sound
-	Allows       Allowance `json:"allows,omitempty"`       // where something was added
+	Claimed      time.Time `json:"claimed,omitzero"`       // signing time according to the signer
+	Stamped      time.Time `json:"stamped,omitzero"`       // time by which it existed, according to an authority
+	Certificates [][]byte  `json:"certificates,omitempty"` // the signer's first; for a stamp the authority's
+	Authority    [][]byte  `json:"authority,omitempty"`    // certificates of the authority that stamped a signature
+	Added        Addition  `json:"added,omitempty"`        // after it, if it is sound
+	Allows       Allowance `json:"allows,omitempty"`       // if something was added
 }
 
-// Allowance is what a seal that certifies a document lets others do to it (ISO 32000-1, 12.8.2.2).
+// Allowance is what a certifying seal allows others to do to the document (ISO 32000-1, 12.8.2.2).
 type Allowance int
 
 const (
-	AllowsUnsaid  Allowance = iota // it certifies nothing
-	AllowsNothing                  // but proof
-	AllowsFilling                  // of fields
-	AllowsNotes                    // too
+	AllowsUnsaid  Allowance = iota // it is not a certifying seal
+	AllowsNothing                  // except adding proof
+	AllowsFilling                  // also filling in fields
+	AllowsNotes                    // also adding notes
 )
 
-// forbids reports whether something was done to the document that the seal does not allow, so far as that is certain: where it allows
-// anything, others put their signatures on the document as notes and new fields, too.
+// forbids reports whether the document was certainly changed in a way that the seal does not allow. It is not certain if the
+// seal allows anything at all: then others may also add their signatures, as notes and new fields.
 func (s Signature) forbids() bool { return s.Allows != AllowsUnsaid && s.Added == AddedChange }
 
-// Addition is what was added behind a signature.
+// Addition classifies what was added after a signature.
 type Addition string
 
 const (
 	AddedNothing  Addition = ""
-	AddedProof    Addition = "proof"   // nothing but what proves the signature for longer
-	AddedFilled   Addition = "filled"  // that, and what was filled into fields that were there
-	AddedNotes    Addition = "notes"   // that, and notes and fields
+	AddedProof    Addition = "proof"   // only what extends the signature's validity
+	AddedFilled   Addition = "filled"  // also values of existing fields
+	AddedNotes    Addition = "notes"   // also notes and fields
 	AddedChange   Addition = "change"  // something that may change what people see
-	AddedUnjudged Addition = "unknown" // something that cannot be read
+	AddedUnjudged Addition = "unknown" // something unreadable
 )
 
-// Found is what a file has of signatures, without a word on whom to trust.
+// Found describes a file's signatures, regardless of trust.
 type Found struct {
 	Signatures []Signature `json:"signatures,omitempty"` // those that cover less first
-	Malformed  int         `json:"malformed,omitempty"`  // dictionaries that say to be signatures, and do not enclose what they should
-	Revoked    [][]byte    `json:"revoked,omitempty"`    // what the file carries of authorities' words on that
+	Malformed  int         `json:"malformed,omitempty"`  // dictionaries that claim to be signatures but cover the wrong bytes
+	Revoked    [][]byte    `json:"revoked,omitempty"`    // revocation information in the file
 }
 
-// Examine looks for the signatures of a PDF of so many bytes and checks them against it. The error is about reading the file alone.
+// Examine finds the signatures of a PDF of that size and verifies them. Its error only concerns reading the file.
 func Examine(file io.ReaderAt, size int64) (Found, error) {
 	dictionaries, malformed, err := find(file, size)
 	if err != nil {
@@ -113,11 +114,13 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 	return f, nil
 }
 
-// maxCompare is behind how many signatures of a file what was added is looked at, those that cover most first. Of the others it is not known.
+// maxCompare is the number of signatures, beginning with those that cover most, for which additions are examined. For the
+// others they are unknown.
 const maxCompare = 8
 
-// last is the signature that speaks for the file: the last sound one of somebody who is trusted, of anybody, or else the last one. A time
-// stamp is one only where there is nothing else, since anybody gets a stamp for anything. It is nil when there is none.
+// last is the signature that counts for the file: the last sound one of a trusted signer, otherwise the last sound one,
+// otherwise the last one. A time stamp counts only if there is nothing else, because anybody can get one for anything. It is
+// nil if there is no signature.
 func (f Found) last(trusts func(Signature) bool) (last *Signature) {
 	best := 0
 	for i := range f.Signatures {

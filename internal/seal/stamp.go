@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Stamp is an authority's word that something was there at a time (RFC 3161).
+// Stamp is an authority's statement that something existed at a time (RFC 3161).
 type Stamp struct {
 	Token     []byte
 	At        time.Time
 	Authority string
 }
 
-// StampRequest asks an authority to stamp something of that SHA-256, and nonce tells its answer from others.
+// StampRequest makes a request for a time stamp for something with that SHA-256; nonce identifies the answer.
 func StampRequest(sum [sha256.Size]byte) (request []byte, nonce *big.Int, err error) {
 	if nonce, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
 		return nil, nil, err
@@ -39,7 +39,7 @@ var (
 	ErrStranger = errors.New("nobody here knows the authority")
 )
 
-// ReadStamp reads the answer to a request. Only a stamp of an authority that is trusted counts.
+// ReadStamp verifies the answer to a request. It accepts only stamps of trusted authorities.
 func (t Trust) ReadStamp(answer []byte, sum [sha256.Size]byte, nonce *big.Int) (Stamp, error) {
 	var all struct {
 		Status struct{ Granted int }
@@ -49,7 +49,7 @@ func (t Trust) ReadStamp(answer []byte, sum [sha256.Size]byte, nonce *big.Int) (
 		return Stamp{}, FaultUnreadable
 	}
 	token := all.Token.FullBytes
-	if all.Status.Granted > 1 || len(token) == 0 { // 1 is "with modifications"
+	if all.Status.Granted > 1 || len(token) == 0 { // 1 means "with modifications"
 		return Stamp{}, errRefused
 	}
 	s, err := t.checkStamp(token, sum)

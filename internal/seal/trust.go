@@ -13,14 +13,14 @@ import (
 	"countersign/internal/office"
 )
 
-// Trust is whom to believe.
+// Trust says whose certificates to trust.
 type Trust struct {
-	Roots  *x509.CertPool      // nil for those of the system
-	Pinned []*x509.Certificate // signers, or authorities, that the office trusts as well
+	Roots  *x509.CertPool      // nil for the system's roots
+	Pinned []*x509.Certificate // additional signers or authorities that the office trusts
 	Now    time.Time
 }
 
-// Judge says what is known of a file in which Examine found f.
+// Judge is the verdict on a file in which Examine found f.
 func Judge(f Found, t Trust) office.Seal {
 	last := f.last(func(s Signature) bool { return t.trustsSigner(s, t.sealed(s)) })
 	if last == nil {
@@ -115,8 +115,8 @@ func (t Trust) trustsSigner(s Signature, v office.Seal) bool {
 	return t.trusts(parse(s.Certificates), validAt(v, t.Now), usage)
 }
 
-// validAt is the moment at which the certificate had to be valid: a seal outlives it. What nobody stamped is as old as the signer says,
-// but not from days to come.
+// validAt is the time at which the certificate must have been valid: a seal remains valid after its certificate expires.
+// Without a time stamp it is the signer's claimed time, unless that is in the future.
 func validAt(v office.Seal, now time.Time) time.Time {
 	if v.At.IsZero() || v.At.After(now) {
 		return now
@@ -124,7 +124,7 @@ func validAt(v office.Seal, now time.Time) time.Time {
 	return v.At
 }
 
-// trusts reports whether the first certificate leads to one that is trusted, and may do what it did.
+// trusts reports whether the first certificate chains to a trusted one and permits this usage.
 func (t Trust) trusts(certificates []*x509.Certificate, at time.Time, usage x509.ExtKeyUsage) bool {
 	if len(certificates) == 0 {
 		return false
@@ -137,7 +137,7 @@ func (t Trust) trusts(certificates []*x509.Certificate, at time.Time, usage x509
 	for _, c := range certificates[1:] {
 		o.Intermediates.AddCert(c)
 	}
-	own.UnhandledCriticalExtensions = nil // of what an authority promises about a signature, which changes nothing about whose it is
+	own.UnhandledCriticalExtensions = nil // they concern what the issuer promises about a signature, not whose it is
 	if _, err := own.Verify(o); err == nil {
 		return true
 	}
@@ -152,12 +152,12 @@ func (t Trust) trusts(certificates []*x509.Certificate, at time.Time, usage x509
 	return err == nil
 }
 
-// documentUsages are the purposes, beside e-mail, for which authorities name documents: RFC 9336, Adobe, Microsoft.
+// documentUsages are the key usages for signing documents besides e-mail: RFC 9336, Adobe, Microsoft.
 var documentUsages = []asn1.ObjectIdentifier{
 	{1, 3, 6, 1, 5, 5, 7, 3, 36}, {1, 2, 840, 113583, 1, 1, 5}, {1, 3, 6, 1, 4, 1, 311, 10, 3, 12},
 }
 
-// signsDocuments reports whether a certificate is for signatures of documents. Anybody gets one for a web site's name.
+// signsDocuments reports whether a certificate permits signing documents. One for a web site does not: anybody can get one.
 func signsDocuments(c *x509.Certificate) bool {
 	if c.KeyUsage != 0 && c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0 {
 		return false
@@ -172,9 +172,9 @@ func signsDocuments(c *x509.Certificate) bool {
 	})
 }
 
-// Authority is the certificate to trust so that the signer who speaks for the file is believed, and others of the same issuer: the
-// issuer's, if it came along, else the signer's own. It goes no higher, since anybody can slip certificates into a signature. It is nil when
-// none can be read.
+// Authority is the certificate to trust so that the file's signer, and others of the same issuer, are trusted: the issuer's
+// if the file includes it, otherwise the signer's own. It goes no higher, because anybody can add certificates to a
+// signature. It is nil if none can be read.
 func (f Found) Authority() *x509.Certificate {
 	last := f.last(func(Signature) bool { return false })
 	if last == nil {
@@ -197,13 +197,13 @@ func parse(der [][]byte) (certificates []*x509.Certificate) {
 		if c, err := x509.ParseCertificate(raw); err == nil {
 			certificates = append(certificates, c)
 		} else if len(certificates) == 0 {
-			return nil // the signer's own
+			return nil // falls back to the signer's own
 		}
 	}
 	return certificates
 }
 
-// nameOf is whom a certificate names.
+// nameOf is the name of a certificate's subject or issuer.
 func nameOf(n pkix.Name) string {
 	return cmp.Or(slices.Concat([]string{n.CommonName}, n.Organization, []string{n.String()})...)
 }

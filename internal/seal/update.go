@@ -22,20 +22,20 @@ import (
 // updates are the objects in revisions that were added to a document, by their numbers: the last one of each.
 type updates map[int]types.Object
 
-// place is where an object is: a place of the file, or that in the stream of a number.
+// place is the position of an object: an offset in the file, or an index in the object stream of that number.
 type place struct {
 	at     int64
-	stream int // 0 for none
+	stream int // 0 if it is in no stream
 }
 
-// reading reads what was added behind the first base bytes.
+// reading parses what was added after the first base bytes.
 type reading struct {
 	text []byte
 	at   int
 	base int64
 }
 
-// errLoose means that something is not written in the one way. Whoever finds that panics with it, up to readUpdates.
+// errLoose means that the update violates the grammar. It is raised as a panic, which readUpdates recovers.
 var errLoose = errors.New("the update is not written as strictly as it has to be")
 
 func demand(ok bool) {
@@ -44,11 +44,11 @@ func demand(ok bool) {
 	}
 }
 
-// readUpdates reads revisions to the end of a file. before is where the table of the last one before is, root its catalog, and size how many
-// objects it counts: none of them may be beyond the count.
+// readUpdates parses the revisions up to the end of a file. before is the offset of the last table before them, root the
+// document's catalog, and size its number of objects; no object number may exceed the count.
 func readUpdates(text []byte, base, before int64, root types.IndirectRef, size int) (all updates, err error) {
 	defer func() {
-		if recover() != nil { // also beyond the end
+		if recover() != nil { // including reads past the end
 			err = errLoose
 		}
 	}()
@@ -60,7 +60,7 @@ func readUpdates(text []byte, base, before int64, root types.IndirectRef, size i
 	return all, nil
 }
 
-// revision is what was added at once.
+// revision is one incremental update.
 type revision struct {
 	objects map[int]place // where they begin
 	values  updates
@@ -70,7 +70,7 @@ type revision struct {
 	second  types.StreamDict             // that one
 }
 
-// revision reads objects, where they are, and the end. It returns where that table is, and how many objects it counts.
+// revision parses objects, tables and the end marker. It returns the offset of the table, and the number of objects.
 func (r *reading) revision(all updates, before int64, root types.IndirectRef, size int) (start int64, counts int) {
 	v := &revision{objects: map[int]place{}, values: updates{}, lengths: map[types.IndirectRef][2]int{}, table: map[int]place{}}
 	var trailer types.Dict
@@ -97,7 +97,7 @@ func (r *reading) revision(all updates, before int64, root types.IndirectRef, si
 	return said, counts
 }
 
-// comment passes over the name of a program, between objects.
+// comment skips a comment with the name of a program, between objects.
 func (r *reading) comment() {
 	r.blank()
 	if r.word("%") {
@@ -108,7 +108,8 @@ func (r *reading) comment() {
 	}
 }
 
-// check demands that the tables say where all objects are, and nothing else, and that streams are as long as they say.
+// check demands that the tables list exactly the objects and their real positions, and that streams have their declared
+// lengths.
 func (r *reading) check(v *revision, trailer types.Dict, start int64) {
 	if trailer["XRefStm"] != nil {
 		demand(trailer["XRefStm"] == types.Integer(v.hybrid))
@@ -121,7 +122,7 @@ func (r *reading) check(v *revision, trailer types.Dict, start int64) {
 	}
 	for number, at := range v.objects {
 		_, named := v.table[number]
-		demand(named || at == place{at: start} || at == place{at: v.hybrid}) // a table that is a stream need not name itself
+		demand(named || at == place{at: start} || at == place{at: v.hybrid}) // a stream table need not list itself
 	}
 	for of, between := range v.lengths {
 		n := natural(v.values[of.ObjectNumber.Value()])
@@ -129,7 +130,7 @@ func (r *reading) check(v *revision, trailer types.Dict, start int64) {
 	}
 }
 
-// exact is a place without blanks before the object: some programs count those in.
+// exact skips white space before the object: some programs count that in.
 func (r *reading) exact(at place) place {
 	if at.stream == 0 {
 		for i := at.at - r.base; i >= 0 && i < int64(len(r.text)) && strings.IndexByte(blank, r.text[i]) >= 0; i++ {
@@ -139,21 +140,21 @@ func (r *reading) exact(at place) place {
 	return at
 }
 
-// add notes where a table says that an object is.
+// add records a table's entry for an object.
 func (v *revision) add(number int, at place) {
 	was, twice := v.table[number]
 	demand(!twice || was == at && v.hybrid != 0)
 	v.table[number] = at
 }
 
-// define notes where an object is.
+// define records where an object really is.
 func (v *revision) define(number int, at place) {
 	_, twice := v.objects[number]
 	demand(!twice)
 	v.objects[number] = at
 }
 
-// object reads N G obj … endobj. It returns the dictionary of a table that ends the revision.
+// object parses N G obj … endobj. If it is a stream table, which ends the revision, it returns its dictionary.
 func (r *reading) object(v *revision, start int64) (trailer types.Dict) {
 	number := int(integer(r.next()))
 	demand(number > 0 && r.next() == "0")
@@ -188,12 +189,12 @@ func (r *reading) object(v *revision, start int64) (trailer types.Dict) {
 	return nil
 }
 
-// pack reads the objects in a stream (ISO 32000-1, 7.5.7).
+// pack parses the objects in an object stream (ISO 32000-1, 7.5.7).
 func (v *revision) pack(number int, stream types.StreamDict) {
 	text, count, first := unpack(stream), natural(stream.Dict["N"]), natural(stream.Dict["First"])
 	demand(count >= 0 && 0 <= first && first <= len(text) && stream.Dict["Extends"] == nil)
 	head := &reading{text: text[:first]}
-	var at [][2]int // the number of each object, and where it begins
+	var at [][2]int // each object's number and offset
 	for range count {
 		at = append(at, [2]int{int(integer(head.next())), int(integer(head.next()))})
 	}
@@ -215,7 +216,7 @@ func (r *reading) expect(text string) {
 	demand(r.word(text))
 }
 
-// stream reads the bytes of a stream, and what ends it.
+// stream reads the bytes of a stream and its end marker.
 func (r *reading) stream(v *revision, dict types.Dict) []byte {
 	r.word("\r")
 	demand(r.word("\n"))
@@ -235,7 +236,7 @@ func (r *reading) stream(v *revision, dict types.Dict) []byte {
 // tableEntry is one of 20 bytes, at which some readers look only.
 var tableEntry = regexp.MustCompile(`^(\d{10}) (\d{5}) ([nf])(?: \r| \n|\r\n)`)
 
-// table reads entries, each of an object that is there, and the trailer.
+// table parses the entries, which must be of existing objects, and the trailer.
 func (r *reading) table(v *revision) (trailer types.Dict) {
 	for r.blank(); r.text[r.at] >= '0' && r.text[r.at] <= '9'; r.blank() {
 		first, count := integer(r.next()), integer(r.next())
@@ -244,7 +245,7 @@ func (r *reading) table(v *revision) (trailer types.Dict) {
 			entry := tableEntry.FindSubmatch(r.text[r.at:])
 			r.at += len(entry[0])
 			if string(entry[3]) == "f" && number == 0 {
-				continue // the head of the free ones
+				continue // the head of the free list
 			}
 			demand(string(entry[2]) == "00000" && string(entry[3]) == "n")
 			v.add(int(number), place{at: integer(string(entry[1]))})
@@ -255,7 +256,7 @@ func (r *reading) table(v *revision) (trailer types.Dict) {
 	return r.dict(maxDepth)
 }
 
-// streamTable reads the same from a stream.
+// streamTable parses a table stored in a stream.
 func (v *revision) streamTable(stream types.StreamDict) {
 	said := stream.Dict["Index"]
 	if said == nil {
@@ -275,7 +276,7 @@ func (v *revision) streamTable(stream types.StreamDict) {
 		return x
 	}
 	for i := 0; i < len(index); i += 2 {
-		demand(index[i+1] <= len(v.objects)+1) // else a few bytes would say that there are millions
+		demand(index[i+1] <= len(v.objects)+1) // otherwise a few bytes could claim millions of entries
 		for number := index[i]; number < index[i]+index[i+1]; number++ {
 			kind, second, third := field(w[0], 1), field(w[1], 0), field(w[2], 0)
 			switch {
@@ -346,7 +347,7 @@ func unpack(stream types.StreamDict) (out []byte) {
 	return out
 }
 
-// natural is a whole number that is not negative, and less than that for anything else.
+// natural is a non-negative integer; anything else is negative.
 func natural(v types.Object) int {
 	if n, is := v.(types.Integer); is {
 		return n.Value()
@@ -354,7 +355,7 @@ func natural(v types.Object) int {
 	return -1
 }
 
-// naturals are the numbers of an array.
+// naturals are the integers in an array.
 func naturals(array types.Object) (all []int) {
 	list, _ := array.(types.Array)
 	for _, v := range list {
@@ -378,7 +379,7 @@ func (r *reading) blank() {
 	}
 }
 
-// word passes a word over, if that is what stands here.
+// word skips a word if it is next.
 func (r *reading) word(text string) bool {
 	if !bytes.HasPrefix(r.text[r.at:], []byte(text)) {
 		return false
@@ -387,13 +388,13 @@ func (r *reading) word(text string) bool {
 	return true
 }
 
-// next is the token behind blanks.
+// next skips white space and returns the next token.
 func (r *reading) next() string {
 	r.blank()
 	return r.token()
 }
 
-// token passes over and returns what stands here up to a blank or a delimiter.
+// token returns everything up to white space or a delimiter, and skips it.
 func (r *reading) token() string {
 	from := r.at
 	for ; r.at < len(r.text) && strings.IndexByte(blank+"()<>[]{}/%", r.text[r.at]) < 0; r.at++ {
