@@ -21,7 +21,7 @@ const maxCompared = 64 << 20 // bytes
 
 const blank = "\x00\t\n\f\r " // ISO 32000-1, 7.2.2
 
-// whole is a file with all its revisions. It is read once something is compared with it.
+// whole is a file with all its revisions. Its bytes are read only when a comparison needs them.
 type whole struct {
 	file io.ReaderAt
 	size int64
@@ -32,8 +32,8 @@ func wholeOf(file io.ReaderAt, size int64) whole {
 	return whole{file, size, sync.OnceValues(func() ([]byte, error) { return window(file, size, 0, size, nil) })}
 }
 
-// added says what the file has behind its first end bytes. The document as it was then is read and compared with what it is with the
-// objects that were added.
+// added classifies what follows the first end bytes of the file. It compares the document as it was then with the same
+// document plus the added objects.
 func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 	if only, err := onlyBlank(w.file, end, w.size); err != nil || only {
 		return AddedNothing, 0, err
@@ -171,17 +171,17 @@ func readPDF(file []byte) (ctx *model.Context, err error) {
 	return ctx, nil
 }
 
-// comparison holds a document as it was signed against what it is with the objects that were added.
+// comparison compares a document as it was signed with the same document plus the added objects.
 type comparison struct {
 	before *model.Context
 	added  updates
-	passes Addition        // what is let pass
-	seen   map[[2]int]bool // pairs of objects that are compared, or are being compared; one difference ends it all
-	read   map[int]bool    // objects that were looked at
+	passes Addition        // the kind of additions to accept
+	seen   map[[2]int]bool // pairs of objects already compared or being compared; one difference ends the comparison
+	read   map[int]bool    // objects that were compared
 }
 
-// readAll reports whether all objects that took the place of others were looked at, or may change: the library may not have seen what
-// others refer to.
+// readAll reports whether all objects that replaced others were compared, or may change: otherwise the library may not have
+// followed the references to them.
 func (c *comparison) readAll() bool {
 	if c.passes == AddedNotes {
 		return true
@@ -197,7 +197,7 @@ func (c *comparison) readAll() bool {
 	return true
 }
 
-// pass notes the objects of something that may change.
+// pass marks the objects in something that may change as compared.
 func (c *comparison) pass(o types.Object) {
 	if at, is := o.(types.IndirectRef); is {
 		if c.read[at.ObjectNumber.Value()] {
@@ -223,7 +223,7 @@ func (c *comparison) pass(o types.Object) {
 var (
 	rootMayChange  = map[string]bool{"DSS": true, "Extensions": true, "Version": true, "Metadata": true}
 	formMayChange  = map[string]bool{"SigFlags": true}
-	fieldMayChange = map[string]bool{"V": true, "AP": true, "AS": true, "M": true} // where it is filled in: what it looks like stays in its frame
+	fieldMayChange = map[string]bool{"V": true, "AP": true, "AS": true, "M": true} // of a filled field: its appearance stays within its frame
 )
 
 // sameRoot compares the catalogs, and with them everything that is shown.
@@ -233,7 +233,7 @@ func (c *comparison) sameRoot() bool {
 	if !ok || !also {
 		return false
 	}
-	c.seen[[2]int{c.before.Root.ObjectNumber.Value(), c.before.Root.ObjectNumber.Value()}] = true // what refers back to it
+	c.seen[[2]int{c.before.Root.ObjectNumber.Value(), c.before.Root.ObjectNumber.Value()}] = true // for references back to the catalog
 	return c.sameDict(was, is, rootMayChange, func(key string) (special, same bool) {
 		if key != "AcroForm" {
 			return false, false

@@ -60,8 +60,8 @@ func Judge(f Found, t Trust) office.Seal {
 	return v
 }
 
-// revoked reports whether a signature's certificate had been revoked, and whether its authority has said anything of that, in what the
-// file carries. Where nobody confirms when it was signed, the word of today counts.
+// revoked reports whether a signature's certificate had been revoked, and whether the issuer's statement about that is in
+// the file. If no authority confirms the signing time, the certificate's present state counts.
 func (t Trust) revoked(f Found, s Signature, v office.Seal) (revoked, known bool) {
 	certificates := parse(s.Certificates)
 	if len(certificates) == 0 {

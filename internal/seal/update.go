@@ -15,11 +15,11 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// What was added behind a seal is read by a grammar that leaves nothing to readers' tolerance: where two readers could see two documents,
-// it is no update. It knows one way to write each thing (ISO 32000-1, 7.2, 7.3 and 7.5), and what it reads is what is compared: the library
-// leaves a lot to tolerance.
+// What was added after a seal is parsed by a strict grammar that leaves nothing to a reader's tolerance: if two readers
+// could see two documents, it is no valid update. Everything can be written in only one way (ISO 32000-1, 7.2, 7.3 and 7.5).
+// Exactly what this parser reads is compared, because the library is far more tolerant.
 
-// updates are the objects in revisions that were added to a document, by their numbers: the last one of each.
+// updates are the objects in the revisions added to a document, by number: the last version of each.
 type updates map[int]types.Object
 
 // place is the position of an object: an offset in the file, or an index in the object stream of that number.
@@ -62,12 +62,12 @@ func readUpdates(text []byte, base, before int64, root types.IndirectRef, size i
 
 // revision is one incremental update.
 type revision struct {
-	objects map[int]place // where they begin
+	objects map[int]place // where they really are
 	values  updates
-	lengths map[types.IndirectRef][2]int // of streams that name an object for it: the least and the most that it may be
-	table   map[int]place                // where objects are said to be
-	hybrid  int64                        // where the table that is a stream is, of two; 0 for none
-	second  types.StreamDict             // that one
+	lengths map[types.IndirectRef][2]int // of streams whose length is in another object: the minimum and the maximum
+	table   map[int]place                // where the tables say they are
+	hybrid  int64                        // in a hybrid file, the offset of the stream table; 0 if there is none
+	second  types.StreamDict             // that table
 }
 
 // revision parses objects, tables and the end marker. It returns the offset of the table, and the number of objects.
@@ -115,7 +115,7 @@ func (r *reading) check(v *revision, trailer types.Dict, start int64) {
 		demand(trailer["XRefStm"] == types.Integer(v.hybrid))
 		v.streamTable(v.second)
 	} else {
-		v.hybrid = 0 // it is none that anybody reads
+		v.hybrid = 0 // no reader uses it
 	}
 	for number, at := range v.table {
 		demand(v.objects[number] == r.exact(at))
@@ -233,7 +233,7 @@ func (r *reading) stream(v *revision, dict types.Dict) []byte {
 	return stream
 }
 
-// tableEntry is one of 20 bytes, at which some readers look only.
+// tableEntry matches an entry of 20 bytes; some readers accept no others.
 var tableEntry = regexp.MustCompile(`^(\d{10}) (\d{5}) ([nf])(?: \r| \n|\r\n)`)
 
 // table parses the entries, which must be of existing objects, and the trailer.
@@ -268,7 +268,7 @@ func (v *revision) streamTable(stream types.StreamDict) {
 		if n == 0 {
 			return missing
 		}
-		demand(n < 8) // else some would read less of it
+		demand(n < 8) // some readers would truncate larger numbers
 		for _, b := range rows[:n] {
 			x = x<<8 | int64(b)
 		}
@@ -291,16 +291,16 @@ func (v *revision) streamTable(stream types.StreamDict) {
 	}
 }
 
-// maxTable is how large an unpacked table may be, and maxObjects how many objects it may count.
+// maxTable is the maximum size of an uncompressed table, and maxObjects the maximum number of objects in it.
 const (
 	maxTable   = 16 << 20 // bytes
 	maxObjects = 8 << 20  // ISO 32000-1, annex C
 )
 
-// unpack undoes the filter of a stream, with the rows' differences to the ones above (ISO 32000-1, 7.4.4.4; PNG's up).
+// unpack decodes a stream, including PNG's "up" predictor (ISO 32000-1, 7.4.4.4).
 func unpack(stream types.StreamDict) (out []byte) {
 	dict := stream.Dict
-	demand(dict["F"] == nil && dict["DP"] == nil) // which are short for Filter and DecodeParms to some readers alone
+	demand(dict["F"] == nil && dict["DP"] == nil) // only some readers accept these short forms of Filter and DecodeParms
 	if dict["Filter"] == nil {
 		return stream.Raw
 	}
@@ -309,7 +309,7 @@ func unpack(stream types.StreamDict) (out []byte) {
 	if is && len(filters) == 1 {
 		filter = filters[0]
 	}
-	if list, also := said.(types.Array); also { // of a filter in a list alone: readers pass over another one
+	if list, also := said.(types.Array); also { // only allowed for a single filter in a list: readers ignore it otherwise
 		demand(is && len(list) == 1)
 		said = list[0]
 	} else {
@@ -343,7 +343,7 @@ func unpack(stream types.StreamDict) (out []byte) {
 		}
 		out, above = append(out, line...), line
 	}
-	demand(len(rows) == 0) // of a row that is cut short some readers take what there is
+	demand(len(rows) == 0) // some readers use what there is of an incomplete row
 	return out
 }
 
@@ -366,7 +366,7 @@ func naturals(array types.Object) (all []int) {
 	return all
 }
 
-// integer reads a whole number without a sign.
+// integer parses an unsigned integer.
 func integer(text string) int64 {
 	n, err := strconv.ParseUint(text, 10, 63)
 	demand(err == nil)
@@ -398,7 +398,7 @@ func (r *reading) next() string {
 func (r *reading) token() string {
 	from := r.at
 	for ; r.at < len(r.text) && strings.IndexByte(blank+"()<>[]{}/%", r.text[r.at]) < 0; r.at++ {
-		demand(r.text[r.at] > ' ' && r.text[r.at] <= '~') // others are blanks to some
+		demand(r.text[r.at] > ' ' && r.text[r.at] <= '~') // some readers treat other characters as white space
 	}
 	return string(r.text[from:r.at])
 }
@@ -434,7 +434,7 @@ func (r *reading) value(depth int) types.Object {
 	default:
 		text = r.token()
 		demand(plain.MatchString(text))
-		if here := r.at; figures.MatchString(text) { // a reference is three tokens
+		if here := r.at; figures.MatchString(text) { // a reference consists of three tokens
 			if generation := r.next(); figures.MatchString(generation) && r.next() == "R" {
 				return *types.NewIndirectRef(int(integer(text)), int(integer(generation)))
 			}
@@ -442,7 +442,7 @@ func (r *reading) value(depth int) types.Object {
 		}
 	}
 	token := text
-	value, err := model.ParseObject(&token) // as the library reads it elsewhere
+	value, err := model.ParseObject(&token) // with the same result as elsewhere in the library
 	demand(err == nil && token == "" && (value != nil || text == "null"))
 	return value
 }
@@ -454,7 +454,7 @@ func (r *reading) dict(depth int) types.Dict {
 		demand(r.word("/"))
 		key := r.token()
 		_, twice := d[key]
-		demand(key != "" && !twice && !strings.Contains(key, "#")) // which is another way to write it
+		demand(key != "" && !twice && !strings.Contains(key, "#")) // # is another way to write a name
 		d[key] = r.value(depth - 1)
 	}
 	maps.DeleteFunc(d, func(_ string, value types.Object) bool { return value == nil }) // ISO 32000-1, 7.3.7

@@ -19,8 +19,8 @@ var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}
 // PackageCounts counts packages. Expired and rescinded packages count only in Total.
 type PackageCounts struct {
 	Total    int `json:"total"`
-	Open     int `json:"open"`     // waiting for signatures
-	Declined int `json:"declined"` // declined by a signer, and still listed
+	Open     int `json:"open"`     // wait for signatures
+	Declined int `json:"declined"` // by a signer, and still in the list
 	Executed int `json:"executed"`
 	Saved    int `json:"saved"` // every wanted file is on disk
 }
