@@ -1,8 +1,8 @@
-# Countersign. `make demo` shows the whole job; `make test` runs the tests of the program, `make test-shipping` those of
-# what is shipped. They install what they need from Debian's or Ubuntu's packages, and nothing else is downloaded but Go
-# modules. assets/docs/develop.md has the variables.
+# Countersign. `make demo` shows a complete run; `make test` tests the program, `make test-shipping` the shipped packages. They
+# install what they need from Debian's or Ubuntu's packages, and download nothing else but Go modules. assets/docs/develop.md
+# lists the variables.
 
-# The oldest Go that fetches the one that go.mod names is 1.21. Older ones, such as Debian 12's own, only say that they cannot read it.
+# Go 1.21 is the oldest version that fetches the one named in go.mod. Older ones, such as Debian 12's own, only fail to read it.
 GO := $(word 3,$(shell go version 2>/dev/null))
 ifneq ($(or $(if $(GO),,none),$(filter go1.1% go1.20%,$(GO))),)
 $(error Countersign needs Go 1.21 or later, which fetches the version that it needs; here is $(or $(GO),none). See https://go.dev/doc/install)
@@ -10,13 +10,13 @@ endif
 
 VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo dev)
 
-# Go need not ask git: the version comes from here, also where somebody else owns the tree, as in a container.
+# The version comes from above, so Go need not ask git, which refuses if the tree has another owner, as in a container.
 export GOFLAGS := $(strip $(shell go env GOFLAGS) -buildvcs=false)
-# cgo has GCC guess at each of OpenGL's thousands of names that is not declared, which took nine tenths of compiling it.
+# Without this define, cgo makes GCC try each of OpenGL's thousands of undeclared names, which took nine tenths of its build time.
 export CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 
-# Tested without the race detector: what links Fyne's driver (its C code would be compiled once more), what runs other programs
-# alone, what draws hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
+# Tested without the race detector: packages that link Fyne's driver (its C code would be compiled again), that only run other
+# programs, or that draw hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/server ./internal/release ./internal/house ./internal/sim
 
 .PHONY: build server demo no-display test torture powercut simulate simulate-faults simulate-mutants mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
@@ -25,12 +25,12 @@ build: build-packages
 	@test -e build/countersign || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
 	go build -ldflags '-X main.version=$(VERSION)' -o build/countersign .
 
-# The same program without its window, for servers: needs no C compiler, no OpenGL and no package of the system.
+# The program without its window, for servers: it needs no C compiler, no OpenGL and no system package.
 server:
 	@test -e build/countersign-server || echo 'Building Countersign without its window. The first time takes about a minute, later ones take seconds.'
 	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o build/countersign-server ./internal/server
 
-# Where there is no display for a window, the demo is that of the servers' program, which runs the same job as text.
+# Without a display the demo uses the server program, which does the same as text.
 WINDOW := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s)))
 
 demo: $(if $(WINDOW),build,no-display server)
@@ -39,15 +39,15 @@ demo: $(if $(WINDOW),build,no-display server)
 no-display:
 	@echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
 
-# Everything; `go test ./...` alone leaves out what takes long or needs more than Go and a C compiler (internal/fasttest). Not vetted
-# here: check does that. One package more at a time than there are usually processors: the slowest tests mostly wait. What scrypt
-# makes of a password takes nine times as long when its every step is watched.
+# All tests; `go test ./...` alone skips those that take long or need more than Go and a C compiler (internal/fasttest). Not vetted
+# here: check does that. -p 3 is one more than the usual number of processors, because the slowest tests mostly wait. The race
+# detector would make scrypt nine times as slow.
 test: test-packages
 	@test -w /dev/fuse || echo 'There is no FUSE here (/dev/fuse): what the program loses when the power fails is NOT tested.' >&2
 	go test -run . -vet=off -p 3 -race -gcflags=golang.org/x/crypto/scrypt=-race=false -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
 	go test -run . -vet=off -p 3 -timeout 20m $(PLAIN)
 
-# What make test does for seconds, for TIME; SEED does the same again.
+# Runs for TIME what make test runs for seconds; SEED repeats a run.
 TIME ?= 5m
 LONG := COUNTERSIGN_E2E_SEED=$(SEED) COUNTERSIGN_SIM_SEED=$(SEED) go test -count=1 -timeout 0 -v
 torture: test-packages
@@ -61,13 +61,13 @@ simulate-faults:
 	COUNTERSIGN_SIM_FAULTS=1m COUNTERSIGN_SIM_FAULT=$(FAULT) $(LONG) -run '^TestPlantedFaultsAreFound$$' ./internal/sim
 mutate:
 	go run ./internal/house/mutate -seed $(or $(SEED),1) -sample $(or $(SAMPLE),50) $(PKG)
-# The same, but the simulation alone has to find the changes, in lives of the seeds from 1505 on.
+# Like mutate, but only the simulation must find the changes, in lives with seeds from 1505 on.
 simulate-mutants:
 	COUNTERSIGN_SIM_TURNS=1 COUNTERSIGN_SIM_PLANTED=chance COUNTERSIGN_SIM_PART=0/1 COUNTERSIGN_SIM_SEED=1505 COUNTERSIGN_SIM_TIME=$(or $(TIME),1m) \
 	go run ./internal/house/mutate -tests internal/sim -run '^TestSimulate$$' -all -limit 3h -seed $(or $(SEED),1) -sample $(or $(SAMPLE),50) \
 	$(or $(PKG),internal/inbox $(addprefix internal/agent/,outbox reconcile download announce webhook withdraw hotfolder account apply))
 
-# Measures the program beside what it cannot do without, on this machine.
+# Measures the program against the minimum that its work requires, on this machine.
 bench: test-packages
 	go test -run '^$$' -bench . ./internal/inbox ./internal/store ./internal/archive
 	go test -run '^$$' -bench . -benchtime 5x -timeout 1h ./internal/agent
@@ -79,13 +79,13 @@ check: build-packages
 	go vet ./...
 	go tool staticcheck ./...
 
-# Known faults in Go and in the modules, from vuln.go.dev, or a copy of it that VULNDB names (file:///...).
+# Known vulnerabilities in Go and in the modules, from vuln.go.dev, or from a copy named by VULNDB (file:///...).
 vulncheck: build-packages
 	go tool govulncheck -db $(or $(VULNDB),https://vuln.go.dev) ./...
 clean: ; rm -rf build
 
-# What is shipped, for ARCH (amd64, arm64), called VERSION, or as git describes the tree; what a release is called, its maker says.
-# test-shipping installs all of it in Wine, in a fresh Debian and in an empty home, and builds it twice.
+# The shipped packages, for ARCH (amd64, arm64), with VERSION or the version from git describe; a release needs an explicit one.
+# test-shipping installs all of them in Wine, in a fresh Debian and in an empty home, and builds them twice.
 RELEASE := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
 
 windows deb rpm tar macos release renew test-shipping: build-packages

@@ -1,5 +1,5 @@
-// Command countersign sends documents for signature through an electronic signature service, keeps the office told,
-// and saves what comes back. The window is the product; the commands make it scriptable. See README.md.
+// Command countersign sends documents for signature through an electronic signature service, keeps the office informed, and
+// saves what comes back. The window is the product; the commands make it scriptable. See README.md.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"countersign/ui/system"
 )
 
-// These are set when a release is linked.
+// Set by the linker for a release.
 var (
 	version             = "dev"
 	updates, updateKeys string // see cli.Program

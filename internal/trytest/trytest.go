@@ -1,4 +1,4 @@
-// Package trytest ends a test at an error, where nothing may fail but what the test is about, and says what is not as it is wanted.
+// Package trytest ends a test at an error that is not what the test is about, and reports unexpected values.
 package trytest
 
 import (
@@ -14,7 +14,7 @@ func NoErr(t testing.TB, err error) {
 	}
 }
 
-// Must is the value of what may not fail.
+// Must returns value, and panics if err is not nil.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -22,7 +22,7 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// Expect reports what is not as it is wanted; format says what it is, and begins with it.
+// Expect reports a failure unless got equals want; format describes got, and begins the message.
 func Expect(t testing.TB, got, want any, format string, args ...any) {
 	t.Helper()
 	g, w := reflect.ValueOf(got), reflect.ValueOf(want)

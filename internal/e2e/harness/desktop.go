@@ -26,14 +26,14 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// Desktop is one person's session: a home, a bus with a keyring and a notification service, and perhaps a display.
+// Desktop is a person's session: a home, a bus with a keyring and a notification service, and perhaps a display.
 type Desktop struct {
 	T       testing.TB
 	Home    string
 	address string
 	display string
 	Screen  *os.Process // shows the display
-	Bus     *dbus.Conn  // the test's own
+	Bus     *dbus.Conn  // the test's own connection
 	keyring *Process
 	Notes   *Notes
 }
@@ -52,14 +52,14 @@ func NewDesktop(t testing.TB) *Desktop {
 	return d
 }
 
-// Env is the whole environment of a program in this session.
+// Env is the complete environment of a program in this session.
 func (d *Desktop) Env(more ...string) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TMPDIR=" + os.TempDir(),
 		"HOME=" + filepath.Join(d.Home, "home"), "XDG_RUNTIME_DIR=" + filepath.Join(d.Home, "run"),
 		"DBUS_SESSION_BUS_ADDRESS=" + d.address,
 		"NO_AT_BRIDGE=1", "LIBGL_ALWAYS_SOFTWARE=1",
-		"GODEBUG=" + os.Getenv("GODEBUG"), // such as cpu.sha=off, for benchmarks
+		"GODEBUG=" + os.Getenv("GODEBUG"), // for example cpu.sha=off, for benchmarks
 	}
 	if d.display != "" {
 		env = append(env, "DISPLAY="+d.display)
@@ -67,7 +67,7 @@ func (d *Desktop) Env(more ...string) []string {
 	return append(env, more...)
 }
 
-// Connect opens a connection of the test's own to the bus.
+// Connect opens a connection to the bus for the test itself.
 func (d *Desktop) Connect() *dbus.Conn {
 	d.T.Helper()
 	conn, err := dbus.Connect(d.address)
@@ -78,7 +78,7 @@ func (d *Desktop) Connect() *dbus.Conn {
 	return conn
 }
 
-// startKeyring starts and unlocks gnome-keyring, and waits until it serves.
+// startKeyring starts and unlocks gnome-keyring, and waits until it answers.
 func (d *Desktop) startKeyring() {
 	d.T.Helper()
 	d.keyring = Start(d.T, d.Env(), "gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets")
@@ -93,14 +93,14 @@ func (d *Desktop) startKeyring() {
 	})
 }
 
-// RestartKeyring unlocks a locked keyring as logging in again does.
+// RestartKeyring unlocks a locked keyring, as logging in again does.
 func (d *Desktop) RestartKeyring() {
 	d.T.Helper()
 	d.keyring.Kill()
 	d.startKeyring()
 }
 
-// StartDisplay gives the session a screen and a window manager; more is what the X server is told beside the usual.
+// StartDisplay gives the session a screen and a window manager; more are additional arguments for the X server.
 func (d *Desktop) StartDisplay(more ...string) {
 	d.T.Helper()
 	ready, number, err := os.Pipe()
@@ -132,7 +132,7 @@ func (d *Desktop) StartDisplay(more ...string) {
 	})
 }
 
-// Run runs a small tool in the session and returns what it prints.
+// Run runs a small tool in the session and returns its output.
 func (d *Desktop) Run(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(d.T.Context(), name, args...)
 	cmd.Env = d.Env()
@@ -141,7 +141,7 @@ func (d *Desktop) Run(name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// KeyringItems returns the labels of what the keyring holds.
+// KeyringItems returns the labels of the items in the keyring.
 func (d *Desktop) KeyringItems() (labels []string) {
 	d.T.Helper()
 	collection := d.Bus.Object("org.freedesktop.secrets", "/org/freedesktop/secrets/collection/login")
@@ -163,13 +163,13 @@ func (d *Desktop) KeyringItems() (labels []string) {
 	return labels
 }
 
-// Note is one notification as the desktop was asked to show it.
+// Note is a notification as the program sent it to the desktop.
 type Note struct {
 	App, Title, Body string
-	Actions          string // their names and labels, as they came, a line each
+	Actions          string // names and labels as received, a line each
 }
 
-// Notes is a notification service that remembers everything. Safe for concurrent use.
+// Notes is a notification service that records everything. Safe for concurrent use.
 type Notes struct {
 	conn    *dbus.Conn
 	mu      sync.Mutex
@@ -197,22 +197,22 @@ func (n *Notes) List() []Note {
 	return slices.Clone(n.all)
 }
 
-// ReadMarkup makes it a service that takes "<b>" in a body for a wish.
+// ReadMarkup makes it a service that interprets markup such as "<b>" in a body.
 func (n *Notes) ReadMarkup() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.markup = true
 }
 
-// ShowButtons makes it a service that shows what can be pressed.
+// ShowButtons makes it a service that shows buttons.
 func (n *Notes) ShowButtons() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.buttons = true
 }
 
-// Press presses on the newest notification whose title begins with some words: on a button, or, by the name of "default", on
-// the notification itself.
+// Press presses the newest notification whose title begins with title: a button, or with action "default" the notification
+// itself.
 func (n *Notes) Press(t testing.TB, title, action, token string) {
 	t.Helper()
 	var id uint32
@@ -232,7 +232,7 @@ func (n *Notes) Press(t testing.TB, title, action, token string) {
 	Must(t, n.conn.Emit(path, name+".NotificationClosed", id, uint32(2)))
 }
 
-// notesService is the D-Bus side of notes: the Desktop Notifications Specification 1.2.
+// notesService is the D-Bus side of Notes: the Desktop Notifications Specification 1.2.
 type notesService struct{ n *Notes }
 
 func (s notesService) Notify(app string, _ uint32, _, title, body string, actions []string, _ map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
@@ -255,7 +255,7 @@ func (s notesService) GetCapabilities() ([]string, *dbus.Error) {
 	return can, nil
 }
 
-// Tray is the panel of a desktop: a StatusNotifierWatcher, and the host that shows its items.
+// Tray is a desktop's panel: a StatusNotifierWatcher, and the host that shows its items.
 type Tray struct {
 	t          testing.TB
 	bus        *dbus.Conn
@@ -288,10 +288,10 @@ func ServeTray(t testing.TB, conn *dbus.Conn) *Tray {
 	return x
 }
 
-// watcher is the D-Bus side of tray.
+// watcher is the D-Bus side of Tray.
 type watcher struct{ tray *Tray }
 
-// RegisterStatusNotifierItem takes a bus name, or the path of an object of the sender.
+// RegisterStatusNotifierItem accepts a bus name, or the path of the sender's object.
 func (w watcher) RegisterStatusNotifierItem(service string, sender dbus.Sender) *dbus.Error {
 	path := dbus.ObjectPath("/StatusNotifierItem")
 	if strings.HasPrefix(service, "/") {
@@ -324,7 +324,7 @@ func (x *Tray) Item() TrayItem {
 	}
 }
 
-// property is one that a StatusNotifierItem has.
+// property is a property of a StatusNotifierItem.
 func (i TrayItem) property(name string) dbus.Variant {
 	i.tray.t.Helper()
 	v, err := i.object.GetProperty("org.kde.StatusNotifierItem." + name)
@@ -338,7 +338,7 @@ func (i TrayItem) Title() string {
 	return title
 }
 
-// Tooltip is what the panel shows over the icon.
+// Tooltip is the icon's tooltip.
 func (i TrayItem) Tooltip() string {
 	i.tray.t.Helper()
 	var tip struct {
@@ -385,7 +385,7 @@ func (i TrayItem) entries() (list []entry) {
 	return list
 }
 
-// Labels are the words of the menu, from the top; a line between others is empty.
+// Labels are the labels of the menu, from the top; a separator is empty.
 func (i TrayItem) Labels() (list []string) {
 	i.tray.t.Helper()
 	for _, e := range i.entries() {
@@ -394,8 +394,8 @@ func (i TrayItem) Labels() (list []string) {
 	return append(list, "")[:max(1, len(list))]
 }
 
-// Click chooses the entry with this label, once the menu has been the same for a moment: Fyne makes all of it anew at every
-// change, and what is clicked while it does so reaches nobody.
+// Click chooses the entry with this label once the menu has not changed for a moment: Fyne rebuilds the whole menu at every
+// change, and a click during that has no effect.
 func (i TrayItem) Click(label string) {
 	i.tray.t.Helper()
 	var all []entry
@@ -416,12 +416,12 @@ func Contains(list []string, part string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
 }
 
-// Dragger is an X client that drags files onto other windows by the XDND protocol, version 5. It moves no pointer that
-// another test could be using.
+// Dragger is an X client that drags files onto other windows by the XDND protocol, version 5. It does not move the mouse
+// pointer, which another test could be using.
 type Dragger struct {
 	t      testing.TB
 	conn   *xgb.Conn
-	window xproto.Window // of its own, the source of the drag
+	window xproto.Window // its own, the source of the drag
 }
 
 func (d *Desktop) Dragger() *Dragger {
@@ -442,7 +442,7 @@ func (d *Desktop) Dragger() *Dragger {
 	return x
 }
 
-// Drop drags a file onto the middle of a window and lets go.
+// Drop drags a file onto the middle of a window and drops it.
 func (x *Dragger) Drop(window, path string) {
 	x.t.Helper()
 	id, err := strconv.ParseUint(window, 10, 32)
@@ -467,7 +467,7 @@ func (x *Dragger) tell(window xproto.Window, kind string, data ...uint32) {
 	Must(x.t, xproto.SendEventChecked(x.conn, false, window, 0, string(message.Bytes())).Check())
 }
 
-// told waits for a client message of this kind and returns its data. Whoever asks meanwhile gets the list of files.
+// told waits for a client message of this kind and returns its data. Meanwhile it answers requests for the list of files.
 func (x *Dragger) told(kind, list string) []uint32 {
 	x.t.Helper()
 	for {
@@ -528,7 +528,7 @@ func (d *Desktop) Visible(title string) []string {
 	d.T.Helper()
 	out, err := d.Run("xdotool", "search", "--onlyvisible", "--name", "^"+title+"$")
 	if err != nil {
-		return nil // xdotool's way of saying that there is none
+		return nil // how xdotool reports that there is none
 	}
 	return strings.Fields(out)
 }
@@ -547,7 +547,7 @@ func (w *Window) Picture() image.Image {
 	return picture
 }
 
-// Drawn waits until the window shows more than a background.
+// Drawn waits until the window shows more than its background.
 func (w *Window) Drawn() image.Image {
 	w.d.T.Helper()
 	var picture image.Image
@@ -570,7 +570,7 @@ func (w *Window) Still() image.Image {
 	return last
 }
 
-// ChangesFrom waits until the window looks quite different, and returns how.
+// ChangesFrom waits until the window looks very different, and returns its picture.
 func (w *Window) ChangesFrom(before image.Image) image.Image {
 	w.d.T.Helper()
 	var now image.Image
@@ -581,13 +581,13 @@ func (w *Window) ChangesFrom(before image.Image) image.Image {
 	return now
 }
 
-// Same says whether the window looks as in a picture.
+// Same reports whether the window looks as in a picture.
 func (w *Window) Same(p image.Image) bool {
 	w.d.T.Helper()
 	return Alike(p, w.Picture())
 }
 
-// Alike says whether two pictures are the same; no picture is like none.
+// Alike reports whether two pictures are equal; a nil picture equals none.
 func Alike(a, b image.Image) bool { return a != nil && b != nil && differing(a, b) == 0 }
 
 func colours(p image.Image) map[color.Color]int {
@@ -600,7 +600,7 @@ func colours(p image.Image) map[color.Color]int {
 	return count
 }
 
-// differing is how many pixels two pictures do not share.
+// differing counts the pixels in which two pictures differ.
 func differing(a, b image.Image) (n int) {
 	if a.Bounds() != b.Bounds() {
 		return a.Bounds().Dx() * a.Bounds().Dy()
@@ -622,15 +622,15 @@ func (o *Office) Open(files ...string) {
 	o.Answers()
 }
 
-// OpenOffice sets up a usual office on a desktop with a display and opens its window.
+// OpenOffice sets up a usual office on a desktop with a display, and opens its window.
 func OpenOffice(t testing.TB) (*Office, *Window) {
 	t.Helper()
 	o := beforeItsWindow(t)
 	return o, o.opens()
 }
 
-// OpenSignedIn is OpenOffice where somebody is signed in before there is a window: what it shows changes with the sign-in,
-// some time after the commands know of it, and a test would take that for what it waits for.
+// OpenSignedIn is OpenOffice with somebody signed in before the window opens: otherwise the window changes some time after
+// the commands report the sign-in, and a test could mistake that for what it waits for.
 func OpenSignedIn(t testing.TB) (*Office, *Window) {
 	t.Helper()
 	o := beforeItsWindow(t)
@@ -660,7 +660,7 @@ func (o *Office) opens() *Window {
 	return w
 }
 
-// xdotool does what a hand does.
+// xdotool simulates the user's input.
 func (w *Window) xdotool(args ...string) {
 	w.d.T.Helper()
 	if _, err := w.d.Run("xdotool", args...); err != nil {
@@ -668,7 +668,7 @@ func (w *Window) xdotool(args ...string) {
 	}
 }
 
-// Keys presses keys in the window, as a person does who has no mouse.
+// Keys presses keys in the window, like a person without a mouse.
 func (w *Window) Keys(names ...string) {
 	w.d.T.Helper()
 	w.xdotool(append([]string{"key", "--clearmodifiers", "--delay", "60"}, names...)...)
@@ -679,20 +679,20 @@ func (w *Window) Types(text string) {
 	w.xdotool("type", "--clearmodifiers", "--delay", "40", text)
 }
 
-// Point moves the mouse to a place of the window.
+// Point moves the mouse to a position in the window.
 func (w *Window) Point(at image.Point) {
 	w.d.T.Helper()
 	w.xdotool("mousemove", "--window", w.ID, strconv.Itoa(at.X), strconv.Itoa(at.Y))
 }
 
-// Press presses a mouse button where the mouse is, as long as a hand does.
+// Press presses a mouse button where the mouse is, for as long as a person does.
 func (w *Window) Press(button int) {
 	w.d.T.Helper()
 	b := strconv.Itoa(button)
 	w.xdotool("mousedown", b, "sleep", "0.1", "mouseup", b)
 }
 
-// Hide closes the window as a person does who wants it gone, and answers the question of the first time.
+// Hide closes the window as a person does, and answers the question that appears the first time.
 func (w *Window) Hide() {
 	w.d.T.Helper()
 	w.Active()
@@ -702,7 +702,7 @@ func (w *Window) Hide() {
 	})
 }
 
-// Active is the window with the keyboard.
+// Active gives the window the keyboard focus.
 func (w *Window) Active() *Window {
 	w.d.T.Helper()
 	w.xdotool("windowactivate", "--sync", w.ID)

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Office is one data folder of the program under test, with its desktop, its service and its public address.
+// Office is a data folder of the program under test, with its desktop, its service and its public address.
 type Office struct {
 	T       testing.TB
 	Desk    *Desktop
@@ -28,7 +28,7 @@ type Office struct {
 	Front   *Front
 
 	Data, Folder string
-	Build        string   // of the program, when it is not Program
+	Build        string   // of the program, if it is not Program
 	Global       []string // flags of every command
 	Secrets      []string // environment of setup
 	More         []string // environment of every command
@@ -36,7 +36,7 @@ type Office struct {
 	Running      *Process
 }
 
-// NewOffice makes an office that nothing is set up in.
+// NewOffice creates an office in which nothing is set up.
 func NewOffice(t testing.TB, desk *Desktop, s *Service, f *Front) *Office {
 	t.Helper()
 	dir := ShortDir(t)
@@ -57,7 +57,7 @@ func NewOffice(t testing.TB, desk *Desktop, s *Service, f *Front) *Office {
 	return o
 }
 
-// logEnd is what the program logged last.
+// logEnd is the end of the program's log.
 func (o *Office) logEnd() string {
 	log, err := os.ReadFile(filepath.Join(o.Data, "logs", "countersign.log"))
 	if err != nil {
@@ -67,7 +67,7 @@ func (o *Office) logEnd() string {
 	return string(log[max(0, len(log)-most):])
 }
 
-// UsualOffice makes an office with a public address and a service that knows it; flags are the service's.
+// UsualOffice creates an office with a public address and a service that knows it; flags are the service's.
 func UsualOffice(t testing.TB, desk *Desktop, flags ...string) *Office {
 	t.Helper()
 	f := NewFront(t)
@@ -77,7 +77,7 @@ func UsualOffice(t testing.TB, desk *Desktop, flags ...string) *Office {
 	return NewOffice(t, desk, s, f)
 }
 
-// Result is how a command ended.
+// Result is the result of a command.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
@@ -102,7 +102,7 @@ func (o *Office) Command(command string, args ...string) Result {
 	return Result{code, p.Stdout.String(), p.Stderr.String()}
 }
 
-// Must runs a command that has to succeed and returns what it printed.
+// Must runs a command that must succeed and returns its output.
 func (o *Office) Must(command string, args ...string) string {
 	o.T.Helper()
 	r := o.Command(command, args...)
@@ -112,7 +112,7 @@ func (o *Office) Must(command string, args ...string) string {
 	return r.Stdout
 }
 
-// SetupFlags set the office up for its service and its front.
+// SetupFlags configure the office for its service and its front.
 func (o *Office) SetupFlags() []string {
 	args := []string{"--auth-url", o.Service.URL, "--base-url", o.Service.URL, "--client-id", o.Service.client,
 		"--save-to", o.Folder, "--cac", "--masterfile", "--redirect", "tunnel"}
@@ -122,13 +122,13 @@ func (o *Office) SetupFlags() []string {
 	return args
 }
 
-// Setup sets the office up for its service and its front; flags come last and win.
+// Setup configures the office for its service and its front; flags come last and win.
 func (o *Office) Setup(flags ...string) {
 	o.T.Helper()
 	o.Must("setup", append(o.SetupFlags(), flags...)...)
 }
 
-// Ready sets the office up, starts the program without a window, signs in and waits until events are reported to it.
+// Ready sets the office up, starts the program without a window, signs in and waits until the service reports events to it.
 func (o *Office) Ready(flags ...string) {
 	o.T.Helper()
 	o.Setup(flags...)
@@ -157,7 +157,7 @@ func (o *Office) Answers() {
 	})
 }
 
-// Stop ends the running program as a shutdown does.
+// Stop ends the running program as a shutdown of the computer does.
 func (o *Office) Stop() {
 	o.T.Helper()
 	if code := o.Running.Stop(); code != 0 {
@@ -165,7 +165,7 @@ func (o *Office) Stop() {
 	}
 }
 
-// Login signs in as email and returns how the command ended and the page the browser ended on.
+// Login signs in as email and returns the command's result and the page on which the browser ended.
 func (o *Office) Login(email string, allow bool, flags ...string) (Result, string) {
 	o.T.Helper()
 	p := o.Begin("login", append([]string{"--no-browser"}, flags...)...)
@@ -191,7 +191,7 @@ func (o *Office) MustLogin() {
 	}
 }
 
-// Status is `status --json`, as DESIGN.md documents it.
+// Status is the output of `status --json`, as DESIGN.md documents it.
 type Status struct {
 	Version  string
 	SignedIn bool `json:"signed_in"`
@@ -215,7 +215,7 @@ type Status struct {
 	}
 }
 
-// Issue returns the text of a health issue, "" when there is none with this id.
+// Issue returns the text of a health issue, "" if there is none with this id.
 func (s Status) Issue(id string) string {
 	for _, i := range s.Health {
 		if i.ID == id {
@@ -245,7 +245,7 @@ func (o *Office) Ask() (s Status, err error) {
 	return s, errors.New(answer.Error)
 }
 
-// Status reads the status with the command, beside a running program or without one.
+// Status reads the status with the command, whether or not the program is running.
 func (o *Office) Status() (s Status) {
 	o.T.Helper()
 	text := o.Must("status", "--json")
@@ -255,7 +255,7 @@ func (o *Office) Status() (s Status) {
 	return s
 }
 
-// Until waits for a status of the running program.
+// Until waits for a status of the running program that ok accepts.
 func (o *Office) Until(what string, ok func(s Status) bool) Status {
 	o.T.Helper()
 	return o.UntilWithin(Patience, what, ok)
@@ -300,7 +300,7 @@ func (o *Office) Files() (list []string) {
 	return list
 }
 
-// Contents returns the files of the folder by the hash of what they hold.
+// Contents returns the files in the folder by the hash of their contents.
 func (o *Office) Contents() map[[32]byte]string {
 	o.T.Helper()
 	byHash := map[[32]byte]string{}
@@ -316,7 +316,7 @@ func (o *Office) Contents() map[[32]byte]string {
 	return byHash
 }
 
-// Sample is the path of a document to send: pages with words, made by the program's own demo samples.
+// Sample is the path of a document to send: pages with text, made by the program's own demo samples.
 func Sample(t testing.TB, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "assets", "samples", name+".pdf"))

@@ -31,11 +31,11 @@ import (
 	"countersign/internal/fasttest"
 )
 
-// Patience is how long anything that should happen soon may take on a busy machine. It is shorter than the minute after which
-// the program looks by itself, so that a hint that is lost is noticed.
+// Patience is how long anything that should happen soon may take on a busy machine. It is shorter than the minute after
+// which the program checks by itself, so that a lost hint is noticed.
 const Patience = 50 * time.Second
 
-// Transcript is what a process has said so far, line by line. Safe for concurrent use.
+// Transcript is the output of a process so far, line by line. Safe for concurrent use.
 type Transcript struct {
 	mu      sync.Mutex
 	partial []byte
@@ -77,8 +77,7 @@ func (s *Transcript) String() string {
 	return strings.TrimPrefix(text, "\n")
 }
 
-// Process is a program that a test started. It ends with the test at the latest, and with the test binary should that
-// be killed.
+// Process is a program started by a test. It ends with the test at the latest, or with the test binary if that is killed.
 type Process struct {
 	T              testing.TB
 	name           string
@@ -95,7 +94,7 @@ func Start(t testing.TB, env []string, path string, args ...string) *Process {
 	p.Cmd.Env = env
 	p.Cmd.Stdout, p.Cmd.Stderr = p.Stdout, p.Stderr
 	p.Cmd.SysProcAttr = diesWithUs()
-	p.Cmd.WaitDelay = 2 * time.Second // a grandchild may hold the pipes
+	p.Cmd.WaitDelay = 2 * time.Second // a grandchild may keep the pipes open
 	in, err := p.Cmd.StdinPipe()
 	Must(t, err)
 	p.In = in
@@ -108,7 +107,7 @@ func Start(t testing.TB, env []string, path string, args ...string) *Process {
 	}()
 	t.Cleanup(func() {
 		if t.Failed() && path == Program {
-			p.Signal(syscall.SIGQUIT) // it says what its goroutines are doing
+			p.Signal(syscall.SIGQUIT) // prints its goroutines
 		}
 		if code := p.Stop(); t.Failed() && (code != 0 || p.Stderr.String() != "") {
 			t.Logf("%s %s\nstdout:\n%s\nstderr:\n%s", path, strings.Join(args, " "), p.Stdout, p.Stderr)
@@ -132,8 +131,8 @@ func (p *Process) Line(prefix string) string {
 	return rest
 }
 
-// Said waits for a line of stdout that begins with prefix and returns what follows it, unless the process or the wait is
-// over first.
+// Said waits for a line of stdout that begins with prefix and returns what follows it, unless the process ends or over is
+// closed first.
 func (p *Process) Said(prefix string, over <-chan struct{}) (rest string, ok bool) {
 	ended := false
 	for {
@@ -148,7 +147,7 @@ func (p *Process) Said(prefix string, over <-chan struct{}) (rest string, ok boo
 		}
 		select {
 		case <-changed:
-		case <-p.Ended: // after its last line
+		case <-p.Ended: // after reading its last line
 			ended = true
 		case <-over:
 			return "", false
@@ -175,7 +174,7 @@ func (p *Process) Wait() int {
 	return p.Cmd.ProcessState.ExitCode()
 }
 
-// Stop asks the process to end, as a shutdown of the computer does, and insists after a while. It returns the exit code.
+// Stop asks the process to end, as a shutdown of the computer does, and kills it after a while. It returns the exit code.
 func (p *Process) Stop() int {
 	p.Signal(syscall.SIGTERM)
 	select {
@@ -188,13 +187,13 @@ func (p *Process) Stop() int {
 	return p.Cmd.ProcessState.ExitCode()
 }
 
-// Kill ends the process at once. What the system has taken over from it, flushed or not, stays: a power cut is worse.
+// Kill kills the process. What the system has taken over from it, flushed or not, is kept: a power cut is worse.
 func (p *Process) Kill() {
 	p.Signal(syscall.SIGKILL)
 	<-p.Ended
 }
 
-// Quit ends a Go program at once and has it say what its goroutines were doing.
+// Quit kills a Go program and makes it print its goroutines.
 func (p *Process) Quit() {
 	p.T.Helper()
 	p.Signal(syscall.SIGQUIT)
@@ -207,8 +206,8 @@ func (p *Process) Signal(s os.Signal) {
 	}
 }
 
-// Eventually asks until ok, and fails the test when that takes too long. What it waits for is in another process, so
-// there is nothing to wait on but the answer.
+// Eventually polls until ok, and fails the test if that takes too long. It polls because the condition is in another process
+// and nothing announces it.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	EventuallyWithin(t, Patience, what, ok)
@@ -237,7 +236,7 @@ func ReadNames(dir string) (names []string, err error) {
 	return names, err
 }
 
-// ShortDir is a temporary folder with a path that leaves room for a socket's name.
+// ShortDir is a temporary folder whose path is short enough for a socket's name.
 func ShortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cs-")
@@ -246,7 +245,8 @@ func ShortDir(t testing.TB) string {
 	return dir
 }
 
-// Crowding is how many programs wanted each processor of this machine during the last minute: below 1 it was idle at times.
+// Crowding is the number of runnable processes for each processor during the last minute: below 1 the machine was partly
+// idle.
 func Crowding() float64 {
 	var si unix.Sysinfo_t
 	if err := unix.Sysinfo(&si); err != nil {
@@ -255,10 +255,10 @@ func Crowding() float64 {
 	return float64(si.Loads[0]) / (1 << unix.SI_LOAD_SHIFT) / float64(runtime.NumCPU())
 }
 
-// Program is the path of the binary under test, built once.
+// Program is the path of the binary under test, which is built once.
 var Program string
 
-// tools are what the tests start, and the Debian package each comes with.
+// tools are the programs that the tests start, with their Debian packages.
 var tools = []struct{ name, debian string }{
 	{"dbus-daemon", "dbus"},
 	{"gnome-keyring-daemon", "gnome-keyring"},
@@ -269,7 +269,7 @@ var tools = []struct{ name, debian string }{
 	{"chromium", "chromium"},
 }
 
-// RunTests is for TestMain: it runs the tests on a fresh build of the program, and after when they have ended.
+// RunTests is for TestMain: it builds the program, runs the tests, and then calls after.
 func RunTests(m *testing.M, after func()) {
 	if fasttest.LeaveOut() {
 		os.Exit(m.Run())
@@ -277,7 +277,7 @@ func RunTests(m *testing.M, after func()) {
 	os.Exit(build(m, after))
 }
 
-// BuildWith builds the program with other words for the linker, as a release has them, and returns its path.
+// BuildWith builds the program with other linker flags, as a release does, and returns its path.
 func BuildWith(t testing.TB, ldflags string) string {
 	t.Helper()
 	path := filepath.Join(ShortDir(t), "countersign")
@@ -306,7 +306,7 @@ func build(m *testing.M, after func()) int {
 	}
 	defer os.RemoveAll(dir)
 	Program = filepath.Join(dir, "countersign")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", Program, "countersign") // whoever owns the tree
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", Program, "countersign") // works whoever owns the tree
 	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "The program could not be built: %v\n%s", err, out)
 		return 1
@@ -315,7 +315,7 @@ func build(m *testing.M, after func()) int {
 	return m.Run()
 }
 
-// What a run reports, in the order of its table.
+// The figures that a run reports, in the order of its table.
 const (
 	Kills        = "kills (SIGKILL)"
 	Cuts         = "power cuts"
@@ -328,7 +328,7 @@ const (
 	Losses       = "lost, doubled, overwritten or half"
 )
 
-// Figures count what the tests did to the program and what came of it. Safe for concurrent use.
+// Figures count what the tests did to the program and the results. Safe for concurrent use.
 type Figures struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -359,14 +359,15 @@ func (f *Figures) Report() {
 	}
 }
 
-// TortureTime names the variable that says how long the program is tortured; without it, it is killed a few times.
+// TortureTime is the environment variable with the duration of the torture; without it, the program is killed only a few
+// times.
 const TortureTime = "COUNTERSIGN_E2E_TORTURE"
 
-// Siege is many strangers at one address, until it is lifted.
+// Siege is an attack by many strangers on one address.
 type Siege struct {
 	t       testing.TB
 	address string
-	Host    string // as the public address has it
+	Host    string // as in the public address
 
 	Ctx    context.Context
 	lift   context.CancelFunc
@@ -383,7 +384,7 @@ func Besiege(t testing.TB, o *Office) *Siege {
 	return s
 }
 
-// Crowd has so many strangers do something again and again, each with a pause.
+// Crowd makes n strangers repeat do, with pauses.
 func (s *Siege) Crowd(n int, pause time.Duration, do func(n int)) {
 	for i := range n {
 		s.All.Go(func() {
@@ -403,7 +404,7 @@ func (s *Siege) Crowd(n int, pause time.Duration, do func(n int)) {
 	}
 }
 
-// Dawdle opens a connection, says something and waits until it is thrown out.
+// Dawdle opens a connection, sends something and waits until it is disconnected.
 func (s *Siege) Dawdle(say string) {
 	s.visit(func(conn net.Conn) {
 		io.WriteString(conn, say)
@@ -411,7 +412,7 @@ func (s *Siege) Dawdle(say string) {
 	})
 }
 
-// Drip opens a connection and sends a header that never ends, a byte at a time.
+// Drip opens a connection and sends an endless header, one byte at a time.
 func (s *Siege) Drip() {
 	s.visit(func(conn net.Conn) {
 		io.WriteString(conn, "POST /webhook HTTP/1.1\r\nHost: "+s.Host+"\r\nX-Long: ")
@@ -425,7 +426,7 @@ func (s *Siege) Drip() {
 	})
 }
 
-// visit opens a connection that ends with the siege.
+// visit opens a connection that is closed at the end of the siege.
 func (s *Siege) visit(do func(conn net.Conn)) {
 	conn, err := (&net.Dialer{}).DialContext(s.Ctx, "tcp", s.address)
 	if err != nil {
@@ -436,7 +437,7 @@ func (s *Siege) visit(do func(conn net.Conn)) {
 	do(conn)
 }
 
-// Ask sends one request whatever comes of it.
+// Ask sends one request and ignores the result.
 func (s *Siege) Ask(method, path string, header http.Header, body io.Reader, length int64) {
 	req, err := http.NewRequestWithContext(s.Ctx, method, "http://"+s.address+path, body)
 	if err != nil {
@@ -452,7 +453,7 @@ func (s *Siege) Ask(method, path string, header http.Header, body io.Reader, len
 	resp.Body.Close()
 }
 
-// End lifts the siege and counts it.
+// End ends the siege and adds its figures.
 func (s *Siege) End() {
 	s.lift()
 	s.All.Wait()
@@ -464,7 +465,7 @@ type Zeros struct{}
 
 func (Zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Costs is what a process takes up.
+// Costs are the resources that a process uses.
 type Costs struct {
 	Memory int // resident, in KiB
 	Files  int // open
@@ -486,8 +487,7 @@ func (p *Process) Costs() (c Costs) {
 	return c
 }
 
-// ConnectionsAt counts the connections that somebody on this computer has taken at an address and not closed (proc(5),
-// net/tcp).
+// ConnectionsAt counts the open connections accepted at an address of this computer (proc(5), net/tcp).
 func ConnectionsAt(t testing.TB, address string) (n int) {
 	t.Helper()
 	a, err := netip.ParseAddrPort(address)
@@ -505,7 +505,7 @@ func ConnectionsAt(t testing.TB, address string) (n int) {
 	return n
 }
 
-// Goroutines ends a Go program the way that has it list its goroutines, and counts them.
+// Goroutines ends a Go program in a way that makes it list its goroutines, and counts them.
 func (p *Process) Goroutines() int {
 	p.T.Helper()
 	p.Quit()

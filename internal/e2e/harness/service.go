@@ -36,16 +36,16 @@ import (
 	"countersign/internal/tunnel/ngroktest"
 )
 
-// The people the sandbox knows.
+// The users of the sandbox.
 const (
 	Olivia = "olivia.office@example.com" // an Organization Administrator
-	Maxim  = "max.member@example.com"    // a plain member
+	Maxim  = "max.member@example.com"    // an ordinary member
 )
 
-// selfReturn is a return address of the tests' own, to get tokens beside the program's.
+// selfReturn is a return address for the tests themselves, to get tokens of their own.
 const selfReturn = "http://127.0.0.1/e2e"
 
-// Service is `countersign sandbox` as a process of its own.
+// Service is `countersign sandbox` in its own process.
 type Service struct {
 	T              testing.TB
 	URL, admin     string
@@ -54,12 +54,12 @@ type Service struct {
 	P              *Process
 }
 
-// ServiceOptions say how the service differs from the usual one.
+// ServiceOptions say how a service differs from the usual one.
 type ServiceOptions struct {
 	Secret    string
 	Redirects []string
 	Flags     []string
-	Prefix    string // "" is /api/v1; "none" is none
+	Prefix    string // "" means /api/v1, "none" means no prefix
 }
 
 func StartService(t testing.TB, env []string, o ServiceOptions) *Service {
@@ -115,12 +115,12 @@ func (s *Service) Try(method, path string, in, out any) error {
 	return json.Unmarshal(answer, out)
 }
 
-// Pack is a package as the service has it.
+// Pack is a package as the service reports it.
 type Pack struct {
 	ID        string   `json:"package_id"`
 	Name      string   `json:"name"`
 	State     string   `json:"state"`
-	Notified  []string `json:"notified"` // of what its people were told
+	Notified  []string `json:"notified"` // for each notification of its people, the state at the time
 	Documents []struct {
 		ID   string `json:"document_id"`
 		Name string `json:"name"`
@@ -142,7 +142,7 @@ func (s *Service) Packages() (list []Pack) {
 	return list
 }
 
-// Named returns the one package with this name.
+// Named returns the only package with this name.
 func (s *Service) Named(name string) Pack {
 	s.T.Helper()
 	var found []Pack
@@ -157,13 +157,13 @@ func (s *Service) Named(name string) Pack {
 	return found[0]
 }
 
-// SignAll lets everyone sign, in turn.
+// SignAll signs for everybody, in turn.
 func (s *Service) SignAll(packageID string) {
 	s.T.Helper()
 	s.Tell("POST", "/sign", map[string]string{"package_id": packageID}, nil)
 }
 
-// SentEvent is an event and how its delivery fared.
+// SentEvent is an event and the state of its delivery.
 type SentEvent struct {
 	ID        string     `json:"event_id"`
 	Delivered *time.Time `json:"delivered"`
@@ -175,7 +175,7 @@ func (s *Service) Events() (list []SentEvent) {
 	return list
 }
 
-// AllDelivered reports whether nothing is on its way any more.
+// AllDelivered reports whether no event is still to be delivered.
 func (s *Service) AllDelivered() bool {
 	s.T.Helper()
 	for _, e := range s.Events() {
@@ -186,14 +186,14 @@ func (s *Service) AllDelivered() bool {
 	return true
 }
 
-// Asked is one request the service has served.
+// Asked is a request that the service has served.
 type Asked struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Status int    `json:"status"`
 }
 
-// Requests returns what the service was asked at a path, without the API's prefix.
+// Requests returns the requests to a path, without the API's prefix.
 func (s *Service) Requests(path string) (list []Asked) {
 	s.T.Helper()
 	var log []Asked
@@ -206,15 +206,15 @@ func (s *Service) Requests(path string) (list []Asked) {
 	return list
 }
 
-// Endpoints returns the addresses events are reported to.
+// Endpoints returns the addresses to which events are reported.
 func (s *Service) Endpoints() (urls []string) {
 	s.T.Helper()
 	s.Tell("GET", "/endpoints", nil, &urls)
 	return urls
 }
 
-// Token signs in as the administrator, as another program with the same client ID would, and returns an access token.
-// It is the tests' own reading of interface.md.
+// Token signs in as the administrator, like another program with the same client ID, and returns an access token. It is the
+// tests' own interpretation of interface.md.
 func (s *Service) Token() string {
 	s.T.Helper()
 	const verifier = "a-verifier-of-at-least-forty-three-characters-it-is"
@@ -242,7 +242,7 @@ func (s *Service) Token() string {
 	return answer.AccessToken
 }
 
-// Download fetches a file as the API serves it.
+// Download fetches a file through the API.
 func (s *Service) Download(token, path string) []byte {
 	s.T.Helper()
 	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodGet, s.URL+s.Prefix+path, nil)
@@ -258,22 +258,22 @@ func (s *Service) Download(token, path string) []byte {
 	return b
 }
 
-// Misbehave makes the service misbehave, as the sandbox's faults describe it.
+// Misbehave adds a fault, as the sandbox describes them.
 func (s *Service) Misbehave(fault map[string]any) {
 	s.T.Helper()
 	s.Tell("POST", "/faults", fault, nil)
 }
 
-// Spy stands where the service's public address leads, and notes every secret that passes. Safe for concurrent use.
+// Spy is a proxy at the service's public address that records every secret that passes. Safe for concurrent use.
 type Spy struct {
 	URL string
 
 	mu    sync.Mutex
-	known map[string]string // what it is, by the secret
+	known map[string]string // what it is, by secret
 	last  Registration
 }
 
-// NewSpy passes everything on to the service that is going to listen at address.
+// NewSpy forwards everything to the service that is going to listen at address.
 func NewSpy(t testing.TB, address string) *Spy {
 	t.Helper()
 	x := &Spy{known: map[string]string{}}
@@ -295,7 +295,7 @@ func NewSpy(t testing.TB, address string) *Spy {
 	return x
 }
 
-// Note remembers a secret.
+// Note records a secret.
 func (x *Spy) Note(what, secret string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -304,7 +304,7 @@ func (x *Spy) Note(what, secret string) {
 	}
 }
 
-// request reads a request to the token or the revocation endpoint.
+// request looks for secrets in a request to the token or the revocation endpoint.
 func (x *Spy) request(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -323,7 +323,7 @@ func (x *Spy) request(r *http.Request) {
 	}
 }
 
-// answer reads the answers that hold secrets.
+// answer looks for secrets in answers.
 func (x *Spy) answer(r *http.Response) error {
 	if !strings.HasSuffix(r.Request.URL.Path, "/connect/token") && !strings.HasSuffix(r.Request.URL.Path, "/events/endpoints/set") {
 		return nil
@@ -349,28 +349,28 @@ func (x *Spy) answer(r *http.Response) error {
 	return err
 }
 
-// Registered returns the endpoint that was registered last: forging well takes its secret.
+// Registered returns the endpoint registered last: a good forgery needs its secret.
 func (x *Spy) Registered() Registration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.last
 }
 
-// Secrets returns what passed, by the secret.
+// Secrets returns the recorded secrets with what they are.
 func (x *Spy) Secrets() map[string]string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return maps.Clone(x.known)
 }
 
-// disguises are the ways a text may be written down: as it is, in an address, in JSON, in base64 wherever it begins, and
-// in hexadecimal.
+// disguises are the encodings in which a text may appear: plain, in an address, in JSON, in base64 at any alignment, and in
+// hexadecimal.
 func disguises(text string) [][]byte {
-	quoted, _ := json.Marshal(text) // a string can always be written
+	quoted, _ := json.Marshal(text) // a string always encodes
 	forms := [][]byte{[]byte(text), []byte(url.QueryEscape(text)), quoted[1 : len(quoted)-1], []byte(hex.EncodeToString([]byte(text)))}
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {
-			// The characters at both ends depend on what stands beside the text.
+			// The characters at both ends depend on the neighbouring text.
 			e := encoding.EncodeToString([]byte("xxx"[:shift] + text))
 			forms = append(forms, []byte(e[(shift*8+5)/6:len(e)-2]))
 		}
@@ -378,7 +378,7 @@ func disguises(text string) [][]byte {
 	return forms
 }
 
-// Holds reports whether b has text in it, in whatever disguise.
+// Holds reports whether b contains text in any of these encodings.
 func Holds(b []byte, text string) bool {
 	for _, form := range disguises(text) {
 		if bytes.Contains(b, form) {
@@ -388,17 +388,17 @@ func Holds(b []byte, text string) bool {
 	return false
 }
 
-// Registration is what an endpoint's events are verified with.
+// Registration is what is needed to verify an endpoint's events.
 type Registration struct{ URL, Secret string }
 
-// Visitor walks the service's pages as a person with a browser does, without a browser.
+// Visitor uses the service's pages as a person with a browser does, but without a browser.
 type Visitor struct {
 	Client    *http.Client
 	transport *http.Transport
 }
 
-// NewVisitor trusts what a issued, if there is one, and stops where it is sent to one of the addresses nobody, where
-// nobody listens.
+// NewVisitor returns a Visitor that trusts certificates issued by a, if given, and stops when it is redirected to one of the
+// addresses in nobody, where nothing listens.
 func NewVisitor(a *Authority, nobody ...string) *Visitor {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if a != nil {
@@ -418,7 +418,7 @@ func NewVisitor(a *Authority, nobody ...string) *Visitor {
 	return &Visitor{client, transport}
 }
 
-// reach sends connections for one address to another.
+// reach redirects connections from one address to another.
 func (v *Visitor) reach(address, instead string) {
 	dialer := &net.Dialer{}
 	v.transport.DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
@@ -429,7 +429,8 @@ func (v *Visitor) reach(address, instead string) {
 	}
 }
 
-// SignIn presses a button on the sign-in page at an authorize address, and returns the text and the address of the page it ends on.
+// SignIn presses a button on the sign-in page at an authorize address, and returns the text and the address of the page on
+// which it ends.
 func (v *Visitor) SignIn(ctx context.Context, address, email string, allow bool) (page string, end *url.URL, err error) {
 	form := url.Values{"email": {email}}
 	if !allow {
@@ -473,7 +474,7 @@ type Chromium struct {
 	Ctx context.Context
 }
 
-// StartChromium starts a browser that trusts the front's certificate, and nothing else it would not trust anyway.
+// StartChromium starts a browser that additionally trusts only the front's certificate.
 func StartChromium(t testing.TB, d *Desktop, f *Front) *Chromium {
 	t.Helper()
 	allocator, stop := chromedp.NewExecAllocator(context.Background(),
@@ -495,7 +496,7 @@ func StartChromium(t testing.TB, d *Desktop, f *Front) *Chromium {
 		stop() // waits for the process
 	})
 	c := &Chromium{t, ctx}
-	if err := chromedp.Do(ctx); err != nil { // starts it; a limit would be the browser's own
+	if err := chromedp.Do(ctx); err != nil { // starts the browser; a time limit here would limit the browser itself
 		t.Fatalf("start chromium: %v", err)
 	}
 	return c
@@ -511,7 +512,7 @@ func (c *Chromium) Do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// text is what the page shows, as far as it has one: between two pages there is none to read.
+// text is the text that the page shows; empty while a page is loading.
 func (c *Chromium) text() string {
 	limited, cancel := context.WithTimeout(c.Ctx, Patience)
 	defer cancel()
@@ -528,7 +529,7 @@ func (c *Chromium) Shows(text string) {
 	Eventually(c.T, "the browser shows "+text, func() bool { return strings.Contains(c.text(), text) })
 }
 
-// Portal is the desktop's file dialog, in which the test chooses.
+// Portal is the desktop's file dialog, operated by the test.
 type Portal struct {
 	t       testing.TB
 	dialogs <-chan *portaltest.Dialog
@@ -554,7 +555,7 @@ func (p *Portal) Dialog() *portaltest.Dialog {
 	}
 }
 
-// None says whether no further dialog was asked for.
+// None reports whether there is no further dialog.
 func (p *Portal) None() bool { return len(p.dialogs) == 0 }
 
 const (
@@ -576,7 +577,7 @@ func StartNgrok(t testing.TB) *Ngrok {
 	return &Ngrok{e, trusting(t, e.Authority())}
 }
 
-// Visitor is a visitor who reaches the domain through the edge.
+// Visitor returns a visitor who reaches the domain through the edge.
 func (n *Ngrok) Visitor() *Visitor {
 	v := NewVisitor(n.CA)
 	v.reach(Domain+":443", n.PublicAddr())
@@ -589,7 +590,7 @@ type Authority struct {
 	File string // PEM
 }
 
-// trusting writes the certificate of a where programs can read it.
+// trusting writes a's certificate to a file that programs can read.
 func trusting(t testing.TB, a *ngroktest.Authority) *Authority {
 	t.Helper()
 	file := filepath.Join(ShortDir(t), "ca.pem")
@@ -597,13 +598,13 @@ func trusting(t testing.TB, a *ngroktest.Authority) *Authority {
 	return &Authority{a, file}
 }
 
-// Answered is a webhook request as the office's proxy saw it pass.
+// Answered is a webhook request that passed the office's proxy.
 type Answered struct {
 	EventID string
-	Status  int // what the program answered
+	Status  int // the program's answer
 }
 
-// fingerprint is the hash of a certificate's public key, as Chromium takes it for one it may trust.
+// fingerprint is the hash of a certificate's public key, in the format of Chromium's list of exceptions.
 func fingerprint(t testing.TB, c tls.Certificate) string {
 	t.Helper()
 	x, err := x509.ParseCertificate(c.Certificate[0])
@@ -612,8 +613,8 @@ func fingerprint(t testing.TB, c tls.Certificate) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Front is the office's own reverse proxy: HTTPS outside, plain HTTP to the program inside, the path kept. It is the
-// witness of what the program has answered.
+// Front is the office's own reverse proxy: HTTPS outside, plain HTTP to the program inside, with an unchanged path. It
+// records the program's answers.
 type Front struct {
 	URL       string // without a trailing slash
 	Authority *Authority
@@ -636,7 +637,7 @@ func NewFront(t testing.TB) *Front {
 			r.Out.Host = r.In.Host
 			r.SetXForwarded()
 		},
-		Transport: &http.Transport{DisableKeepAlives: true}, // the program is killed and started again
+		Transport: &http.Transport{DisableKeepAlives: true}, // the program is killed and restarted
 		ErrorLog:  quiet,
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -668,14 +669,14 @@ func (f *Front) note(a Answered) {
 	f.events = append(f.events, a)
 }
 
-// Passed returns the webhook requests that came through, oldest first.
+// Passed returns the webhook requests that passed, oldest first.
 func (f *Front) Passed() []Answered {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.events)
 }
 
-// Accepted returns the ids of the events that were answered 2xx, each once.
+// Accepted returns the ids of the events that were answered 2xx, without repetitions.
 func (f *Front) Accepted() []string {
 	var ids []string
 	for _, a := range f.Passed() {
@@ -694,7 +695,7 @@ func eventID(body []byte) string {
 	return e.EventID
 }
 
-// meter notes the status of an answer.
+// meter records the status of an answer.
 type meter struct {
 	http.ResponseWriter
 	status int
@@ -705,13 +706,13 @@ func (m *meter) WriteHeader(status int) {
 	m.ResponseWriter.WriteHeader(status)
 }
 
-// lastLoopback numbers the loopback addresses given out, so that no two programs of a test run meet on one.
+// lastLoopback numbers the loopback addresses, so that no two programs of a test run share one.
 var lastLoopback struct {
 	sync.Mutex
 	n byte
 }
 
-// FreeAddress is a host:port nobody else uses: an address of this computer of its own, and a port the kernel chose.
+// FreeAddress is an unused host:port: a loopback address of its own, and a port chosen by the kernel.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	lastLoopback.Lock()

@@ -1,7 +1,7 @@
-// Package portaltest is a portal of the XDG desktop with a file chooser
-// (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.FileChooser.html) for tests, which play its
-// person. It behaves as xdg-desktop-portal does: a call is answered with a request, the request's answer goes to the caller
-// alone, and a dialog closes when the caller wants it closed or is gone. It knows nothing of the program.
+// Package portaltest is an XDG desktop portal with a file chooser
+// (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.FileChooser.html) for tests, which act as
+// its user. It behaves as xdg-desktop-portal does: a call is answered with a request, the request's response goes only to
+// the caller, and a dialog closes when the caller closes it or disconnects. It knows nothing of the program.
 package portaltest
 
 import (
@@ -19,27 +19,27 @@ const (
 	request = "org.freedesktop.portal.Request"
 )
 
-// Portal owns the portal's name on a bus, until its connection is closed, which is how a portal dies.
+// Portal owns the portal's name on a bus until its connection is closed, which simulates a portal's crash.
 type Portal struct {
-	Dialogs chan *Dialog // those that were opened, each once
+	Dialogs chan *Dialog // each opened dialog, once
 
 	conn *dbus.Conn
 	mu   sync.Mutex
 	open map[dbus.ObjectPath]*Dialog
 }
 
-// Dialog is one that stands open. The test answers with one of its methods, once.
+// Dialog is an open dialog. The test answers it once, with one of its methods.
 type Dialog struct {
 	Method, Parent, Title string
 	Options               map[string]dbus.Variant
-	Closed                chan struct{} // closed when the program took the dialog away
+	Closed                chan struct{} // closed when the program closes the dialog
 
 	portal *Portal
 	handle dbus.ObjectPath
 	caller string
 }
 
-// Serve starts a portal on a connection of its own, with a version of the file chooser.
+// Serve starts a portal on its own connection, with a given version of the file chooser.
 func Serve(conn *dbus.Conn, version uint32) (*Portal, error) {
 	p := &Portal{Dialogs: make(chan *Dialog, 16), conn: conn, open: map[dbus.ObjectPath]*Dialog{}}
 	changes := make(chan *dbus.Signal, 16)
@@ -47,7 +47,7 @@ func Serve(conn *dbus.Conn, version uint32) (*Portal, error) {
 	if err := conn.AddMatchSignal(dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged")); err != nil {
 		return nil, fmt.Errorf("listen to the bus: %w", err)
 	}
-	go func() { // until the connection is closed
+	go func() { // ends when the connection is closed
 		for s := range changes {
 			if s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[2] == "" {
 				p.gone(s.Body[0].(string))
@@ -104,7 +104,7 @@ func (p *Portal) show(d *Dialog) (dbus.ObjectPath, *dbus.Error) {
 	return d.handle, nil
 }
 
-// closing is a request's one method.
+// closing is a request's only method.
 type closing struct{ d *Dialog }
 
 func (c closing) Close() *dbus.Error {
@@ -114,7 +114,7 @@ func (c closing) Close() *dbus.Error {
 	return nil
 }
 
-// gone closes the dialogs of a caller that has left the bus.
+// gone closes the dialogs of a caller that has disconnected from the bus.
 func (p *Portal) gone(caller string) {
 	p.mu.Lock()
 	var left []*Dialog
@@ -129,7 +129,7 @@ func (p *Portal) gone(caller string) {
 	}
 }
 
-// over ends the request and says whether it had not ended before.
+// over ends the request and reports whether it was still open.
 func (d *Dialog) over() bool {
 	d.portal.mu.Lock()
 	defer d.portal.mu.Unlock()
@@ -138,7 +138,7 @@ func (d *Dialog) over() bool {
 	return open
 }
 
-// Choose is the person choosing files, or a folder, or a name, by their paths.
+// Choose simulates choosing files, a folder or a name, by path.
 func (d *Dialog) Choose(paths ...string) error {
 	uris := []string{}
 	for _, path := range paths {
@@ -147,10 +147,10 @@ func (d *Dialog) Choose(paths ...string) error {
 	return d.Answer(0, map[string]dbus.Variant{"uris": dbus.MakeVariant(uris)})
 }
 
-// Cancel is the person pressing Cancel.
+// Cancel simulates pressing Cancel.
 func (d *Dialog) Cancel() error { return d.Answer(1, nil) }
 
-// Answer ends the request with any answer.
+// Answer ends the request with any response.
 func (d *Dialog) Answer(how uint32, results map[string]dbus.Variant) error {
 	if !d.over() {
 		return fmt.Errorf("the dialog %q is closed", d.Title)
@@ -169,7 +169,7 @@ func (d *Dialog) Answer(how uint32, results map[string]dbus.Variant) error {
 	return d.portal.conn.Send(message, nil).Err
 }
 
-// URI is a path as GLib writes it, and with it the portal: each byte that RFC 3986 does not let into a path is escaped.
+// URI encodes a path as GLib and the portal do: it escapes each byte that RFC 3986 does not allow in a path.
 func URI(path string) string {
 	var b strings.Builder
 	b.WriteString("file://")

@@ -29,44 +29,44 @@ import (
 	"countersign/internal/fasttest"
 )
 
-// Disk is the file system. Safe for concurrent use, but for Mount, Restore, Resume and Unmount.
+// Disk is the file system. Safe for concurrent use, except for Mount, Restore, Resume and Unmount.
 type Disk struct {
-	dir    string // where it is mounted, "" for nowhere
+	dir    string // mount point, "" while unmounted
 	server *fuse.Server
 
 	mu      sync.Mutex
 	root    *node
 	made    uint64    // nodes
-	free    []uint64  // numbers of folders that were removed, which the next ones get, as on many file systems
-	changes []*change // of names, not flushed, oldest first
-	left    int       // requests until the power goes out; negative for never
+	free    []uint64  // numbers of removed folders, which are reused as on many file systems
+	changes []*change // unflushed changes of names, oldest first
+	left    int       // requests until the power fails; negative for never
 	out     chan struct{}
-	letGo   chan struct{} // closed when whoever waits for a dead disk is told so
+	letGo   chan struct{} // closed to fail the requests that wait for the dead disk
 }
 
 // node is a file, folder, link or socket.
 type node struct {
-	ino, gen uint64 // the latter is no other node's
-	mode     uint32 // with its type, as programs see it
+	ino, gen uint64 // gen is unique
+	mode     uint32 // including the type, as programs see it
 	changed  time.Time
 
-	data, kept []byte  // of a file: what programs see, and what was flushed; of a link, data is where it leads
+	data, kept []byte  // of a file: what programs see, and what was flushed; of a link, data is its target
 	writes     []write // since the last flush, oldest first
 
 	names, keptNames map[string]*node // of a folder
 }
 
-// write is a piece written at off or, with data nil, the new size of the file.
+// write is a piece of data at off or, if data is nil, a new size of the file.
 type write struct {
 	off  int64
 	data []byte
-	size int64 // of the file, afterwards
+	size int64 // of the file afterwards
 }
 
-// change is one step in the life of names: all of it is done, or nothing.
+// change is an atomic change of names.
 type change struct{ entries []entry }
 
-// entry is a name in a folder and what it stands for afterwards, nil for nothing.
+// entry is a name in a folder and its new node; nil means that it is removed.
 type entry struct {
 	place
 	node *node
@@ -77,7 +77,7 @@ type place struct {
 	name   string
 }
 
-// New is an empty disk.
+// New returns an empty disk.
 func New() *Disk {
 	d := &Disk{left: -1, out: make(chan struct{}), letGo: make(chan struct{})}
 	d.root = d.newNode(syscall.S_IFDIR | 0o755)
@@ -99,8 +99,8 @@ func (d *Disk) newNode(mode uint32) *node {
 
 func (n *node) isFolder() bool { return n.mode&syscall.S_IFMT == syscall.S_IFDIR }
 
-// CutAfter has the power go out before the nth request from now on that changes or flushes something (1 is the next one).
-// Every request from then on waits until LetGo. The channel is closed when the power is out.
+// CutAfter makes the power fail before the nth changing or flushing request from now on (1 is the next one). Every request
+// after that blocks until LetGo. The channel is closed when the power has failed.
 func (d *Disk) CutAfter(n int) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,7 +108,7 @@ func (d *Disk) CutAfter(n int) <-chan struct{} {
 	return d.out
 }
 
-// Cut has the power go out now.
+// Cut makes the power fail now.
 func (d *Disk) Cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +130,7 @@ func (d *Disk) isOut() bool {
 	}
 }
 
-// LetGo answers with errors whoever waits for the dead disk: a killed process ends no sooner than its requests.
+// LetGo fails all requests that wait for the dead disk: a killed process cannot end before its requests do.
 func (d *Disk) LetGo() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,7 +141,7 @@ func (d *Disk) LetGo() {
 	}
 }
 
-// Flush flushes everything, as a system does that shuts down.
+// Flush flushes everything, as a system does when it shuts down.
 func (d *Disk) Flush() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +151,7 @@ func (d *Disk) Flush() {
 	}
 }
 
-// enter begins a request; with power, it ends with leave. A request that changes something counts.
+// enter begins a request; if there is power, leave must end it. Requests that change something are counted.
 func (d *Disk) enter(changes bool) syscall.Errno {
 	d.mu.Lock()
 	if changes && d.left > 0 {
@@ -169,7 +169,7 @@ func (d *Disk) enter(changes bool) syscall.Errno {
 
 func (d *Disk) leave() { d.mu.Unlock() }
 
-// put changes names.
+// put changes names atomically.
 func (d *Disk) put(entries ...entry) {
 	for _, e := range entries {
 		if e.node == nil {
@@ -182,8 +182,8 @@ func (d *Disk) put(entries ...entry) {
 	d.changes = append(d.changes, &change{entries})
 }
 
-// flushFolder makes the names in a folder durable, and what of other folders belongs to them: a file is never renamed
-// from one folder to nowhere.
+// flushFolder makes the names in a folder durable, and the parts of the same changes in other folders: a file is never
+// renamed from one folder to nowhere.
 func (d *Disk) flushFolder(folder *node) {
 	needed := map[place]bool{}
 	var flushed []*change
@@ -219,7 +219,7 @@ func (c *change) keep() {
 	}
 }
 
-// flush makes what is in a file durable.
+// flush makes the contents of a file durable.
 func (n *node) flush() {
 	if len(n.writes) > 0 {
 		n.kept, n.writes = slices.Clone(n.data), nil
@@ -244,14 +244,14 @@ func (n *node) truncate(size int64) {
 	n.changed = time.Now()
 }
 
-// grow makes the file at least as long as size, with zeros.
+// grow extends the file to at least size with zeros.
 func (n *node) grow(size int64) {
 	if more := size - int64(len(n.data)); more > 0 {
 		n.data = append(n.data, make([]byte, more)...)
 	}
 }
 
-// reached are all nodes that have a name, seen or durable.
+// reached are all nodes that have a visible or a durable name.
 func (d *Disk) reached() map[*node]bool {
 	found := map[*node]bool{}
 	var walk func(n *node)
@@ -270,8 +270,8 @@ func (d *Disk) reached() map[*node]bool {
 	return found
 }
 
-// Files are the plain files below a folder of this disk, a slashed path, as programs see them, by their path below it. It
-// works without power, too.
+// Files are the regular files below a folder (a slashed path) as programs see them, by their path below it. It works without
+// power, too.
 func (d *Disk) Files(folder string) map[string][]byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -283,24 +283,24 @@ func (d *Disk) Files(folder string) map[string][]byte {
 }
 
 const (
-	sector = 512  // bytes that are written whole or not at all
+	sector = 512  // bytes that are written atomically
 	page   = 4096 // bytes that a system usually writes together
 )
 
-// forget makes of the disk what is found after the power cut: a change or write that was not flushed is there or not, as
-// random decides, and from then on all of it is durable. The same disk and the same choices come out the same.
+// forget computes the state of the disk after the power cut: random decides which unflushed changes and writes took place;
+// from then on all of it is durable. The same disk and the same choices give the same result.
 func (d *Disk) forget(random *rand.Rand) {
 	keeping := []float64{0, 0.5, 1, random.Float64()}[random.IntN(4)]
 	d.forgetNames(random, keeping)
 	nodes := slices.SortedFunc(maps.Keys(d.reached()), func(a, b *node) int { return cmp.Compare(a.gen, b.gen) })
 	for _, n := range nodes {
 		n.forget(random)
-		n.ino = n.gen // the number may have been given to another, and both are there
+		n.ino = n.gen // its number may have been reused while both nodes exist
 	}
 	d.free = nil
 }
 
-// forgetNames keeps each change with a probability, if what it builds upon is kept.
+// forgetNames keeps each change with a probability, provided that the changes it depends on are kept.
 func (d *Disk) forgetNames(random *rand.Rand, keeping float64) {
 	undone := map[place]bool{}
 	for _, c := range d.changes {
@@ -321,7 +321,7 @@ func (d *Disk) forgetNames(random *rand.Rand, keeping float64) {
 	}
 }
 
-// forget gives a node back what the disk has of it.
+// forget resets a node to what the disk has of it.
 func (n *node) forget(random *rand.Rand) {
 	if len(n.writes) > 0 {
 		n.kept = n.survivors(random)
@@ -329,25 +329,25 @@ func (n *node) forget(random *rand.Rand) {
 	}
 }
 
-// survivors is what is found in the file: how many of the writes each piece of it has seen is up to chance.
+// survivors is the content found in a file: chance decides which writes each piece of it has seen.
 func (n *node) survivors(random *rand.Rand) []byte {
 	all := len(n.writes)
 	longest := int64(len(n.kept))
 	for _, w := range n.writes {
 		longest = max(longest, w.size)
 	}
-	pieces := make([]int, (longest+sector-1)/sector) // how many writes each has seen
-	sized := all                                     // and how many the length
+	pieces := make([]int, (longest+sector-1)/sector) // number of writes that each has seen
+	sized := all                                     // number of writes that the length has seen
 	switch random.IntN(6) {
 	case 0: // nothing was written
 		sized = 0
-	case 1: // all of it was
+	case 1: // everything was written
 		fill(pieces, func(int) int { return all })
-	case 2: // up to a moment in the middle of a write
+	case 2: // everything up to the middle of a write
 		sized = random.IntN(all + 1)
 		fill(pieces, func(int) int { return max(0, sized-random.IntN(2)) })
-	case 3: // the length was, and nothing else
-	case 4: // page by page, whichever came first
+	case 3: // only the length was written
+	case 4: // pages were written in any order
 		last := 0
 		fill(pieces, func(i int) int {
 			if i%(page/sector) == 0 {
@@ -355,7 +355,7 @@ func (n *node) survivors(random *rand.Rand) []byte {
 			}
 			return last
 		})
-	case 5: // sector by sector
+	case 5: // sectors were written in any order
 		sized = random.IntN(all + 1)
 		fill(pieces, func(int) int { return random.IntN(all + 1) })
 	}
@@ -377,11 +377,11 @@ func fill(pieces []int, seen func(i int) int) {
 	}
 }
 
-// apply does the write in those pieces of a file that have seen it.
+// apply applies the write to those pieces of a file that have seen it.
 func (w write) apply(file []byte, seen func(piece int) bool) {
 	end := w.off + int64(len(w.data))
 	if w.data == nil {
-		end = int64(len(file)) // what is cut off reads as zeros when the file grows again
+		end = int64(len(file)) // what was cut off reads as zeros when the file grows again
 	}
 	for at := w.off; at < end; {
 		next := min(end, (at/sector+1)*sector)
@@ -396,7 +396,7 @@ func (w write) apply(file []byte, seen func(piece int) bool) {
 	}
 }
 
-// at is what is at a slashed path below a folder, nil for nothing.
+// at is the node at a slashed path below a folder, nil if there is none.
 func (n *node) at(name string) *node {
 	for _, element := range strings.Split(path.Clean(name), "/") {
 		if element == "" || element == "." {
@@ -421,7 +421,7 @@ func (n *node) collect(below string, files map[string][]byte) {
 	}
 }
 
-// file is a node as the kernel sees it while the disk is mounted. Its methods are what the kernel asks for (fuse.h).
+// file is a node as the kernel sees it while the disk is mounted. Its methods are the kernel's requests (fuse.h).
 type file struct {
 	fusefs.Inode
 	disk *Disk
@@ -462,7 +462,7 @@ func (f *file) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fu
 	return f.inode(ctx, n, out), 0
 }
 
-// inode is the kernel's view of a node, which has its attributes at once.
+// inode is the kernel's view of a node, with its attributes.
 func (f *file) inode(ctx context.Context, n *node, out *fuse.EntryOut) *fusefs.Inode {
 	n.describe(&out.Attr)
 	return f.NewInode(ctx, &file{disk: f.disk, node: n}, fusefs.StableAttr{Mode: n.mode & syscall.S_IFMT, Ino: n.ino, Gen: n.gen})
@@ -513,7 +513,7 @@ func (f *file) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
 	return fusefs.NewListDirStream(list), 0
 }
 
-// add makes a new node with a name.
+// add creates a node with a name.
 func (f *file) add(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if no := f.disk.enter(true); no != 0 {
 		return nil, no
@@ -544,7 +544,7 @@ func (f *file) Symlink(ctx context.Context, target, name string, out *fuse.Entry
 	n, no := f.add(ctx, name, syscall.S_IFLNK|0o777, out)
 	if no == 0 {
 		link := n.Operations().(*file).node
-		link.data, link.kept = []byte(target), []byte(target) // which are one with the name
+		link.data, link.kept = []byte(target), []byte(target) // a link's target is as durable as its name
 	}
 	return n, no
 }
@@ -600,7 +600,7 @@ func (f *file) Rmdir(_ context.Context, name string) syscall.Errno {
 	return 0
 }
 
-// Rename knows RENAME_NOREPLACE (renameat2(2)) and no other flag.
+// Rename supports RENAME_NOREPLACE (renameat2(2)) and no other flag.
 func (f *file) Rename(_ context.Context, name string, to fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	const noReplace = 1
 	if no := f.disk.enter(true); no != 0 {
@@ -655,10 +655,10 @@ func (f *file) Write(_ context.Context, _ fusefs.FileHandle, data []byte, off in
 	return uint32(len(data)), 0
 }
 
-// Flush is what a close asks for, which makes nothing durable.
+// Flush is called on close and makes nothing durable.
 func (f *file) Flush(context.Context, fusefs.FileHandle) syscall.Errno { return 0 }
 
-// Fsync is fsync and fdatasync of files and folders, and what follows a write with O_SYNC or O_DSYNC.
+// Fsync handles fsync and fdatasync of files and folders, and the flush after a write with O_SYNC or O_DSYNC.
 func (f *file) Fsync(context.Context, fusefs.FileHandle, uint32) syscall.Errno {
 	if no := f.disk.enter(true); no != 0 {
 		return no
@@ -672,22 +672,22 @@ func (f *file) Fsync(context.Context, fusefs.FileHandle, uint32) syscall.Errno {
 	return 0
 }
 
-// Statfs says that there is plenty of room.
+// Statfs reports plenty of free space.
 func (f *file) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	out.Bsize, out.Frsize, out.NameLen = page, page, 255
 	out.Blocks, out.Bfree, out.Bavail = 1<<24, 1<<23, 1<<23
 	return 0
 }
 
-// Available says why nothing can be mounted here, in a sentence, or nil: the system knows no FUSE, or this user may not
-// mount.
+// Available returns nil, or a sentence that says why nothing can be mounted here: the system has no FUSE, or this user may
+// not mount.
 func Available() error {
 	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENODEV) {
 		return fmt.Errorf("there is no FUSE here: %w", err)
 	}
 	if err != nil {
-		return nil // which is no reason not to try, and to fail
+		return nil // unknown: try anyway, and fail if necessary
 	}
 	defer f.Close()
 	dir, err := os.MkdirTemp("", "powercut-")
@@ -711,14 +711,14 @@ func Available() error {
 	return nil
 }
 
-// Mount mounts the disk at an empty folder. The process that mounts it may use it, but not map files of it into memory:
-// a goroutine that waits for such memory holds up the ones that would fill it.
+// Mount mounts the disk at an empty folder. The mounting process may use the disk, but must not map its files into memory: a
+// goroutine waiting for such memory blocks those that would fill it.
 func (d *Disk) Mount(dir string) error {
-	forever := 24 * time.Hour // nothing changes but through the kernel, which may remember all it is told
+	forever := 24 * time.Hour // everything changes through the kernel, so it may cache for ever
 	server, err := fusefs.Mount(dir, &file{disk: d, node: d.root}, &fusefs.Options{
 		MountOptions: fuse.MountOptions{
 			FsName: "powercut", Name: "powercut", DirectMount: true, DisableXAttrs: true, MaxWrite: 128 << 10,
-			Logger: log.New(io.Discard, "", 0), // it tells of every disk that is taken away
+			Logger: log.New(io.Discard, "", 0), // it logs every forced unmount
 		},
 		EntryTimeout: &forever, AttrTimeout: &forever, NullPermissions: true,
 		UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
@@ -731,8 +731,8 @@ func (d *Disk) Mount(dir string) error {
 	return nil
 }
 
-// Unmount takes the disk away. Whoever still has a file of it open, or a view of the mounted systems from before, can do
-// nothing with it any more.
+// Unmount takes the disk away. Processes that still have a file of it open, or an older view of the mounts, can no longer
+// use it.
 func (d *Disk) Unmount() error {
 	if d.server == nil {
 		return nil
@@ -740,7 +740,7 @@ func (d *Disk) Unmount() error {
 	d.LetGo()
 	err := syscall.Unmount(d.dir, syscall.MNT_FORCE|syscall.MNT_DETACH)
 	if errors.Is(err, syscall.EPERM) {
-		err = d.server.Unmount() // by the helper that mounted it
+		err = d.server.Unmount() // uses the helper that mounted it
 	}
 	if err != nil {
 		return fmt.Errorf("unmount %s: %w", d.dir, err)
@@ -750,12 +750,12 @@ func (d *Disk) Unmount() error {
 	return nil
 }
 
-// Restore gives the disk power again, after it was out, and mounts it where it was. Whoever worked on it must have ended.
-// What is left of what was not flushed is up to random.
+// Restore restores the power after a cut and mounts the disk again. All its users must have ended. random decides what
+// remains of unflushed data.
 func (d *Disk) Restore(random *rand.Rand) error { return d.again(func() { d.forget(random) }) }
 
-// Resume takes the cut back, as if it had never happened: who worked on the disk was killed, and the power stays. What was
-// not flushed is still there, and still not flushed.
+// Resume undoes the cut, as if it had never happened: the disk's users were killed, but the power stayed on. Unflushed data
+// is still there, and still unflushed.
 func (d *Disk) Resume() error { return d.again(func() {}) }
 
 func (d *Disk) again(meanwhile func()) error {
@@ -770,26 +770,26 @@ func (d *Disk) again(meanwhile func()) error {
 	return d.Mount(d.dir)
 }
 
-// Trial does something on a new disk, again and again, and looks at what is found after the power failed: at each of the
-// first Steps requests to the disk that change something, and as soon as it was done. Every second time it is killed first, at
-// some point, and done once more from the beginning.
+// Trial repeats an operation on a new disk and checks what remains after a power failure: at each of the first Steps
+// changing requests, and right after the operation. Every second time the operation is first killed at some point and then
+// repeated from the beginning.
 //
 // None of the functions may map files into memory.
 type Trial struct {
 	Steps  int
-	Before func(home string) error // what is there and flushed, nil for nothing
-	Do     func(home string) error // its error fails the test where nothing interrupts it
+	Before func(home string) error // creates the initial, flushed contents; nil for none
+	Do     func(home string) error // an error fails the test if nothing interrupted it
 	Look   func(t *testing.T, found Found)
 }
 
-// Found is what a trial finds after a power cut.
+// Found is the result of a power cut.
 type Found struct {
-	Home  string            // a folder that was there before; the disk is mounted, with power
-	Files map[string][]byte // what is in it
-	Done  bool              // Do had ended without an error
+	Home  string            // the initial folder; the disk is mounted and has power
+	Files map[string][]byte // its contents
+	Done  bool              // Do had returned nil
 }
 
-// Run makes the trial. Where nothing can be mounted, and in the fast loop, the test is skipped, and says so.
+// Run runs the trial. It skips the test if nothing can be mounted, and in the fast loop.
 func (x Trial) Run(t *testing.T) {
 	t.Helper()
 	fasttest.Slow(t)
@@ -827,8 +827,8 @@ func (x Trial) once(t *testing.T, seed uint64) {
 	must(t, d.Unmount())
 }
 
-// placeFor is a folder to mount a disk at: in memory, if possible, for whoever makes sure of the way to his files flushes the
-// folders above it, too.
+// placeFor is a folder to mount a disk at. It is in memory if possible, because code that makes the path to its files
+// durable also flushes the folders above the disk.
 func placeFor(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "powercut-")
@@ -839,7 +839,7 @@ func placeFor(t *testing.T) string {
 	return dir
 }
 
-// interrupt does something and has the power go out before the nth request on the way, or afterwards.
+// interrupt calls do and makes the power fail before the nth request during it, or afterwards.
 func (d *Disk) interrupt(n int, do func() error) (err error, interrupted bool) {
 	out := d.CutAfter(n)
 	ended := make(chan error, 1)

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package smalldisk lets tests mount disks of their own, and fill them, to see what is done on a full one and on one that is read-only.
+// Package smalldisk lets tests mount disks of their own, to test full disks and read-only disks.
 package smalldisk
 
 import (
@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Again is this program, to be started with args in a name space of its own, where it may mount disks without touching
-// anything outside, as root and without.
+// Again is a command that runs this program with args in its own name space, where it may mount disks without affecting
+// anything outside, whether or not it is root.
 func Again(args ...string) *exec.Cmd {
 	child := exec.Command(os.Args[0], args...)
 	child.SysProcAttr = &syscall.SysProcAttr{
@@ -27,8 +27,8 @@ func Again(args ...string) *exec.Cmd {
 
 const folder = "COUNTERSIGN_TEST_DISKS"
 
-// Dir runs the test that calls it once more as Again says. It returns an empty folder to mount disks in there, and "" in
-// the test outside, which has nothing left to do.
+// Dir runs the calling test again by means of Again. There it returns an empty folder in which to mount disks; in the outer
+// test it returns "", and nothing is left to do.
 func Dir(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv(folder); dir != "" {
@@ -47,13 +47,14 @@ func Dir(t *testing.T) string {
 	return ""
 }
 
-// Mount puts an empty disk at a folder. Its size is as tmpfs wants it: "2m". It goes with the test's name space.
+// Mount mounts an empty disk at a folder. size is in the format of tmpfs: "2m". The disk disappears with the test's name
+// space.
 func Mount(t *testing.T, dir, size string) {
 	t.Helper()
 	mount(t, dir, 0, "size="+size)
 }
 
-// ReadOnly takes writing from a disk of Mount, or gives it back.
+// ReadOnly makes a disk of Mount read-only, or writable again.
 func ReadOnly(t *testing.T, dir string, on bool) {
 	t.Helper()
 	flags := uintptr(syscall.MS_REMOUNT)
@@ -70,7 +71,7 @@ func mount(t *testing.T, dir string, flags uintptr, data string) {
 	}
 }
 
-// Fill leaves next to nothing of the disk with dir, until the file it returns is removed.
+// Fill fills the disk that contains dir almost completely, until the returned file is removed.
 func Fill(t *testing.T, dir string) (file string) {
 	t.Helper()
 	file = filepath.Join(dir, "filler")
