@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// BenchmarkSave measures a save in turns with two floors, of which nothing is checked: create, copy, flush and rename; and
-// the same with the folder flushed, without which a name may be gone after a power cut.
+// BenchmarkSave alternates a save with two baselines that verify nothing: create, copy, flush and rename; and the same plus
+// a flush of the folder, without which the name may be lost in a power failure.
 func BenchmarkSave(b *testing.B) {
 	for _, size := range []int{1 << 20, 64 << 20} {
 		body := pdf(size)
@@ -33,7 +33,7 @@ func BenchmarkSave(b *testing.B) {
 			times := make([][]time.Duration, len(ways))
 			for i := 0; b.Loop(); i++ {
 				for n := range ways {
-					n = (n + i) % len(ways) // what one leaves to be written troubles the next
+					n = (n + i) % len(ways) // alternate, because unwritten data of one slows down the next
 					name := fmt.Sprintf("%d-%d.pdf", i, n)
 					began := time.Now()
 					noErr(b, ways[n](name))

@@ -25,7 +25,7 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 	noErr(t, os.WriteFile(file, nil, 0o600))
 	below := ErrNotFolder
 	says := `“below” is not a folder`
-	if runtime.GOOS == "windows" { // which does not tell a file on the way from nothing at all
+	if runtime.GOOS == "windows" { // where a file in the path looks like a missing path
 		below, says = ErrMissing, `The folder “below” cannot be found.`
 	}
 	tests := []struct {
@@ -206,7 +206,7 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 		}
 		noErr(t, os.WriteFile(filepath.Join(dir, "Offer.pdf"), nil, 0o600))
 		_, err := os.Lstat(filepath.Join(dir, "OFFER.pdf"))
-		if err != nil && exists(&looks, "OFFER.pdf") { // else the file system takes the two for one
+		if err != nil && exists(&looks, "OFFER.pdf") { // otherwise the file system treats the two as one name
 			t.Error("the names were read again at once")
 		}
 		if !exists(&looks, "Offer.pdf") || !exists(nil, "OFFER.pdf") {
@@ -271,7 +271,7 @@ func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 func TestASeriesOfNamesGoesOnAfterAGap(t *testing.T) {
 	dir := t.TempDir()
 	noErr(t, os.Mkdir(filepath.Join(dir, "2026"), 0o700))
-	long := filename.Numbered(strings.Repeat("Lease ", 60)+".pdf", 9) // as long as a name may be
+	long := filename.Numbered(strings.Repeat("Lease ", 60)+".pdf", 9) // as long as a name can be
 	for _, name := range []string{
 		"Lease (3).pdf", "lease (12).PDF", "Lease (x).pdf", "Lease (2).docx", "Lease (07).pdf", "Offer.pdf", "2026/Lease.pdf", "2026/Lease (4).pdf",
 		filename.Numbered(long, 5),
@@ -305,7 +305,7 @@ func TestSweepRemovesOnlyOurLeftovers(t *testing.T) {
 		"x.countersign-" + mine + "-0123456789abcdef.part",
 		".countersign-" + mine + "-0123456789abcdef.part.pdf",
 		"a/Contract.pdf",
-		strings.Repeat("deep/", filename.MaxDepth) + ".countersign-" + mine + "-0123456789abcdef.part", // no document lies there
+		strings.Repeat("deep/", filename.MaxDepth) + ".countersign-" + mine + "-0123456789abcdef.part", // no document is that deep
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		noErr(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -23,7 +23,7 @@ func TestFullAndReadOnlyDisk(t *testing.T) {
 		}
 		wantFiles(t, dir)
 	}
-	// What was written is given back: a document that fits still does.
+	// The space is freed: a document that fits can still be saved.
 	if _, err := f.Save(t.Context(), request("b.pdf", pdf(900<<10))); err != nil {
 		t.Error(err)
 	}

@@ -19,7 +19,7 @@ func indexLine(n int) []string {
 	return []string{"2026-11-22", fmt.Sprintf(`ä "%d".pdf`, n), sumFor(n)}
 }
 
-// addLines lists files from..to that the index does not have, as the callers do, and returns where it ends.
+// addLines lists those of the files from..to that the index lacks, as the callers do, and returns its new end.
 func addLines(t *testing.T, f *Folder, last Mark, from, to int) Mark {
 	t.Helper()
 	x := must(f.OpenIndex(indexTitles, ';', last))
@@ -34,7 +34,7 @@ func addLines(t *testing.T, f *Folder, last Mark, from, to int) Mark {
 	return mark
 }
 
-// wantLines checks that the index lists the files 1..n, each once, in lines that Excel reads.
+// wantLines checks that the index lists each of the files 1..n once, in lines that Excel can read.
 func wantLines(t *testing.T, dir, name string, n int) {
 	t.Helper()
 	b := must(os.ReadFile(filepath.Join(dir, name)))
@@ -53,8 +53,8 @@ func TestAnIndexGrowsByWholeLines(t *testing.T) {
 	mark := addLines(t, f, Mark{}, 1, 2)
 	mark = addLines(t, f, mark, 3, 3)
 	wantLines(t, dir, IndexName, 3)
-	addLines(t, f, Mark{}, 1, 4) // nobody knows where it ended
-	addLines(t, f, mark, 4, 4)   // killed after it was written: the mark is the one before
+	addLines(t, f, Mark{}, 1, 4) // without a mark
+	addLines(t, f, mark, 4, 4)   // killed right after the write: the mark is the previous one
 	wantLines(t, dir, IndexName, 4)
 	x := must(f.OpenIndex(indexTitles, ';', mark))
 	defer x.Close()
@@ -66,7 +66,7 @@ func TestAnIndexGrowsByWholeLines(t *testing.T) {
 	if !has(1) || !has(3) || x.Has("File", lastTitle) {
 		t.Error("what is before the mark was not read, or the titles were")
 	}
-	for n := 5; n <= 6; n++ { // one after the other
+	for n := 5; n <= 6; n++ { // in separate runs
 		must(x.Append([][]string{indexLine(n)}))
 		if !has(n) {
 			t.Errorf("it does not know line %d", n)
@@ -78,7 +78,7 @@ func TestAnIndexGrowsByWholeLines(t *testing.T) {
 	}
 }
 
-// Whoever shares the folder may have begun it anew, or cut it.
+// Others who share the folder may have recreated or truncated the index.
 func TestAnIndexThatIsNotAsTheMarkSaysIsReadWhole(t *testing.T) {
 	f := open(t, t.TempDir())
 	mark := addLines(t, f, Mark{}, 1, 2)
@@ -97,7 +97,7 @@ func TestAnIndexThatIsNotAsTheMarkSaysIsReadWhole(t *testing.T) {
 
 func TestATornLastLineIsRepaired(t *testing.T) {
 	whole := line(indexLine(2), ';')
-	tails := [][]byte{make([]byte, 1000)} // what a file system that grew the file, but lost its bytes, leaves
+	tails := [][]byte{make([]byte, 1000)} // left by a file system that extended the file but lost the data
 	for cut := 1; cut <= len(whole); cut++ {
 		tails = append(tails, []byte(whole[:cut]))
 	}

@@ -9,8 +9,8 @@ import (
 	"countersign/internal/e2e/powercut"
 )
 
-// The power goes out while files are listed. What had been reported as listed is there, whole, and the next time everything
-// is there once.
+// The power fails while files are being listed. Lines reported as written are there, complete, and after the next run every
+// file is listed once.
 func TestAnIndexSurvivesALossOfPower(t *testing.T) {
 	powercut.Trial{Steps: 24, Do: func(home string) error {
 		f, err := OpenFolder(home)

@@ -14,7 +14,7 @@ import (
 	"countersign/internal/e2e/powercut"
 )
 
-// The folder and the subfolder are there, made by a person or by a start that was killed, and nobody flushed them.
+// The folder and the subfolder exist, created by a person or by a run that was killed, but nobody has flushed them.
 func TestADocumentThatWasSavedIsThereWhoeverMadeItsFolders(t *testing.T) {
 	body := pdf(30_000)
 	powercut.Trial{Steps: 20, Do: func(home string) error {

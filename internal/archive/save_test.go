@@ -160,7 +160,7 @@ func TestSaveTakesAnyReader(t *testing.T) {
 			f := open(t, dir)
 			must(f.Save(t.Context(), Request{Target: "a.pdf", Declared: -1, Body: r}))
 			b := must(os.ReadFile(filepath.Join(dir, "a.pdf")))
-			if _, err := f.Save(t.Context(), request("b.pdf", b)); err != nil { // its length announced
+			if _, err := f.Save(t.Context(), request("b.pdf", b)); err != nil { // with its length announced
 				t.Fatal(err)
 			}
 			wantFiles(t, dir, "a.pdf", "b.pdf")
@@ -236,7 +236,7 @@ func TestSaveNeverReplaces(t *testing.T) {
 		t.Errorf("another document matches (%v)", err)
 	}
 	wantFiles(t, dir, "a.pdf")
-	link := os.Symlink("a.pdf", filepath.Join(dir, "b.pdf")) // where there are links
+	link := os.Symlink("a.pdf", filepath.Join(dir, "b.pdf")) // if the system has links
 	for target, want := range map[string]bool{"a.pdf": true, "b.pdf": false, "gone.pdf": false, "gone/a.pdf": false} {
 		if same, err := f.Matches(target, 2000, digest(old)); same != want || err != nil {
 			t.Errorf("%s matches: %v, %v (%v)", target, same, err, link)
@@ -277,11 +277,11 @@ func TestWhatAFileWillBeIsRecordedWhileTheDiskIsBusyAndItsNameComesAfterBoth(t *
 	f.Syncs.turns <- struct{}{} // the disk is busy
 	r := request("a.pdf", pdf(2000))
 	r.Commit = func(Saved) error {
-		time.Sleep(20 * time.Millisecond) // longer than the name would take
+		time.Sleep(20 * time.Millisecond) // longer than the rename would take
 		if found, err := filepath.Glob(filepath.Join(dir, "a.pdf")); len(found) > 0 || err != nil {
 			t.Errorf("a name before the flush: %v, %v", found, err)
 		}
-		<-f.Syncs.turns // would wait for ever if the commit came after the flush
+		<-f.Syncs.turns // would block for ever if the commit came after the flush
 		return nil
 	}
 	must(f.Save(t.Context(), r))
@@ -337,11 +337,11 @@ func TestFlushesTakeTurns(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
 	f.Syncs = NewSyncLimiter(1)
-	f.Syncs.turns <- struct{}{} // another file's flush
+	f.Syncs.turns <- struct{}{} // as if another file were being flushed
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Steps = func(step Step, _ string) {
 		if step == StepWritten {
-			cancel() // a file that waits can be given up
+			cancel() // a waiting save can be cancelled
 		}
 	}
 	if _, err := f.Save(ctx, request("a.pdf", pdf(5000))); !errors.Is(err, context.Canceled) {
@@ -379,7 +379,7 @@ func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 	const many = 20
 	dir := t.TempDir()
 	flushes := NewSyncLimiter(many)
-	var moment, flushed atomic.Int64 // flushed: the moment at which the latest flush that has ended had begun
+	var moment, flushed atomic.Int64 // flushed: the time at which the last finished flush had begun
 	var count, named atomic.Int64
 	broken := errors.New("the disk is broken")
 	flushes.flush = func(*os.File) error { return broken }
@@ -392,7 +392,7 @@ func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 	flushes.flush = func(folder *os.File) error {
 		count.Add(1)
 		began := moment.Add(1)
-		for time.Sleep(20 * time.Millisecond); count.Load() == 1 && named.Load() < many; { // the disk is slow
+		for time.Sleep(20 * time.Millisecond); count.Load() == 1 && named.Load() < many; { // simulates a slow disk
 			time.Sleep(time.Millisecond)
 		}
 		err := disk.Flush(folder)
@@ -402,7 +402,7 @@ func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 	var saves sync.WaitGroup
 	for i := range many {
 		saves.Go(func() {
-			f := open(t, dir) // each its own, as the agent has
+			f := open(t, dir) // each opens its own, as the agent does
 			f.Syncs = flushes
 			var when int64
 			f.Steps = func(step Step, target string) {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// source is a file of another program's, open for reading.
+// source is another program's file, open for reading.
 func source(t *testing.T, content []byte) *os.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "Offer.docx")
@@ -49,7 +49,7 @@ func TestACopyIsTheFileAndForItsOwnerAlone(t *testing.T) {
 }
 
 func TestAFileThatChangesWhileItIsTakenIsNotTaken(t *testing.T) {
-	const step = 100 * time.Nanosecond // the smallest that every file system tells apart
+	const step = 100 * time.Nanosecond // the smallest that every file system can represent
 	content := bytes.Repeat([]byte("old "), 1000)
 	for name, change := range map[string]func(path string, was fs.FileInfo) error{
 		"other bytes under the old time": func(path string, was fs.FileInfo) error {
@@ -128,7 +128,7 @@ func folder(t *testing.T) *os.File {
 	return file
 }
 
-// revised is a document that was signed after it was made: it has two ends.
+// revised is a document that was signed later: it has two ends.
 func revised(between, last string) []byte {
 	body := pdf(3000)
 	body = append(body, between...)
@@ -136,13 +136,13 @@ func revised(between, last string) []byte {
 	return append(body, last...)
 }
 
-// quickly is a linearized document of that many bytes that says it has length bytes.
+// quickly is a linearized document of size bytes that declares length bytes.
 func quickly(size, length int) []byte {
 	head := fmt.Appendf(nil, "%%PDF-1.7\n1 0 obj\n<</Linearized 1/L %d/H [ 500 20]/O 3/E 900/N 1/T 990>>\nendobj\nstartxref\n0\n%%%%EOF\n", length)
 	return append(head, pdf(size)[len(head):]...)
 }
 
-// unended are documents that may have been cut off: nothing in them says that they are whole.
+// unended are documents that may be truncated: nothing in them shows that they are complete.
 var unended = map[string][]byte{
 	"cut in the middle":                    pdf(600_000)[:300_000],
 	"cut at a record of TLS":               pdf(600_000)[:16<<10],
@@ -166,7 +166,7 @@ func TestADocumentThatMayHaveBeenCutOffGetsItsNameOnlyWhenItComesTwiceTheSame(t 
 				save := func(before string) (Saved, error) {
 					return f.Save(t.Context(), Request{Target: "Lease.pdf", Declared: length, Before: before, Body: bytes.NewReader(body)})
 				}
-				for _, before := range []string{"", digest(pdf(100))} { // other bytes
+				for _, before := range []string{"", digest(pdf(100))} { // of other bytes
 					got, err := save(before)
 					if !errors.Is(err, ErrNoEnd) || got != (Saved{int64(len(body)), digest(body)}) {
 						t.Errorf("got %+v, %v", got, err)

@@ -20,7 +20,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The program starts itself to read documents, and shells start it to complete words. On Windows the pipes' own goroutine stays for as long as the process.
+// The program starts itself to read documents, and shells start it to complete words. On Windows a goroutine for pipes runs
+// until the process ends.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && slices.Contains([]string{"press", "page", "complete"}, os.Args[1]) {
 		os.Exit(Main(os.Args[1:], Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
@@ -130,7 +131,7 @@ func TestStatusHasEveryFieldEvenWhenNothingIsKnown(t *testing.T) {
 	var got map[string]map[string]any
 	var rest map[string]any
 	noErr(t, json.Unmarshal([]byte(stdout), &rest))
-	json.Unmarshal([]byte(stdout), &got) // the objects; the others stay empty
+	json.Unmarshal([]byte(stdout), &got) // only JSON objects; other output leaves it empty
 	for object, fields := range map[string]string{
 		"account": "email organization_id member_id", "tunnel": "kind state url since", "endpoint": "id url registered_at",
 		"events": "received rejected duplicates pending problems", "packages": "total open declined executed saved",
@@ -190,7 +191,7 @@ func TestSignersAreReadAsPeopleWriteThem(t *testing.T) {
 		"Cher <cher@example.com>":          {FirstName: "Cher", Email: "cher@example.com"},
 		"jan@example.com":                  {FirstName: "jan", Email: "jan@example.com"},
 		"\"Weber, Jan\" <jan@example.com>": {FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
-		// As completion offers whose last name is more than its last word.
+		// In the form that completion offers if the last name has several words.
 		office.Written(office.Signer{FirstName: "Ana", LastName: "Ruiz García", Email: "ana@example.com"}): {FirstName: "Ana", LastName: "Ruiz García", Email: "ana@example.com"},
 	} {
 		if got, err := parseSigner(text); err != nil || got != want {

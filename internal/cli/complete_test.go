@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// complete is what may be typed next, without what each word is.
+// complete returns what may follow, without descriptions.
 func (s shell) complete(words ...string) string {
 	s.t.Helper()
 	var out bytes.Buffer
@@ -30,8 +30,8 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
 		{"lo|", "login logout"},
 		{"--data /x vers|", "version"},
-		{"Lease|", ":files"},         // for the window
-		{"Lease.pdf off|", ":files"}, // and more of them
+		{"Lease|", ":files"},         // to show in the window
+		{"Lease.pdf off|", ":files"}, // and further ones
 		{"list --st|", "--state"},
 		{"list --state |", "waiting done declined expired withdrawn problem"},
 		{"list --state d|", "done declined"},
@@ -45,14 +45,14 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 		{"events -f --pack|", "--package"},
 		{"send |", ":files"},
 		{"send a.pdf b|", ":files"},
-		{"send --name --seq|", ""}, // which is the name
+		{"send --name --seq|", ""}, // --seq is the name here
 		{"send --name x --seq|", "--sequential"},
 		{"--key-file |", ":files"},
 		{"--data |", ":folders"},
 		{"completion |", "bash zsh fish powershell"},
 		{"completion bash |", ""},
 		{"folders |", "list add pause resume remove"},
-		{"folders --js|", "--json"}, // of its default command
+		{"folders --js|", "--json"}, // a flag of its default command
 		{"folders a|", "add"},
 		{"folders list |", ""},
 		{"folders add |", ":folders"},
@@ -74,7 +74,7 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 	}
 }
 
-// countersign is a folder in which the program is called so, for shells.
+// countersign is a folder in which shells find the program under its name.
 func countersign(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -83,7 +83,7 @@ func countersign(t *testing.T) (folder string) {
 	return folder
 }
 
-// Each shell is asked what it would offer, by its own means.
+// Each shell is asked for its completions by its own means.
 func TestTheShellsOfferWhatTheProgramSays(t *testing.T) {
 	folder := countersign(t)
 	noErr(t, os.Mkdir(filepath.Join(folder, "Old leases"), 0o700))

@@ -21,7 +21,7 @@ import (
 	"countersign/internal/secret"
 )
 
-// asked serves a call, and asks it once more each time.
+// asked serves a call; ask calls it.
 func asked(t *testing.T, do func(ctx context.Context, tell func(int) error) (int, error)) (s *httptest.Server, ask func() []answerLine[int]) {
 	t.Helper()
 	c := call[nothing, int]{do: func(_ *local, ctx context.Context, _ nothing, tell func(int) error) (int, error) {
@@ -70,7 +70,7 @@ func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
 	_, ask := asked(t, func(ctx context.Context, tell func(int) error) (int, error) {
 		for range 4 {
 			still.Go(func() {
-				for ctx.Err() == nil { // beyond the end of the answer
+				for ctx.Err() == nil { // even after the end of the answer
 					_ = tell(1)
 				}
 			})
@@ -91,7 +91,7 @@ func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
 	still.Wait()
 }
 
-// piped is an answer into a connection.
+// piped is an answer that is written to a pipe.
 type piped struct {
 	http.ResponseWriter
 	net.Conn
@@ -131,7 +131,7 @@ func TestAStatusThatCannotBeReadIsAFailureAndNotZeros(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Close(); err != nil { // nothing can be read from here on
+	if err := a.Close(); err != nil { // the data folder cannot be used any more
 		t.Fatal(err)
 	}
 	s := httptest.NewServer((&local{agent: a, ending: t.Context()}).handler())
@@ -144,7 +144,7 @@ func TestAStatusThatCannotBeReadIsAFailureAndNotZeros(t *testing.T) {
 	}
 }
 
-// rewritten sends every request to one server.
+// rewritten sends every request to the same server.
 type rewritten struct {
 	http.RoundTripper
 	host string

@@ -16,13 +16,13 @@ import (
 	"countersign/internal/store"
 )
 
-// here is a run of commands on the shell's data folder, for what has no end of its own.
+// here is a run of commands on the shell's data folder, for commands that run until stopped.
 func (s shell) here(ctx context.Context, stdout, stderr io.Writer) *run {
 	return &run{ctx: ctx, global: commands{globals: globals{Data: s.data, KeyFile: s.data + ".key"}},
 		program: Program{Version: "1.2.3", Stdin: strings.NewReader("")}, out: terminal.New(stdout), err: terminal.New(stderr)}
 }
 
-// report has a running office receive an event, as its webhook does.
+// report makes a running office receive an event, as its webhook does.
 func (l *local) report(t *testing.T, e office.Event) {
 	t.Helper()
 	e.Outcome = office.EventPending
@@ -30,10 +30,10 @@ func (l *local) report(t *testing.T, e office.Event) {
 		_, err := tx.AddEvent(e)
 		return err
 	}))
-	noErr(t, l.agent.RetryEvent(e.ID)) // which wakes whoever handles it
+	noErr(t, l.agent.RetryEvent(e.ID)) // starts handling it
 }
 
-// heard is what somebody wrote so far. Safe for concurrent use.
+// heard collects output. Safe for concurrent use.
 type heard struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -116,7 +116,7 @@ func TestEventsAreFollowedFromOneCountersignToTheNext(t *testing.T) {
 	odd.Body = []byte(`{"action":"document_signed"}`)
 	office2.report(t, odd)
 	next("odd", outcomeProblem)
-	early := anEvent("early", time.Now().Add(-48*time.Hour)) // a clock was set back
+	early := anEvent("early", time.Now().Add(-48*time.Hour)) // as if a clock had been set back
 	office2.report(t, early)
 	next("early", outcomeHandled)
 	cancel()
@@ -130,13 +130,13 @@ func TestEventsAreFollowedFromOneCountersignToTheNext(t *testing.T) {
 	expect(t, strings.Count(said.String(), "\n"), 1, "it said %d lines: %s", &said)
 }
 
-// Whoever does not read holds up neither the office nor its end.
+// A client that does not read delays neither the office nor its end.
 func TestASlowReaderOfEventsHoldsUpNobody(t *testing.T) {
 	s := newShell(t)
 	s.keep(offices())
 	l := must(s.here(t.Context(), io.Discard, io.Discard).start())
 	ctx, cancel := context.WithCancel(t.Context())
-	in, out := io.Pipe() // which nobody reads
+	in, out := io.Pipe() // nobody reads it
 	done := make(chan error, 1)
 	go func() {
 		done <- (&eventsCmd{Follow: true, Since: "2026-01-01"}).Run(s.here(ctx, out, io.Discard))

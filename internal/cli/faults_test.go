@@ -17,8 +17,8 @@ import (
 	"countersign/internal/secret"
 )
 
-// unread is where nobody reads what is printed: a file, as the log of a panel is. On Windows, where a program of the desktop
-// has nothing to print to, it is closed.
+// unread is output that nobody reads: a file, such as a panel's log. On Windows, where a GUI program has no output, it is
+// closed.
 func unread(t *testing.T) *os.File {
 	t.Helper()
 	f := must(os.Create(filepath.Join(t.TempDir(), "printed")))
@@ -29,7 +29,7 @@ func unread(t *testing.T) *os.File {
 	return f
 }
 
-// start opens the window of a program that the desktop started, and returns what the boxes said.
+// start opens the window as if the desktop had started the program, and returns the texts of the message boxes.
 func start(t *testing.T, data string, p Program) (code int, boxes []message.Message) {
 	t.Helper()
 	p.Version, p.Stdin, p.Stdout, p.Stderr = "test", strings.NewReader(""), unread(t), unread(t)

@@ -48,7 +48,7 @@ func TestFoldersThatSendAreAddedChangedAndRemoved(t *testing.T) {
 		c.want(&want)
 		for _, name := range []string{dir, want.ID} {
 			if c.args[0] == "add" {
-				name = dir // an id is no folder to make
+				name = dir // an id names no folder to create
 			}
 			if rows = list(append([]string{"folders", c.args[0], name}, c.args[1:]...)...); len(rows) != 1 || !reflect.DeepEqual(rows[0], want) {
 				t.Fatalf("%v changes more than is named: %+v, want %+v", c.args, rows, want)

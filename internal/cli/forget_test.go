@@ -54,7 +54,7 @@ func TestForgetLeavesTheDocumentsAndNothingElse(t *testing.T) {
 		t.Errorf("while it runs: %d, %s", code, said)
 	}
 	noErr(t, holder.Close())
-	for range 2 { // the second time there is nothing
+	for range 2 { // the second time there is nothing left
 		if code, said := forget("--everything"); code != exitDone {
 			t.Errorf("%d, %s", code, said)
 		}
@@ -72,7 +72,7 @@ func TestForgetLeavesTheDocumentsAndNothingElse(t *testing.T) {
 func TestAKeyThatTheKeyringKeepsIsForgottenTheNextTime(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "countersign")
 	noErr(t, os.Mkdir(data, 0o700))
-	name := must(locations.Entry(data)) // of a new office: its own, which is noted there alone
+	name := must(locations.Entry(data)) // a new office's own name, recorded only there
 	noErr(t, os.WriteFile(locations.State(data), []byte("x"), 0o600))
 	noErr(t, os.WriteFile(locations.Backup(data), []byte("x"), 0o600))
 	locked := errors.New("the keyring is locked")

@@ -45,7 +45,7 @@ func TestWhatIsNeitherACommandNorAFileOpensNothing(t *testing.T) {
 
 func TestDocumentsOpenTheWindow(t *testing.T) {
 	folder := t.TempDir()
-	document := filepath.Join(folder, "send") // which is a command, too
+	document := filepath.Join(folder, "send") // also the name of a command
 	noErr(t, os.WriteFile(document, []byte("%PDF-1.7"), 0o600))
 	t.Chdir(folder)
 	var got []string
@@ -59,8 +59,8 @@ func TestDocumentsOpenTheWindow(t *testing.T) {
 	}
 }
 
-// A box about wrong usage is for who clicked on something: whoever reads what is printed, or started the program with a
-// command, is told already.
+// A message box about wrong usage is for people who clicked on something: whoever sees printed output, or started the
+// program with a command, knows already.
 func TestOnlyWhoCannotHearOtherwiseIsToldOfWrongUsageInABox(t *testing.T) {
 	read, pipe, err := os.Pipe()
 	noErr(t, err)
@@ -100,7 +100,7 @@ func TestHelpAndVersionAreThereAsPeopleTypeThem(t *testing.T) {
 	}
 }
 
-// commandsForPeople are those that people are told of.
+// commandsForPeople are the commands that the help shows.
 func commandsForPeople() (list []*kong.Node) {
 	for _, c := range Grammar().Children {
 		if c.Type == kong.CommandNode && !c.Hidden {
@@ -110,8 +110,8 @@ func commandsForPeople() (list []*kong.Node) {
 	return list
 }
 
-// The manual, --help and the manual page say the same of each command. The manual page is made from the grammar (package
-// release, which tests it); the others are compared here.
+// The manual, --help and the manual page describe the same commands. The manual page is generated from the grammar (package
+// release tests that); the others are compared here.
 func TestTheManualAndHelpTellOfTheSameCommands(t *testing.T) {
 	readme := must(os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md")))
 	_, table, found := strings.Cut(string(readme), "| command | what it does |\n|---|---|\n")
@@ -140,12 +140,12 @@ func TestTheManualAndHelpTellOfTheSameCommands(t *testing.T) {
 	}
 }
 
-// Whoever knows one command knows the others.
+// Commands behave alike, so that knowing one means knowing them all.
 func TestCommandsReadAlike(t *testing.T) {
 	readme := must(os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md")))
 	for _, c := range Grammar().Leaves(true) {
 		called := strings.TrimPrefix(c.FullPath(), Grammar().Name+" ")
-		family, _, _ := strings.Cut(called, " ") // which prints the same whatever it does
+		family, _, _ := strings.Cut(called, " ") // all of a family print the same
 		for _, f := range c.Flags {
 			if f.Name == "json" {
 				if !strings.HasPrefix(f.Help, "Print JSON, as countersign help admin documents it") {

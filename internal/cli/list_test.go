@@ -23,10 +23,10 @@ import (
 // march is noon of a day in March.
 func march(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
 
-// hostile is a name with what a terminal, a table or a reader could take for more than a name.
+// hostile is a name with everything that a terminal, a table or a reader could misinterpret.
 const hostile = "Lease\x1b[31m\u202egnp.exe\u202c\x07\n\tNext\u009b2J\u2028line"
 
-// keep puts packages and events into the data folder, as if the service had told of them.
+// keep stores packages and events in the data folder, as if the service had reported them.
 func (s shell) keep(packages []office.Package, events ...office.Event) {
 	s.t.Helper()
 	noErr(s.t, os.MkdirAll(s.data, 0o700))
@@ -47,7 +47,7 @@ func (s shell) keep(packages []office.Package, events ...office.Event) {
 	}))
 }
 
-// offices are packages of an office.
+// offices are the packages of an office.
 func offices() []office.Package {
 	ana := office.Signer{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
 	jan := office.Signer{ID: "j", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}
@@ -153,7 +153,7 @@ func TestATimeByWhichSomethingHadHappenedIsPrintedAsSuch(t *testing.T) {
 	}
 }
 
-// What is printed into a pipe is for programs: no heading, no colour, nothing cut.
+// Output into a pipe is for programs: no heading, no colour, nothing cut.
 func TestAListInAPipeStaysTheSame(t *testing.T) {
 	s := newShell(t)
 	s.keep(offices())
@@ -189,7 +189,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 				if runewidth.StringWidth(l) > width {
 					t.Errorf("%d columns in %d: %s", runewidth.StringWidth(l), width, l)
 				}
-				if i > 0 && !strings.Contains(l, string(packages[i-1].State)) { // the word, whatever the colour
+				if i > 0 && !strings.Contains(l, string(packages[i-1].State)) { // the status in words, whatever the colour
 					t.Errorf("no state in %d columns: %s", width, l)
 				}
 			}
@@ -225,7 +225,7 @@ func TestAPackageIsShownWithPeopleFilesAndWhatHappened(t *testing.T) {
 	}
 }
 
-// anEvent is an event as the service sends it, kept before it is handled.
+// anEvent is an event as the service sends it, stored but not handled.
 func anEvent(id string, received time.Time) office.Event {
 	body := fmt.Sprintf(`{"action":"document_signed","packageId":"11111111-aaaa","documentId":"d1","signerId":"j","eventId":%q,"secretly":"s3cret-body"}`, id)
 	return office.Event{ID: id, Action: "document_signed", PackageID: "11111111-aaaa", Time: received.Add(-time.Second), Received: received,
@@ -257,7 +257,7 @@ func TestEventsTellWhatArrivedAndNothingSecret(t *testing.T) {
 	}
 }
 
-// Whoever names a package decides what is in its name; a terminal must take it for text.
+// Whoever names a package decides what its name contains; a terminal must only see text.
 func TestNamesFromOutsideAreNeverPrintedRaw(t *testing.T) {
 	s := newShell(t)
 	p := office.Package{ID: "id", Name: hostile, State: "open", Created: march(1), Saving: office.Saving{Problem: office.Package{}.Problem},

@@ -19,15 +19,15 @@ import (
 	"countersign/assets"
 )
 
-// pressAlone has a document read as the embedded service has it read.
+// pressAlone reads a document as the embedded service does.
 func pressAlone(t *testing.T, document []byte) ([]byte, *exec.Cmd, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	program := documentPress()
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
-	cmd.Env = []string{"SYSTEMROOT="} // as the embedded service starts it: nothing names a folder for settings
-	// 0 has its pages counted.
+	cmd.Env = []string{"SYSTEMROOT="} // as the embedded service starts it: no variable names a settings folder
+	// 0 requests the number of pages.
 	cmd.Stdin = io.MultiReader(bytes.NewReader(binary.BigEndian.AppendUint64([]byte{0}, uint64(len(document)))), bytes.NewReader(document))
 	answer, err := cmd.Output()
 	if ctx.Err() != nil {
@@ -53,15 +53,15 @@ func TestADocumentThatUnpacksToGigabytesEndsNothingButItsOwnProcess(t *testing.T
 	}
 }
 
-// zeros is so many MiB of zeros in the format of zlib (RFC 1950). One is compressed, and stands for the others too: to compress
-// them all takes minutes under the race detector.
+// zeros is that many MiB of zeros in zlib format (RFC 1950). One MiB is compressed and repeated: compressing all would take
+// minutes with the race detector.
 func zeros(mebibytes int) []byte {
 	var one bytes.Buffer
 	w, _ := flate.NewWriter(&one, flate.BestCompression)
 	w.Write(make([]byte, 1<<20))
 	w.Flush()
 	packed := append([]byte{0x78, 0xda}, bytes.Repeat(one.Bytes(), mebibytes)...)
-	packed = append(packed, 3, 0) // the last block, which is empty
+	packed = append(packed, 3, 0) // the empty last block
 	return binary.BigEndian.AppendUint32(packed, uint32(mebibytes<<20%65521)<<16|1)
 }
 

@@ -30,7 +30,7 @@ func TestTheDesktopOfSomebodyWhoNeverUsedItStartsNothing(t *testing.T) {
 		t.Error("it made a data folder")
 	}
 	s.setUp()
-	if code, _, _ := s.run("open", "--hidden", "--if-used"); code == 0 { // there is no display here
+	if code, _, _ := s.run("open", "--hidden", "--if-used"); code == 0 { // fails here without a display
 		t.Error("it does not start where it was set up")
 	}
 }
@@ -48,7 +48,7 @@ func TestNotificationsSpeakTheLanguageOfTheWindowAndEnglishWithoutOne(t *testing
 		{"a window that speaks nothing else", nil, true, nil},
 	} {
 		r := &run{program: Program{Words: c.words}, windowed: c.windowed}
-		var got *message.Printer // of nil, the agent speaks English
+		var got *message.Printer // with nil, the agent uses English
 		if words := ofWindow(r, r.program.Words); words != nil {
 			got = words()
 		}
@@ -62,8 +62,8 @@ func TestWhateverHangsTheProgramEndsAndGivesTheFolderBack(t *testing.T) {
 	wrong := errors.New("no")
 	for name, c := range map[string]struct {
 		window, office time.Duration // how long each takes to end
-		err            error         // of the office
-		exits          bool          // the process is ended
+		err            error         // of closing the office
+		exits          bool          // the process is exited
 		code           int
 		within         time.Duration
 	}{
@@ -87,7 +87,7 @@ func TestWhateverHangsTheProgramEndsAndGivesTheFolderBack(t *testing.T) {
 				go func() {
 					if c.window > 0 {
 						e.begin()
-						e.begin() // by the person and by the system
+						e.begin() // the person and the system may both ask
 						time.Sleep(c.window)
 					}
 					ended <- e.end()
@@ -108,7 +108,7 @@ func TestWhateverHangsTheProgramEndsAndGivesTheFolderBack(t *testing.T) {
 				if took := time.Since(began); took > c.within {
 					t.Errorf("it took %v, want %v", took, c.within)
 				}
-				time.Sleep(3 * time.Hour) // what hung comes to its end, for the test to end
+				time.Sleep(3 * time.Hour) // so that everything hanging ends with the test
 			})
 		})
 	}

@@ -31,7 +31,7 @@ func TestAnAdministratorsFileSetsUpAnother(t *testing.T) {
 		t.Errorf("%d %s", code, stderr)
 	}
 	with := filepath.Join(t.TempDir(), "With.countersign")
-	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "s3cret") // a command takes it out of the environment
+	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "s3cret") // a command removes it from the environment
 	code, stdout, stderr = admin.run("setup", "--import", path, "--with-secret", "--export", with)
 	if code != 0 || !strings.Contains(stdout, "contains the client secret") {
 		t.Fatalf("%d %s%s", code, stdout, stderr)
@@ -62,7 +62,7 @@ func TestAnAdministratorsFileSetsUpAnother(t *testing.T) {
 	}
 }
 
-// A flag that is called otherwise than its setting would change nothing, silently.
+// A flag whose name differs from its setting would silently change nothing.
 func TestFlagsOfSetupAreCalledAsTheirSettings(t *testing.T) {
 	settings := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[office.Settings]()) {
@@ -76,12 +76,12 @@ func TestFlagsOfSetupAreCalledAsTheirSettings(t *testing.T) {
 	}
 }
 
-// The command says of every value what the agent says, and nothing else.
+// The command rejects exactly the values that the agent rejects.
 func TestSetupJudgesAsTheAgentDoes(t *testing.T) {
 	folder := t.TempDir()
 	s := newShell(t)
 	for _, c := range settingstest.Cases(folder) {
-		if c.Flag == "" || c.Code == office.CodeChoice { // the words there are stand in the usage
+		if c.Flag == "" || c.Code == office.CodeChoice { // the usage lists the allowed words
 			continue
 		}
 		t.Run(c.Name(), func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The certificate is no PDF, and is read by the process that reads documents.
+// The certificate is not a PDF, but is read by the process that reads documents.
 func TestACertificateIsTrustedAndNoMore(t *testing.T) {
 	s := newShell(t)
 	s.setUp()

@@ -32,7 +32,7 @@ func start(t testing.TB) pdfium.Pdfium {
 var words = strings.Fields(`The tenant pays the landlord a rent of EUR 5,200 each month in advance on the 3rd working day and a deposit of three months
 	within 14 days of signing this lease Repairs up to EUR 150 each are the tenant's own and heating costs of 2.40 per square metre are added`)
 
-// contract is a made-up document of three pages: prose, a table with lines and shaded cells, and a place to sign.
+// contract is an invented document of three pages: prose, a table with lines and shaded cells, and a place to sign.
 func contract(t testing.TB, seed uint64) []byte {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	p := fpdf.New("P", "pt", "A4", "")
@@ -86,7 +86,7 @@ func certificate(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// signature is one that is drawn by hand, on the line, with a date.
+// signature is a hand-drawn signature on the line, with a date.
 const signature = "0.1 0.2 0.6 RG 1.2 w 130 85 m 160 140 200 60 300 95 c S 0 g BT /Fx 10 Tf 140 144 Td (Bonn, 2026-03-02) Tj ET"
 
 func compared(engine pdfium.Pdfium, back []byte, sent ...[]byte) Result {
@@ -108,7 +108,7 @@ func TestWhatSigningAddsIsToldFromWhatItMustNotChange(t *testing.T) {
 			name string
 			back func(testing.TB) []byte
 			want State
-			says string // of one of the places: kind, was, now
+			says string // kind, was and now of one of the places
 		}{
 			{"the very same", made(sent, nil), Same, ""},
 			{"an update behind it", made(press.Press{}.Prepare(sent, time.Unix(1.7e9, 0))), Same, ""},
@@ -235,7 +235,7 @@ func TestDocumentsThatWereJoinedAreComparedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// form is a document with two fields, of which one has a value.
+// form is a document with two fields, one of them filled.
 func form(t testing.TB, name, price string) []byte {
 	return made(edit(contract(t, 0), 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 		font := types.Dict{"Fx": types.Dict{"Type": types.Name("Font"), "Subtype": types.Name("Type1"), "BaseFont": types.Name("Helvetica")}}

@@ -16,7 +16,7 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// What is planted in documents by tests: by another library than the one that compares.
+// The manipulations that tests make, with a different library from the one that compares.
 
 func config() *model.Configuration {
 	api.DisableConfigDir()
@@ -26,7 +26,7 @@ func config() *model.Configuration {
 	return c
 }
 
-// edit writes a document anew, with a page as do leaves it.
+// edit rewrites a document with a page changed by do.
 func edit(document []byte, number int, do func(ctx *model.Context, page types.Dict, inherited *model.InheritedPageAttrs) error) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -104,7 +104,7 @@ func overlay(document []byte, number int, ops string) ([]byte, error) {
 	})
 }
 
-// stamp lays a stamp with some text over a page.
+// stamp puts a stamp with a text over a page.
 func stamp(document []byte, number int, x, y float64, text string) ([]byte, error) {
 	return edit(document, number, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 		s, err := ctx.NewStreamDictForBuf([]byte("BT /Fx 12 Tf 2 4 Td (" + text + ") Tj ET"))
@@ -131,7 +131,7 @@ func stamp(document []byte, number int, x, y float64, text string) ([]byte, erro
 	})
 }
 
-// layer draws over the first page, in a layer that is off or is only printed.
+// layer draws over the first page, in a layer that is off or only printed.
 func layer(document []byte, ops string, off bool) ([]byte, error) {
 	b, err := overlay(document, 1, "/OC /Lx BDC "+ops+" EMC")
 	if err != nil {
@@ -165,7 +165,7 @@ func layer(document []byte, ops string, off bool) ([]byte, error) {
 	})
 }
 
-// annotated lays an annotation over the price.
+// annotated puts an annotation over the price.
 func annotated(document []byte, more types.Dict) ([]byte, error) {
 	return edit(document, 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 		look, err := newStream(ctx, "1 g 0 0 80 16 re f")
@@ -192,7 +192,7 @@ func annotated(document []byte, more types.Dict) ([]byte, error) {
 	})
 }
 
-// shifted moves all that is on the first page to the right, scale times as large.
+// shifted moves everything on the first page to the right, scaled by scale.
 func shifted(document []byte, scale, by float64) ([]byte, error) {
 	return edit(document, 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 		content, err := ctx.PageContent(page, 1)
@@ -212,8 +212,8 @@ var (
 	lower      = regexp.MustCompile(`[a-z]`)
 )
 
-// retype changes one character of a page's text where it is drawn: a digit, a letter, or, where codes are written, one code for another
-// of the same text. which chooses among those that there are.
+// retype changes one character of a page's drawn text: a digit, a letter or, if the text uses codes, one code to another of
+// the same text. which selects the character.
 func retype(document []byte, number int, digits bool, which int) ([]byte, error) {
 	return edit(document, number, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
 		content, err := ctx.PageContent(page, number)
@@ -263,7 +263,7 @@ func retype(document []byte, number int, digits bool, which int) ([]byte, error)
 	})
 }
 
-// pages makes a document of some of a document's pages, in that order.
+// pages makes a document of some pages of a document, in that order.
 func pages(document []byte, numbers ...int) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -275,7 +275,7 @@ func pages(document []byte, numbers ...int) (out []byte, err error) {
 	return b.Bytes(), err
 }
 
-// joined makes one document of several.
+// joined combines several documents into one.
 func joined(documents ...[]byte) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

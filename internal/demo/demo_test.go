@@ -23,7 +23,7 @@ var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
-// The demo is the whole job: packages go out, get signed, come back as PDFs, and people are told once of each fact.
+// The demo is a complete run: packages are sent, signed and come back as PDFs, and people are notified once of each fact.
 func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	api.DisableConfigDir()
@@ -60,9 +60,10 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 	for fact, n := range told {
 		expect(t, n, 1, "told %d times: %s", fact)
 	}
-	// For each of two packages: the first of two people has signed, and everyone has, with the files.
+	// For each of two packages: one notification when the first of two people has signed, one when everyone has, with the
+	// files.
 	expect(t, len(told), 4, "%d notifications, want 4: %v", told)
-	// Per document the executed PDF and the certificate, and a master file per package.
+	// Each document has an executed PDF and a certificate, each package a master file.
 	files := pdfs(t, folder)
 	expect(t, len(files), 8, "%d files, want 8: %v", files)
 	for _, f := range files {
@@ -107,7 +108,7 @@ func pdfs(t *testing.T, dir string) (list []string) {
 func TestADemoThatCannotStartSaysSo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	temp := t.TempDir()
-	for _, name := range []string{"TMPDIR", "TMP"} { // as Unix and Windows call it
+	for _, name := range []string{"TMPDIR", "TMP"} { // on Unix and Windows
 		t.Setenv(name, temp)
 	}
 	d, err := Start(t.Context(), Options{Folder: "a folder that is not named in full"})

@@ -28,7 +28,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// nodeVariable has this program be a NATS server with that configuration.
+// nodeVariable makes this program a NATS server with that configuration.
 const nodeVariable = "COUNTERSIGN_TEST_NODE"
 
 func TestMain(m *testing.M) {
@@ -60,7 +60,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// accounts are those of admin.md, with real keys.
+// accounts are those in admin.md, with real keys.
 func accounts(t *testing.T, hub, reception string) string {
 	page, err := os.ReadFile(filepath.Join("..", "..", "assets", "docs", "admin.md"))
 	must(t, err)
@@ -79,7 +79,7 @@ func free(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// An office's own cluster, as admin.md has it, of which any one server may be killed at any time.
+// An office's own cluster, as in admin.md, one server of which may be killed at any time.
 func TestAClusterLosesNothingWhicheverServerIsKilled(t *testing.T) {
 	fasttest.Slow(t)
 	dir := t.TempDir()
@@ -134,7 +134,7 @@ tls { cert_file: %q, key_file: %q, handshake_first: true }
 	way := desk.Way{Servers: "nats://" + strings.Join(servers, ",nats://"), Pin: desk.Pin(leaf.RawSubjectPublicKeyInfo)}
 	stream := desk.Stream{Epoch: 1, Age: time.Hour, Bytes: 16 << 20, Replicas: 3}
 
-	// until does something on a connection of that key until it succeeds, as whoever holds one does.
+	// until repeats do on connections with that key until it succeeds, as the owner of a connection does.
 	until := func(seed string, do func(*desk.Conn) error) (err error) {
 		w := way
 		w.Seed = seed
@@ -170,7 +170,7 @@ tls { cert_file: %q, key_file: %q, handshake_first: true }
 					enough()
 				}
 				return nil
-			}, func(desk.Mark) error { return nil }) // what is missing is missing below: here nobody fills it in
+			}, func(desk.Mark) error { return nil }) // gaps are not filled here; they show in the result below
 		})
 	})
 	sent := 0

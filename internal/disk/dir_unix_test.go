@@ -46,7 +46,8 @@ func TestASubfolderIsMadeAndTheFolderAroundItNever(t *testing.T) {
 	}
 }
 
-// Whoever may write to the folder puts a link where a folder or a file was: nothing is read, made, moved or removed elsewhere.
+// Somebody who may write to the folder replaces a folder or a file by a link: nothing elsewhere is read, created, moved or
+// removed.
 func TestNoLinkBelowAFolderIsFollowed(t *testing.T) {
 	for name, link := range map[string]func(elsewhere, inside string) string{
 		"out of the folder":  func(elsewhere, _ string) string { return elsewhere },
@@ -117,7 +118,7 @@ func TestWhatTookThePlaceOfAFileIsNotOpened(t *testing.T) {
 	}
 }
 
-// The one who swaps runs all the time: whenever a folder is opened, it is one that lies here.
+// The attacker swaps continuously: an opened folder is always one that lies here.
 func TestAFolderThatIsSwappedForALinkAllTheTimeIsNeverLeft(t *testing.T) {
 	elsewhere, d := t.TempDir(), open(t, t.TempDir())
 	there := open(t, elsewhere)
@@ -153,7 +154,7 @@ func TestAFolderThatIsSwappedForALinkAllTheTimeIsNeverLeft(t *testing.T) {
 	}
 }
 
-// Two computers have seen the same file. On a share without an exclusive rename, a second name would be given to both.
+// Two computers have seen the same file. On a share without exclusive renames, both would get a hard link to it.
 func TestAFileIsTakenByOneWhereNamesCannotBeGivenExclusively(t *testing.T) {
 	for n := range 100 {
 		share := t.TempDir()

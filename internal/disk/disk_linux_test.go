@@ -12,7 +12,7 @@ import (
 	"countersign/internal/e2e/powercut"
 )
 
-// put writes a file and gives it its name.
+// put writes a file and names it.
 func put(path, text string, name func(*os.File, string) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestANewFileInANewFolderStays(t *testing.T) {
 	}}.Run(t)
 }
 
-// Somebody else made the folder and the file, or this program, which was killed then: they are not flushed.
+// The folder and the file were created by somebody else, or by this program before it was killed, and were not flushed.
 func TestWhatIsAnchoredStaysWhoeverMadeIt(t *testing.T) {
 	powercut.Trial{Steps: 24, Do: func(home string) error {
 		folder := filepath.Join(home, "a", "b")
@@ -119,7 +119,7 @@ func TestATakenNameIsNotGivenAgain(t *testing.T) {
 	}
 }
 
-// A folder that was removed and made again may be given the same number.
+// A folder that is removed and created again may get the same inode number.
 func TestAFolderThatIsMadeAgainIsAnchoredAgain(t *testing.T) {
 	powercut.Trial{Steps: 24, Do: func(home string) error {
 		folder := filepath.Join(home, "a")

@@ -32,8 +32,8 @@ func TestFileSystemsWithoutExclusiveRename(t *testing.T) {
 	}
 }
 
-// looped is a folder with another one, whose path leads through that one: once that has another name, the path leads nowhere, and
-// nothing in it can be flushed.
+// looped is a folder that contains another one whose path leads through it: once that one is renamed, the path leads
+// nowhere, and nothing in the folder can be flushed.
 func looped(t *testing.T) (folder string) {
 	t.Helper()
 	home := t.TempDir()

@@ -16,11 +16,11 @@ import (
 	"countersign/internal/office"
 )
 
-// tokens is a TokenSource that counts; every Invalidate of the current token makes a new one.
+// tokens is a TokenSource that counts; invalidating the current token makes a new one.
 type tokens struct {
 	mu      sync.Mutex
 	n       int
-	stuck   bool // Invalidate changes nothing
+	stuck   bool // Invalidate has no effect
 	invalid []string
 }
 
@@ -39,7 +39,7 @@ func (s *tokens) Invalidate(access string) {
 	}
 }
 
-// api runs a service on loopback and returns a client of it.
+// api runs a service on loopback and returns a client for it.
 func api(t *testing.T, h http.Handler) (*Client, *tokens) {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -49,7 +49,7 @@ func api(t *testing.T, h http.Handler) (*Client, *tokens) {
 	return NewClient(Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c", HTTP: server.Client()}, src), src
 }
 
-// answering is a service that says the same to everything under the prefix.
+// answering is a service that gives the same answer to everything under the prefix.
 func answering(status int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -61,7 +61,8 @@ func answering(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// recording is a service that answers the same to everything, which is JSON, and what it was asked: method, path and body, a line each.
+// recording is a service that gives the same JSON answer to everything; asked returns the requests: method, path and body, a
+// line each.
 func recording(t *testing.T, answer string) (client *Client, asked func() string) {
 	t.Helper()
 	var mu sync.Mutex

@@ -110,7 +110,7 @@ func TestTimesAsServicesWriteThem(t *testing.T) {
 		"1763630040":                              {},
 		"2026-11-20T09:14:00.1.2Z":                {},
 		"999999999999999999999-11-20T09:14:00.5Z": {},
-		"9999-12-31T23:59:59-01:00":               {}, // of the year 10000, which JSON cannot hold
+		"9999-12-31T23:59:59-01:00":               {}, // in the year 10000, which JSON cannot represent
 	} {
 		if got, ok := parseTime(s); !got.Equal(want) || ok == want.IsZero() {
 			t.Errorf("%q: %v %v", s, got, ok)
@@ -130,7 +130,7 @@ func TestOnlyTheExactSignatureVerifies(t *testing.T) {
 	if !Verify(u, secret, good, []byte(body)) {
 		t.Fatal("the right one does not")
 	}
-	loose := good[:42] + string(good[42]+1) + "=" // the same 32 bytes, with a stray bit
+	loose := good[:42] + string(good[42]+1) + "=" // the same 32 bytes with a stray bit
 	if _, ok := DecodeSignature(loose); ok {
 		t.Error("before a body is read, one with a stray bit may be a signature")
 	}
@@ -152,7 +152,7 @@ func TestOnlyTheExactSignatureVerifies(t *testing.T) {
 			t.Errorf("%s: verified", name)
 		}
 	}
-	// UTF-8, a zero byte, an absurd length: a key is bytes.
+	// UTF-8, a zero byte, an absurd length: a key consists of bytes.
 	for _, secret := range []string{"schlüssel 钥", "a\x00b", strings.Repeat("k", 10000)} {
 		if !Verify(u, secret, base64.StdEncoding.EncodeToString(sum(u, secret, body)), []byte(body)) {
 			t.Errorf("the secret of %d bytes does not verify", len(secret))

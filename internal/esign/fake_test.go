@@ -31,27 +31,27 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// provider is a small authorization server. Its fields are set before use; what it was asked is under mu.
+// provider is a small authorization server. Its fields are set before use; mu guards the recorded requests.
 type provider struct {
 	t         *testing.T
 	handler   http.Handler
 	server    *httptest.Server // nil in a bubble
 	url       string
 	secret    string
-	discovery bool                    // serve the discovery document
-	path      string                  // in front of the discovered endpoints
-	idToken   map[string]any          // claims over the defaults; nil for no id_token
+	discovery bool                    // serves the discovery document
+	path      string                  // prefix of the discovered endpoints
+	idToken   map[string]any          // claims that override the defaults; nil for no id_token
 	alg       jose.SignatureAlgorithm // ES256 unless set
 	expiresIn any                     // 1800 unless set; nil field left out when noExpiry
 	noExpiry  bool
 	userinfo  string // JSON, "" for 404
-	plain     bool   // answer JSON without saying so
+	plain     bool   // answers JSON without a Content-Type
 
-	// token may answer in place of the provider; it returns false to let it.
+	// token may answer instead of the provider; if it returns false, the provider answers.
 	token func(w http.ResponseWriter, form url.Values, n int) bool
 
 	key      *ecdsa.PrivateKey
-	keysFail int // how often the keys are not to be had
+	keysFail int // how often requests for the keys fail
 
 	irrevocable string // the kind of token that it does not revoke
 
@@ -60,7 +60,7 @@ type provider struct {
 	revoked   []url.Values
 	nonce     string
 	challenge string
-	refresh   map[string]bool // tokens that work
+	refresh   map[string]bool // valid tokens
 	issued    int
 }
 
@@ -116,7 +116,7 @@ func makeProvider(t *testing.T, change func(p *provider)) *provider {
 	return p
 }
 
-// officeScopes are what an office asks for (interface.md, "Scopes").
+// officeScopes are the scopes that an office requests (interface.md, "Scopes").
 var officeScopes = []string{"openid", "profile", "offline_access", "organization"}
 
 func (p *provider) config() Config {
@@ -145,7 +145,7 @@ func (p *provider) keys(w http.ResponseWriter, r *http.Request) {
 	p.json(w, 200, map[string]any{"keys": []any{unreadable, jose.JSONWebKey{Key: p.key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
 }
 
-// authorize plays the browser and the person: it returns the redirect's query.
+// authorize plays the browser and the person: it returns the query of the redirect.
 func (p *provider) authorize(address string) url.Values {
 	u := must(url.Parse(address))
 	q := u.Query()
@@ -170,7 +170,7 @@ func (p *provider) serveToken(w http.ResponseWriter, r *http.Request) {
 	p.grant(w, r.PostForm)
 }
 
-// grant answers as the interface says.
+// grant answers as interface.md says.
 func (p *provider) grant(w http.ResponseWriter, form url.Values) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,7 +230,7 @@ func (p *provider) asked() []url.Values {
 	return append([]url.Values(nil), p.forms...)
 }
 
-// vault is a Vault in memory that can fail and records what happened.
+// vault is an in-memory Vault that can fail and records its calls.
 type vault struct {
 	mu     sync.Mutex
 	token  string
@@ -264,7 +264,7 @@ func kindOf(err error) Kind {
 	return ""
 }
 
-// harmless fails the test when an error, printed in any way, shows one of the secrets.
+// harmless fails the test if an error, printed in any way, contains one of the secrets.
 func harmless(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	for e := err; e != nil; e = errors.Unwrap(e) {
@@ -281,8 +281,7 @@ var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
-// bubble runs f in a synctest bubble with a provider behind in-memory connections, so that time is a fake and
-// waiting costs nothing.
+// bubble runs f in a synctest bubble with a provider behind in-memory connections, so that time is fake and waiting is free.
 func bubble(t *testing.T, change func(*provider), f func(t *testing.T, p *provider, cfg Config)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := makeProvider(t, change)

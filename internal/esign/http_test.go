@@ -42,7 +42,7 @@ func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
 		near, far := net.Pipe()
 		c := &watchedConn{Conn: near, idle: idleTimeout}
 		answer := make(chan error)
-		go func() { // what net/http does during an upload
+		go func() { // as net/http does during an upload
 			_, err := io.ReadFull(c, make([]byte, 2))
 			answer <- err
 		}()
@@ -96,7 +96,7 @@ func TestEveryKindHasASentence(t *testing.T) {
 	}
 }
 
-// net/http repeats requests over HTTP/2 without an end, see NewHTTPClient: a service that offers it is not taken up on it.
+// Over HTTP/2, net/http repeats requests endlessly, see NewHTTPClient: so it is not used even if a service offers it.
 func TestNothingIsAskedOverHTTP2(t *testing.T) {
 	var asked, over2 atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -134,7 +134,7 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 		body   string
 	}{
 		"in no words": {404, `404 page not found`},
-		"with a page": {200, "<!doctype html><title>Sign in</title>"}, // of its web application
+		"with a page": {200, "<!doctype html><title>Sign in</title>"}, // of the service's web application
 		"in general":  {404, `{"error":"not_found","message":"Not found"}`},
 		"about paths": {404, `{"error":"resource_not_found","message":"There is nothing at this address."}`},
 		"one word":    {404, `{"error":"Not Found","message":"Cannot GET"}`},
@@ -197,7 +197,7 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 	}
 }
 
-// behind is a client whose way to https://example.com leads through a proxy, to the service given.
+// behind returns a client that reaches https://example.com, the given service, through a proxy.
 func behind(t *testing.T, service *httptest.Server, trusted *x509.CertPool, o proxytest.Options) (*Client, *proxytest.Proxy) {
 	t.Helper()
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"} {
@@ -217,7 +217,7 @@ func behind(t *testing.T, service *httptest.Server, trusted *x509.CertPool, o pr
 	return NewClient(Config{AuthURL: "https://example.com", BaseURL: "https://example.com", ClientID: "c", HTTP: client}, &tokens{}), p
 }
 
-// tlsService is a service that knows the organization alone.
+// tlsService is a service that only knows the organization.
 func tlsService(t *testing.T) (*httptest.Server, *x509.CertPool) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"id":"o-1"}`) }))
 	t.Cleanup(s.Close)
@@ -264,7 +264,7 @@ func TestWhatTheProxySaysReachesPeople(t *testing.T) {
 	}
 }
 
-// labels are what pages of a network say that they are; nil is for those that say nothing.
+// labels are the Content-Types of a network's pages; nil means none.
 var labels = map[string][]string{"none": nil, "HTML": {"text/html; charset=utf-8"}, "its own": {"application/xhtml+xml"}, "plain text": {"text/plain"}}
 
 func TestAPageIsNoWordOfTheServiceWhateverItsLabel(t *testing.T) {

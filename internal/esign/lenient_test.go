@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Most answers are written plainly, and are read in a quick way; what is odd in one must not hide the rest of it.
+// Most answers are plain and take a fast path; an odd part of one must not hide the rest.
 func TestAListIsReadTheSameHoweverOddItsElementsAre(t *testing.T) {
 	type person struct {
 		Name text   `json:"name"`
@@ -93,7 +93,7 @@ func TestAPackageIsReadTheSameWhetherItsListsAreOrNot(t *testing.T) {
 	}
 }
 
-// An answer of some kilobytes may hold thousands of documents.
+// An answer of a few kilobytes may hold thousands of documents.
 func TestAClientKeepsNothingOfWhatItWasAnswered(t *testing.T) {
 	answer := fmt.Sprintf(`{"state":"open","documents":[%s{}]}`, strings.Repeat("{},", 5000))
 	c := NewClient(Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: saying(answer)}}, &tokens{})
@@ -116,7 +116,7 @@ func TestAClientKeepsNothingOfWhatItWasAnswered(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-// saying answers everything alike.
+// saying gives every request the same answer.
 type saying string
 
 // RoundTrip is http.RoundTripper's.
@@ -124,7 +124,7 @@ func (s saying) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(s))), Request: req}, nil
 }
 
-// Who is asked again may keep the time of the earlier decline.
+// A person who is asked again may keep the time of the earlier decline.
 func TestWhoHasDeclinedIsWhatTheStateSaysWhereItDoes(t *testing.T) {
 	for _, c := range []struct {
 		state string

@@ -244,7 +244,7 @@ func TestDiscoveryThatIsNoneLeavesTheAddressesOfTheInterface(t *testing.T) {
 	}
 }
 
-// Such a page comes from the network, or from a server that signs nobody in: its addresses would lead to more of it.
+// Such a page comes from the network, or from a server for something else: its addresses would lead to more of the same.
 func TestAPageInThePlaceOfDiscoveryIsNoServer(t *testing.T) {
 	page := func(status int, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -364,7 +364,8 @@ func signInWith(t *testing.T, p *provider, cfg Config, changes ...func(url.Value
 
 const oddID, oddSecret = "client+1", "a+b/c=d&e%f g:ü"
 
-// newPickyServer is a server whose discovery names methods (none for no discovery). It is asked for tokens, and refuses the credentials.
+// newPickyServer is a server whose discovery lists methods (nil for no discovery). It rejects the credentials of a token
+// request, which asked returns.
 func newPickyServer(t *testing.T, methods []string) (s *Session, asked *http.Request) {
 	asked = new(http.Request)
 	mux := http.NewServeMux()
@@ -411,8 +412,8 @@ func TestCredentialsArePresentedInTheWayTheServerTakes(t *testing.T) {
 	}
 }
 
-// oddAnswers are bodies of a token answer as some service might write them: %s is where access_token, refresh_token and
-// id_token go.
+// oddAnswers are bodies of token answers as some service might write them: %s stands for access_token, refresh_token and
+// id_token.
 var oddAnswers = map[string]struct {
 	body string
 	life time.Duration
@@ -449,7 +450,7 @@ var oddAnswers = map[string]struct {
 	"with white space in front": {"\r\n\t {%s}", assumedLifetime},
 }
 
-// odd makes the provider's answer one of oddAnswers, as tokens that work.
+// odd makes the provider answer with one of oddAnswers, with valid tokens.
 func (p *provider) odd(body string) {
 	p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
 		p.mu.Lock()
@@ -474,7 +475,7 @@ func TestATokenIsUsedUntilShortlyBeforeItsEndHoweverOddItsAnswerIs(t *testing.T)
 				if access(t, s) != "at-1" || v.now() != "rt-1" || len(p.asked()) != 1 {
 					t.Fatalf("the vault holds %s after %d requests", v.now(), len(p.asked()))
 				}
-				skew := min(refreshSkew, c.life/10) // before its end it is renewed
+				skew := min(refreshSkew, c.life/10) // it is renewed before its end
 				time.Sleep(c.life - skew - time.Millisecond)
 				expect(t, access(t, s), "at-1", "renewed too early: %s")
 				time.Sleep(2 * time.Millisecond)
@@ -493,7 +494,7 @@ func TestATokenIsUsedUntilShortlyBeforeItsEndHoweverOddItsAnswerIs(t *testing.T)
 	}
 }
 
-// A new refresh token has replaced the old one, whatever came with it or did not.
+// A new refresh token has replaced the old one, whatever else the answer contains or lacks.
 func TestTheNewRefreshTokenIsKeptBeforeTheRestIsJudged(t *testing.T) {
 	for name, rest := range map[string]string{
 		"no access token": ``, "null": `"access_token":null,`, "an object": `"access_token":{},`,

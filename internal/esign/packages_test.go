@@ -219,7 +219,7 @@ func TestDownloads(t *testing.T) {
 		office.FileMaster:      "/masterfiles/p-1/pdf/download",
 	} {
 		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != path { // only without the prefix
+			if r.URL.Path != path { // only serves it without the prefix
 				http.NotFound(w, r)
 				return
 			}
@@ -335,7 +335,7 @@ POST /api/v1/templates/list {"search":"lease*","sortBy":"last_used","allMembers"
 	expect(t, sent(), want, "sent %q")
 }
 
-// Whatever shape a template comes in, it is the same template.
+// A template is the same in whatever shape it is sent.
 func TestATemplateIsReadInEveryShape(t *testing.T) {
 	want := office.Template{ID: "t-1", Name: "Lease", Sequential: true,
 		Documents: []office.TemplateDocument{{ID: "d-1", Name: "Lease", Fields: []office.TemplateField{{ID: "rent"}, {ID: "special"}}}, {ID: "d-2", Name: "Rules"}},

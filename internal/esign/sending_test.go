@@ -17,7 +17,7 @@ import (
 	"countersign/internal/office"
 )
 
-// A package that was made and then sent again is the embarrassment that these tests are about.
+// These tests are about an embarrassment: a package that was created and then sent again.
 
 func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 	hijack := func(after string) http.HandlerFunc {
@@ -128,7 +128,7 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 		ctx := patience{context.Background(), make(chan struct{})}
 		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
-			close(ctx.over) // not before the service has it all, however long that took
+			close(ctx.over) // only once the service has received everything, however long that took
 			<-r.Context().Done()
 		}))
 		if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
@@ -137,7 +137,7 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 	})
 }
 
-// patience is a context whose time is up when over is closed.
+// patience is a context that expires when over is closed.
 type patience struct {
 	context.Context
 	over chan struct{}
@@ -211,8 +211,8 @@ func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
 	expect(t, strings.Join(asked, " "), "/api/v1/files/upload /files/upload /packages/add", "asked %s")
 }
 
-// net/http itself sends some requests again over a kept connection that is gone. Over HTTP/2, which nothing is asked over, it would
-// after certain resets, too.
+// net/http itself repeats some requests when a kept-alive connection is gone. Over HTTP/2, which is never used, it would
+// also do so after certain resets.
 func TestNetHTTPDoesNotSendAPackageAgain(t *testing.T) {
 	l := listen(t)
 	var n atomic.Int64
@@ -222,7 +222,7 @@ func TestNetHTTPDoesNotSendAPackageAgain(t *testing.T) {
 			if err != nil {
 				return
 			}
-			go func() { // answers once, takes the second request, and hangs up
+			go func() { // answers once, receives the second request, and hangs up
 				defer c.Close()
 				r := bufio.NewReader(c)
 				for range 2 {
@@ -320,7 +320,7 @@ func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
 	service = httptest.NewTLSServer(mux)
 	defer service.Close()
 	src := &tokens{}
-	// Both servers have the same certificate and the same name; only their ports differ, which net/http does not look at.
+	// Both servers have the same certificate and name; only their ports differ, which net/http ignores.
 	client := NewClient(Config{AuthURL: service.URL, BaseURL: service.URL, ClientID: "c", HTTP: service.Client()}, src)
 
 	for _, way := range []string{"/file", "/back"} {

@@ -110,7 +110,7 @@ func TestALostAnswerIsAskedForAgainWithTheSameToken(t *testing.T) {
 				for _, f := range p.asked() {
 					expect(t, f.Get("refresh_token"), "rt-0", "asked with %s")
 				}
-				time.Sleep(time.Minute) // until what is too late has come
+				time.Sleep(time.Minute) // until anything late has arrived
 			})
 		})
 	}
@@ -143,7 +143,7 @@ func TestAnotherProcessMayHaveRenewedMeanwhile(t *testing.T) {
 		p.refresh["rt-new"] = true
 		p.token = func(w http.ResponseWriter, form url.Values, n int) bool {
 			if n == 1 {
-				v.SetRefresh(context.Background(), "rt-new") // the other process, just now
+				v.SetRefresh(context.Background(), "rt-new") // the other process, at the same moment
 			}
 			return false
 		}
@@ -291,7 +291,7 @@ func TestAnAdoptThatIsGivenUpLeavesTheSignInToTheOneUnderWay(t *testing.T) {
 	})
 }
 
-// watched is a Vault that says what is done with it, before it is done.
+// watched is a Vault that reports each call before it is made.
 type watched struct {
 	*vault
 	at func(point string)
@@ -381,7 +381,7 @@ func TestASignInThatCannotBeKeptChangesNothing(t *testing.T) {
 	})
 }
 
-// unread is a Vault that cannot be read.
+// unread is a Vault that fails to read.
 type unread struct{ *vault }
 
 func (unread) Refresh(context.Context) (string, error) { return "", errors.New("locked") }
@@ -499,7 +499,7 @@ func TestRevokeTellsTheServiceAndThenForgets(t *testing.T) {
 	})
 }
 
-// A service may revoke refresh tokens alone (RFC 7009, 2): an access token ends by itself.
+// A service may revoke only refresh tokens (RFC 7009, 2): an access token expires by itself.
 func TestAnAccessTokenThatTheServiceDoesNotRevokeIsLeftToEnd(t *testing.T) {
 	for kind, want := range map[string]Kind{"access_token": "", "refresh_token": Refused} {
 		bubble(t, func(p *provider) { p.irrevocable = kind }, func(t *testing.T, p *provider, cfg Config) {
@@ -554,8 +554,8 @@ func TestCloseWaitsForTheRenewalUnderWay(t *testing.T) {
 	})
 }
 
-// TestAStateHasOneFormWhateverAnswerItCameIn: how a service spells a state, and whether it says "executed" in the state
-// or with the flag beside it, is nobody's business beyond this package.
+// TestAStateHasOneFormWhateverAnswerItCameIn: only this package knows how a service spells a state, and whether it says
+// "executed" in the state or with a separate flag.
 func TestAStateHasOneFormWhateverAnswerItCameIn(t *testing.T) {
 	shapes := map[string]func(t *testing.T, fields string) Status{
 		"status": func(t *testing.T, fields string) Status {

@@ -9,9 +9,9 @@ import (
 	"countersign/internal/fasttest"
 )
 
-// What only tests reach belongs to them, but for what is there for tests (packages called ...test, the harness, the disks that forget
-// or are small, the controls of the embedded service, the list of health states), the forms of other systems, and what encoding/json
-// finds by reflection alone.
+// Code that only tests reach belongs in test files, except what exists for tests (packages called ...test, the harness, the
+// powercut and small disks, the controls of the embedded service, the list of health states), structures of other systems,
+// and what encoding/json finds only by reflection.
 var forTests = regexp.MustCompile(`(test|harness|powercut|smalldisk)/|^internal/notify/toast\.go|` +
 	`^internal/(sandbox/control|agent/health/registry)\.go|^ui/(autostart/forms|system/takeover|drop/descriptor)\.go|` +
 	`^internal/proxy/(alone|list|scutil)\.go|func: (DropSilent|Issue\.UnmarshalJSON)$`)

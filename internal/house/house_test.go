@@ -29,7 +29,7 @@ const (
 	module = "countersign"
 )
 
-// goPackage is what `go list -json` says of a package.
+// goPackage is the output of `go list -json` for a package.
 type goPackage struct {
 	ImportPath   string
 	Dir          string
@@ -62,8 +62,8 @@ func packages(t *testing.T) []goPackage {
 	}
 }
 
-// tracked are the files that git keeps, as slashed paths from the top: where git knows nothing of this tree, because it
-// was exported or somebody else owns it, all that is there but what make built.
+// tracked are the files in git, as slashed paths from the top. If git cannot read this tree, because it was exported or has
+// another owner, they are all files except build output.
 func tracked(t *testing.T) (files []string) {
 	t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-z")
@@ -145,8 +145,8 @@ func TestNothingBelowInternalImportsFyne(t *testing.T) {
 	}
 }
 
-// What servers get is built where there is no C compiler, for whatever system: C code would be missing from it, or, where
-// a package has a poorer way without C, that way would be in it.
+// The server program is built without a C compiler, for any system: C code would be missing from it or, if a package has a
+// worse alternative without C, that would be in it.
 func TestTheServersProgramLinksNoC(t *testing.T) {
 	for _, system := range []string{"linux", "windows", "darwin"} {
 		cmd := exec.Command("go", "list", "-deps", "-f", `{{if and .CgoFiles (not .Standard)}}{{.ImportPath}}{{end}}`, "./internal/server")
@@ -158,7 +158,7 @@ func TestTheServersProgramLinksNoC(t *testing.T) {
 	}
 }
 
-// Fyne's driver is C code that takes minutes to compile. What the race detector builds would have it compiled a second time.
+// Fyne's driver is C code that takes minutes to compile, and the race detector would need it compiled a second time.
 func TestWhatLinksTheDriverIsTestedWithoutTheRaceDetector(t *testing.T) {
 	makefile := must(os.ReadFile(filepath.Join(root, "Makefile")))
 	plain := regexp.MustCompile(`(?m)^PLAIN := (.*)$`).FindSubmatch(makefile)
@@ -182,10 +182,10 @@ func TestWhatLinksTheDriverIsTestedWithoutTheRaceDetector(t *testing.T) {
 	}
 }
 
-// allowed says which packages of ours a package may import. What is not named may import none. Leaves import no other;
-// private, disk and sessionbus stand below them, for they are what the system's own calls should be: a file that is its
-// owner's alone, a name that a loss of power does not take back, and a connection that keeps to its context. So does
-// message, what people are told, which anybody below internal/ may import.
+// allowed says which of our packages a package may import. Packages that are not listed may import none. Leaves import no
+// other leaf; private, disk and sessionbus are below them, because they do what the system's own calls should do: files
+// private to their owner, names that survive a power failure, connections that obey their context. So is message, the texts
+// for people, which everything below internal/ may import.
 var allowed = map[string][]string{
 	"":                             {"internal/cli", "internal/agent", "ui", "ui/autostart", "ui/system", "ui/i18n", "ui/opengl"},
 	"internal/server":              {"internal/cli", "ui/system"},
@@ -278,7 +278,7 @@ func TestLayersPointOneWay(t *testing.T) {
 		}
 		for _, i := range p.Imports {
 			other, ours := strings.CutPrefix(i, module+"/")
-			room := name == "internal/agent" && strings.HasPrefix(other, "internal/agent/") // which it makes and joins
+			room := name == "internal/agent" && strings.HasPrefix(other, "internal/agent/") // which it creates and connects
 			if ours && !room && other != "internal/message" && !slices.Contains(may, other) {
 				t.Errorf("%s must not import %s", name, other)
 			}
@@ -286,9 +286,9 @@ func TestLayersPointOneWay(t *testing.T) {
 	}
 }
 
-// checkUI: the UI talks to the agent, and knows the office's records and messages; nothing else below internal/, but that
-// the part of it that talks to the system gives files their names and reaches the session's bus as everybody does, and the one
-// that takes what is dropped reads names as the office does.
+// checkUI: the UI talks to the agent, and knows the office's records and messages; it uses nothing else below internal/,
+// except that its part for the system uses package disk and the session bus, and its part for dropped files cleans names as
+// the office does.
 func checkUI(t *testing.T, name string, p goPackage) {
 	for _, i := range p.Imports {
 		other, ours := strings.CutPrefix(i, module+"/internal/")
@@ -335,5 +335,5 @@ func TestEveryPackageAndFileKeepsItsShape(t *testing.T) {
 
 var leftToDo = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
 
-// documents reports whether f has a package comment worth the name.
+// documents reports whether f has a real package comment.
 func documents(f *ast.File) bool { return f.Doc != nil && len(f.Doc.Text()) > 60 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// naming are the calls that give files and folders their names, of whatever package or value they are.
+// naming are the calls that name files and folders, whatever package or value they belong to.
 var naming = []string{
 	"Rename", "Link", "Mkdir", "MkdirAll", // os, os.Root, syscall, unix
 	"Renameat", "Renameat2", "RenamexNp", "RenameatxNp", "Linkat", "Mkdirat", // unix
@@ -20,7 +20,7 @@ var naming = []string{
 	"CopyFS",
 }
 
-// namesThatMayGo says who beside internal/disk gives names, by folder or file, and why it may.
+// namesThatMayGo lists what besides internal/disk may name files, by folder or file, with the reason.
 var namesThatMayGo = map[string]string{
 	"internal/demo":                       "what a demo makes is nobody's",
 	"internal/e2e":                        "it holds tests",
@@ -31,8 +31,8 @@ var namesThatMayGo = map[string]string{
 	"ui/screentest":                       "it holds tests",
 }
 
-// A rename that is not flushed is undone by a loss of power, and os.Rename flushes nothing: whoever gives a file its name
-// calls package disk.
+// An unflushed rename is undone by a power failure, and os.Rename flushes nothing: whoever renames a file must call package
+// disk.
 func TestNamesAreGivenInOnePlace(t *testing.T) {
 	needed := map[string]bool{}
 	for _, f := range tracked(t) {
@@ -59,12 +59,12 @@ func TestNamesAreGivenInOnePlace(t *testing.T) {
 	}
 }
 
-// namesGiven are the calls in a file that give names.
+// namesGiven are the calls in a file that name files.
 func namesGiven(t *testing.T, file string) (calls []string) {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(root, file))
 	if os.IsNotExist(err) {
-		return nil // removed, and not yet committed
+		return nil // removed, but not committed yet
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func namesGiven(t *testing.T, file string) (calls []string) {
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			n = call.Fun
-		} else if !ofTheSystem(n) { // whose functions may be passed on; of others, a field may have such a name
+		} else if !ofTheSystem(n) { // functions of the system may also be passed on; others may be fields with such a name
 			return true
 		}
 		if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(naming, s.Sel.Name) && owner(s) != "disk" {
@@ -84,13 +84,13 @@ func namesGiven(t *testing.T, file string) (calls []string) {
 	return calls
 }
 
-// ofTheSystem reports whether n is something of a package with the system's calls.
+// ofTheSystem reports whether n refers to a package with system calls.
 func ofTheSystem(n ast.Node) bool {
 	s, ok := n.(*ast.SelectorExpr)
 	return ok && slices.Contains([]string{"os", "syscall", "unix", "windows"}, owner(s))
 }
 
-// owner is the package or variable whose s is selected, "" for anything else.
+// owner is the package or variable from which s selects, "" for anything else.
 func owner(s *ast.SelectorExpr) string {
 	if x, ok := s.X.(*ast.Ident); ok {
 		return x.Name

@@ -9,16 +9,17 @@ import (
 	"testing"
 )
 
-// parsers are packages that read whole documents, pictures or archives: where a few bytes from outside become gigabytes.
+// parsers are packages that read whole documents, pictures or archives: there, a few bytes from outside can become
+// gigabytes.
 var parsers = []string{
 	"github.com/pdfcpu/", "github.com/klippa-app/", "github.com/tetratelabs/", "codeberg.org/go-pdf/",
 	"image/gif", "image/jpeg", "image/png", "golang.org/x/image/", "archive/", "compress/", "encoding/gob", "encoding/xml",
 }
 
-// ownData are the packages beside preview that may import some of them, because what they read is this program's own.
+// ownData are the packages besides preview that may import some of them, because they only read this program's own data.
 var ownData = map[string][]string{
 	"assets/gen": {"codeberg.org/go-pdf/fpdf", "golang.org/x/image/bmp", "golang.org/x/image/vector", "image/png", "encoding/xml"}, // draws icons and samples, writes templates
-	// What it reads is sealed by an office of ours, goes to the disk as it comes, and is no longer than its list says.
+	// What it reads was sealed by one of our offices, is streamed to the disk, and is no longer than its list says.
 	"internal/agent/transfer": {"compress/flate", "compress/gzip"},
 	"internal/store":          {"compress/flate"},                                                                                                                                                        // lines that it packed itself
 	"internal/esign":          {"compress/gzip"},                                                                                                                                                         // a document that comes packed: it streams to the disk like any of unknown length
@@ -33,7 +34,7 @@ var ownData = map[string][]string{
 func TestDocumentsFromOutsideAreReadInOnePlace(t *testing.T) {
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-		if name == "internal/preview" || name == "internal/seal" || name == "internal/compare" || strings.HasPrefix(name, "internal/sandbox") { // seal and compare read in preview's process; the sandbox stands for somebody else's service
+		if name == "internal/preview" || name == "internal/seal" || name == "internal/compare" || strings.HasPrefix(name, "internal/sandbox") { // seal and compare read in preview's process; the sandbox stands for a third party's service
 			continue
 		}
 		for _, i := range p.Imports {
@@ -45,7 +46,7 @@ func TestDocumentsFromOutsideAreReadInOnePlace(t *testing.T) {
 	}
 }
 
-// fyneLoaders show a picture that Fyne itself reads from a file or an address, in this process.
+// fyneLoaders load a picture through Fyne itself, from a file or an address, in this process.
 var fyneLoaders = regexp.MustCompile(`\b(NewImageFrom(File|URI|Reader)|LoadResourceFrom\w+|NewRasterFromImage\w*|SetIconFromFile)\(|\bimage\.Decode`)
 
 func TestTheWindowLoadsNoPictures(t *testing.T) {
@@ -55,7 +56,7 @@ func TestTheWindowLoadsNoPictures(t *testing.T) {
 		}
 		b, err := os.ReadFile(filepath.Join(root, f))
 		if os.IsNotExist(err) {
-			continue // removed, and not yet committed
+			continue // removed, but not committed yet
 		}
 		if err != nil {
 			t.Fatal(err)

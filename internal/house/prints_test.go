@@ -10,18 +10,18 @@ import (
 	"testing"
 )
 
-// streams are the files that may have the standard streams: where the program begins and hands them over, and where they are
+// streams are the files that may use the standard streams: where the program begins and passes them on, and where they carry
 // no text for people.
 var streams = []string{
 	"main.go", "internal/server/main.go",
 	"internal/cli/cli.go",             // makes the writers
-	"internal/cli/console_other.go",   // looks whether they lead to a person
+	"internal/cli/console_other.go",   // checks whether a person sees them
 	"internal/cli/console_windows.go", // likewise
 	"internal/cli/page.go",            // documents, between two processes of ours
 	"ui/system/again_windows.go",      // the next process gets them
 }
 
-// What the service, a file or a path says would else be an instruction to somebody's terminal.
+// Otherwise text from the service, a file or a path could contain instructions to somebody's terminal.
 func TestCommandsPrintThroughTheOneWriter(t *testing.T) {
 	apart := []string{"internal/cli/terminal/", "internal/release/", "internal/sim/", "internal/e2e/", "internal/house/", "assets/gen/"}
 	files := token.NewFileSet()
@@ -32,7 +32,7 @@ func TestCommandsPrintThroughTheOneWriter(t *testing.T) {
 		}
 		file, err := parser.ParseFile(files, filepath.Join(root, f), nil, 0)
 		if err != nil {
-			continue // removed, and not yet committed
+			continue // removed, but not committed yet
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if e, ok := n.(*ast.SelectorExpr); ok && prints(f, e) {
@@ -48,7 +48,7 @@ func TestCommandsPrintThroughTheOneWriter(t *testing.T) {
 	}
 }
 
-// prints reports whether an expression writes to a terminal, or has one.
+// prints reports whether an expression writes to a terminal, or refers to one.
 func prints(file string, e *ast.SelectorExpr) bool {
 	of, _ := e.X.(*ast.Ident)
 	from := func(name string) bool { return of != nil && of.Name == name }

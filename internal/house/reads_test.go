@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What could not be read and is shown as nothing would be a lie about somebody's contracts.
+// Showing nothing because reading failed would be a lie about somebody's contracts.
 func TestNobodyDropsWhyDataCouldNotBeRead(t *testing.T) {
 	files := token.NewFileSet()
 	reads := readers(t, files)
@@ -20,7 +20,7 @@ func TestNobodyDropsWhyDataCouldNotBeRead(t *testing.T) {
 		}
 		file, err := parser.ParseFile(files, filepath.Join(root, f), nil, 0)
 		if err != nil {
-			continue // removed, and not yet committed
+			continue // removed, but not committed yet
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			a, ok := n.(*ast.AssignStmt)
@@ -37,7 +37,7 @@ func TestNobodyDropsWhyDataCouldNotBeRead(t *testing.T) {
 	}
 }
 
-// called is the package or field, and the function or method, of a call, as in "data.Read" and "Office.Lines".
+// called is the package or field and the function or method of a call, as in "data.Read" and "Office.Lines".
 func called(call *ast.CallExpr) string {
 	fun := call.Fun
 	if generic, ok := fun.(*ast.IndexExpr); ok {
@@ -56,7 +56,7 @@ func called(call *ast.CallExpr) string {
 	return ""
 }
 
-// readers are data.Read and data.Doc, and the methods of the window's Office that read.
+// readers are data.Read and data.Doc, and the reading methods of the window's Office.
 func readers(t *testing.T, files *token.FileSet) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"data.Read": true, "data.Doc": true}
@@ -70,7 +70,7 @@ func readers(t *testing.T, files *token.FileSet) map[string]bool {
 	return names
 }
 
-// addReaders adds the methods of an interface that return something and an error; it says whether to look on within n.
+// addReaders adds the methods of an interface that return something and an error; it returns whether to descend into n.
 func addReaders(names map[string]bool, n ast.Node) bool {
 	methods, ok := n.(*ast.InterfaceType)
 	if !ok {

@@ -18,15 +18,15 @@ import (
 	"testing"
 )
 
-// A transaction that looks into a folder holds up every other commit for as long as that takes: for ever, on a share that hangs.
-// So no function that is given a *store.Tx comes to a file or folder, in however many steps, as far as calls can be followed without
-// running them: through functions and methods, not through interfaces and fields.
+// A transaction that accesses a folder delays every other commit for as long as that takes: for ever, on a share that hangs.
+// So no function that gets a *store.Tx may reach file access through any number of calls. Calls are followed statically,
+// through functions and methods, but not through interfaces and fields.
 func TestNoTransactionTouchesAFolder(t *testing.T) {
 	calls, transactions := callGraph(t)
 	if len(transactions) < 200 {
 		t.Errorf("found only %d functions that are given a transaction", len(transactions))
 	}
-	ways := map[string]string{} // a function -> the next one on its way to a file, for those that come to one
+	ways := map[string]string{} // for each function that reaches file access: the next function on the way
 	for changed := true; changed; {
 		changed = false
 		for from, called := range calls {
@@ -53,14 +53,14 @@ func TestNoTransactionTouchesAFolder(t *testing.T) {
 	}
 }
 
-// noFiles are functions of package os and of those of ours that work on files which come to none.
+// noFiles are functions, of package os and of our packages that work on files, that access none.
 var noFiles = []string{
 	"os.SameFile", "os.IsNotExist", "os.IsExist", "os.Getenv", "os.LookupEnv", "os.Getpid", "os.NewSyscallError", "os.Exit", "os.Expand",
 	"os.UserHomeDir", "os.TempDir", "os.Hostname", "os.Executable",
 	module + "/internal/archive.Message", module + "/internal/archive.Token", module + "/internal/disk.Busy",
 }
 
-// touchesFiles reports whether a function comes to a file or folder by itself.
+// touchesFiles reports whether a function itself accesses files or folders.
 func touchesFiles(name string) bool {
 	if slices.Contains(noFiles, name) || strings.Contains(name, "archive.Error)") {
 		return false
@@ -75,7 +75,8 @@ func touchesFiles(name string) bool {
 	return false
 }
 
-// callGraph says which functions each function of internal/ mentions, and which of them are given a transaction, with where they are.
+// callGraph returns the functions that each function of internal/ mentions, and the functions that get a transaction, with
+// their positions.
 func callGraph(t *testing.T) (calls map[string][]string, transactions map[string]string) {
 	t.Helper()
 	calls, transactions = map[string][]string{}, map[string]string{}
@@ -122,7 +123,7 @@ func callGraph(t *testing.T) (calls map[string][]string, transactions map[string
 	return calls, transactions
 }
 
-// mentioned are the functions that a body calls or hands on.
+// mentioned are the functions that a body calls or passes on.
 func mentioned(body *ast.BlockStmt, info *types.Info) (names []string) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
@@ -135,7 +136,7 @@ func mentioned(body *ast.BlockStmt, info *types.Info) (names []string) {
 	return names
 }
 
-// exported is a package whose types the compiler has written down.
+// exported is a package with its type information.
 type exported struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string

@@ -111,10 +111,10 @@ func (o *office) publish(from, to int) {
 	}
 }
 
-// marks are what desks have kept, by their keys.
+// marks are the marks stored by desks, by key.
 var marks = map[string]desk.Mark{}
 
-// receive collects bodies, and "missed" where some are said to be missing, until there are n, or for a moment when n is 0.
+// receive collects bodies, and "missed" for each reported gap, until there are n, or briefly if n is 0.
 func receive(t *testing.T, w desk.Way, n int) (got []string) {
 	t.Helper()
 	c := must(desk.Connect(context.Background(), w))
@@ -142,7 +142,7 @@ func TestEveryDeskGetsEveryEventOnceAlsoAfterAStart(t *testing.T) {
 	one, _ := o.invite()
 	two, _ := o.invite()
 	o.publish(0, 5)
-	o.publish(0, 5) // which changes nothing
+	o.publish(0, 5) // publishing again changes nothing
 	for _, w := range []desk.Way{one, two} {
 		if got := receive(t, w, 5); strings.Join(got, " ") != "0 1 2 3 4" {
 			t.Errorf("%v", got)
@@ -160,7 +160,7 @@ func TestEveryDeskGetsEveryEventOnceAlsoAfterAStart(t *testing.T) {
 	if got := receive(t, one, 2); strings.Join(got, " ") != "5 6" {
 		t.Errorf("%v", got)
 	}
-	marks[one.Seed] = before // a backup was restored
+	marks[one.Seed] = before // as if a backup had been restored
 	o.publish(7, 8)
 	if got := receive(t, one, 2); strings.Join(got, " ") != "missed 7" {
 		t.Errorf("a desk that was restored: %v", got)
@@ -184,7 +184,7 @@ func TestStrangersLearnNothingAndARemovedDeskIsCutOff(t *testing.T) {
 		t.Errorf("another server: %v", err)
 	}
 	own := w
-	own.Seed = o.seed // the hub's own key is for this process alone
+	own.Seed = o.seed // only this process may use the hub's own key
 	if _, err := desk.Connect(context.Background(), own); !errors.Is(err, desk.ErrRemoved) {
 		t.Errorf("the hub's key from outside: %v", err)
 	}
@@ -214,7 +214,7 @@ func TestStrangersLearnNothingAndARemovedDeskIsCutOff(t *testing.T) {
 	must(desk.Connect(context.Background(), w)).Close()
 }
 
-// Permissions do not look at the reply of a request, so that what answers it writes where a desk may not.
+// Permissions do not cover the reply of a request, so an answerer could write where a desk must not.
 func TestADeskCanDoNothingButReadItsOwn(t *testing.T) {
 	o := newOffice(t)
 	w, key := o.invite()
@@ -247,7 +247,7 @@ func TestADeskCanDoNothingButReadItsOwn(t *testing.T) {
 		}
 	}
 	if err := nc.Flush(); err != nil {
-		t.Log(err) // refused by now
+		t.Log(err) // may be refused by now
 	}
 	time.Sleep(100 * time.Millisecond)
 	if have := must(o.own.Tokens(t.Context(), stream)); len(have) != 3 {
@@ -293,7 +293,7 @@ func TestAStreamThatIsGoneIsMadeAnewAndAnEarlierHubIsFenced(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.publish(0, 4)
-	if got := receive(t, w, 5); strings.Join(got, " ") != "missed 0 1 2 3" { // the desk knows three of them by their ids
+	if got := receive(t, w, 5); strings.Join(got, " ") != "missed 0 1 2 3" { // the desk recognises three of them by their ids
 		t.Errorf("%v", got)
 	}
 	later := stream
@@ -306,12 +306,12 @@ func TestAStreamThatIsGoneIsMadeAnewAndAnEarlierHubIsFenced(t *testing.T) {
 	}
 }
 
-// Further addresses of a hub, which are out of reach, hide neither what it says nor the end of the program.
+// Further, unreachable addresses of a hub hide neither its answer nor the end of the program.
 func TestAConnectionSaysWhatTheHubSaidAndEndsWithItsContext(t *testing.T) {
 	o := newOffice(t)
 	w, key := o.invite()
 	o.hub.Remove(key)
-	hangs := must(net.Listen("tcp", "127.0.0.1:0")) // takes connections, and says nothing
+	hangs := must(net.Listen("tcp", "127.0.0.1:0")) // accepts connections, and says nothing
 	defer hangs.Close()
 	closed := must(net.Listen("tcp", "127.0.0.1:0"))
 	closed.Close()
@@ -328,7 +328,7 @@ func TestAConnectionSaysWhatTheHubSaidAndEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Two computers with one invitation would share its events: each would lack what the other one has.
+// Two computers with the same invitation would share its events: each would lack the other's.
 func TestADeskHasOneConnection(t *testing.T) {
 	o := newOffice(t)
 	w, _ := o.invite()
@@ -367,7 +367,7 @@ func TestStreamsOfHubsLongGoneMakeRoom(t *testing.T) {
 	}
 }
 
-// A desk that asks without a pause keeps nobody waiting.
+// A desk that asks continuously does not keep others waiting.
 func TestOneDeskKeepsNoOtherWaiting(t *testing.T) {
 	o := newOffice(t)
 	one, key := o.invite()

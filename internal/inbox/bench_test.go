@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// bareHandler is the floor: net/http and an HMAC, with none of the promises.
+// bareHandler is the baseline: net/http and an HMAC, without any of the promises.
 var bareHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
@@ -54,7 +54,7 @@ func BenchmarkAgainstTheFloor(b *testing.B) {
 					}
 					res, err := client.Do(r)
 					if err != nil {
-						continue // refused unread, and reset while it was still being sent
+						continue // refused unread, and reset while it was being sent
 					}
 					io.Copy(io.Discard, res.Body)
 					res.Body.Close()

@@ -178,7 +178,7 @@ func TestADuplicateIsAnsweredLikeTheFirst(t *testing.T) {
 	}
 }
 
-// What the service cannot have sent is not stored for another desk either, and holds up nothing that comes behind it.
+// What the service cannot have sent is not stored for another desk either, and does not block later events.
 func TestAnotherDeskHandsOnNoMoreThanTheServiceSends(t *testing.T) {
 	var s shelf
 	in := New(Options{Keys: oneKey, Store: s.store})
@@ -311,10 +311,10 @@ func TestLargeBodiesDoNotCrowdOutSmallOnes(t *testing.T) {
 			t.Errorf("large ones: %v, want %v", codes, want)
 		}
 		large := `{"eventId":"e-2","x":"` + strings.Repeat("x", smallBody) + `"}`
-		for range 2 * largeBodies { // one after the other; each gives its room back
+		for range 2 * largeBodies { // one at a time; each releases its buffer
 			for code, key := range map[int]string{http.StatusOK: large, http.StatusUnauthorized: eventBody, http.StatusBadRequest: large} {
 				r := request(t, "/", large, signed(key)...)
-				if code == http.StatusBadRequest { // it is cut short
+				if code == http.StatusBadRequest { // because it is truncated
 					r.ContentLength++
 				}
 				rec := httptest.NewRecorder()
@@ -353,7 +353,7 @@ func TestAFloodOfRefusalsIsASample(t *testing.T) {
 	}
 }
 
-// overPipes answers what comes on the connections that dial makes, until the end.
+// overPipes serves the connections that dial makes, until end is called.
 func overPipes(in *Inbox) (dial func() net.Conn, end func() error) {
 	l := newPipes()
 	server := &http.Server{Handler: in}
@@ -361,7 +361,7 @@ func overPipes(in *Inbox) (dial func() net.Conn, end func() error) {
 	return l.dial, server.Close
 }
 
-// pipes is a listener of in-memory connections, so that time can be a fake.
+// pipes is a listener for in-memory connections, so that time can be fake.
 type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -400,7 +400,7 @@ const (
 		`"eventId":"e-1","eventOwnerOrganizationId":"o-1","eventOwnerMemberId":"m-1","eventTime":"2026-11-20T09:14:00.1234567Z"}`
 )
 
-// sign is this file's own reading of interface.md, "Webhook authentication" 3.
+// sign is this file's own interpretation of interface.md, "Webhook authentication" 3.
 func sign(url, secret, body string) string {
 	return base64.StdEncoding.EncodeToString(digest(url, secret, body))
 }
@@ -411,7 +411,7 @@ func digest(url, secret, body string) []byte {
 	return mac.Sum(nil)
 }
 
-// shelf is a Store that remembers.
+// shelf is an in-memory Store.
 type shelf struct {
 	mu     sync.Mutex
 	kept   []Received
@@ -444,7 +444,7 @@ func (s *shelf) all() []Received {
 
 func oneKey() []Key { return []Key{{URL: hookURL, Secret: hookSecret, Service: hookService}} }
 
-// receiver is an inbox that looks at the usual header.
+// receiver is an inbox that uses the default header.
 func receiver(opt Options) *Inbox {
 	if opt.Header == nil {
 		opt.Header = func() string { return hookHeader }

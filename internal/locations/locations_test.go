@@ -42,10 +42,10 @@ func TestTheKeyOfAFolderIsFoundWhereverSomebodyMovesIt(t *testing.T) {
 	}
 }
 
-// A key that is looked for under another name is absent, and a fresh one would take its place.
+// If the key were looked for under another name, it would seem absent, and a new one would replace it.
 func TestAFolderWhoseNoteCannotBeReadHasNoKeyForNow(t *testing.T) {
 	path := t.TempDir()
-	noErr(t, os.Mkdir(filepath.Join(path, entry), 0o700)) // a folder where the file should be
+	noErr(t, os.Mkdir(filepath.Join(path, entry), 0o700)) // a folder instead of the file
 	if name, err := Entry(path); name != "" || err == nil {
 		t.Errorf("%q, %v", name, err)
 	}

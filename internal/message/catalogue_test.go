@@ -15,11 +15,11 @@ import (
 	"countersign/assets"
 )
 
-// entry is a message of the catalogue, as its function makes it.
+// entry is a message of the catalogue, made by its function.
 type entry struct {
 	fn   string
 	id   string
-	args []Arg // with values made up
+	args []Arg // with made-up values
 }
 
 // samples makes up a value for each kind of argument.
@@ -57,7 +57,7 @@ func catalogue(t *testing.T) (all []entry) {
 	return all
 }
 
-// wordsOf are the words of a language by id and plural form; a message without forms has "other" alone.
+// wordsOf are the texts of a language by id and plural form; a message without plural forms has only "other".
 func wordsOf(t *testing.T, code string) map[string]map[string]string {
 	t.Helper()
 	data := must(assets.Messages.ReadFile("messages/" + code + ".json"))
@@ -95,7 +95,7 @@ func languages(t *testing.T) (codes []string) {
 
 var placeholder = regexp.MustCompile(`\{\{\.(\w+)\}\}`)
 
-// holes are the arguments in a text, sorted, each once.
+// holes are the distinct arguments in a text, sorted.
 func holes(text string) (names []string) {
 	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
 		names = append(names, m[1])
@@ -104,7 +104,7 @@ func holes(text string) (names []string) {
 	return slices.Compact(names)
 }
 
-// forms are the texts around arguments, with what stands in them.
+// forms are the texts around arguments, with their placeholders.
 var forms = map[string][]string{quoted: {"Name"}, megabytes: {"N"}, untitled: {}, unknown: {"ID"}, day: {"Day", "Month", "Year"}}
 
 func init() {
@@ -159,8 +159,8 @@ func TestEveryMessageHasItsWordsAndArgumentsInEveryLanguage(t *testing.T) {
 	}
 }
 
-// TestEveryMessageIsWhole: parts of sentences that are put together are right in one language at most. So each line is a
-// sentence that ends as one, or a title, in all languages alike; the first of several is a line of its own, and where a cause stands, it ends the line.
+// TestEveryMessageIsWhole: combining parts of sentences works in one language at most. So each line is a whole sentence or a
+// title, alike in all languages; the first of several sentences has its own line, and a cause ends the line.
 func TestEveryMessageIsWhole(t *testing.T) {
 	english := wordsOf(t, "en")
 	for _, code := range languages(t) {
@@ -192,7 +192,7 @@ func TestEveryMessageIsWhole(t *testing.T) {
 	}
 }
 
-// sentenceEnd is where one sentence follows another.
+// sentenceEnd matches the boundary of two sentences.
 var sentenceEnd = regexp.MustCompile(`[.!?] \p{Lu}`)
 
 func ends(line string) bool { return strings.HasSuffix(line, ".") }
@@ -231,7 +231,7 @@ func (e entry) with(n int64) Message {
 	return of(e.id, args...)
 }
 
-// TestEveryMessageIsTold: what nobody says any more needs no words.
+// TestEveryMessageIsTold: a message that is no longer used needs no text.
 func TestEveryMessageIsTold(t *testing.T) {
 	used := map[string]bool{}
 	told := regexp.MustCompile(`\bmessage\.(\w+)`)
@@ -250,7 +250,7 @@ func TestEveryMessageIsTold(t *testing.T) {
 	})
 	noErr(t, err)
 	for _, e := range catalogue(t) {
-		if !used[e.fn] && e.fn != "Unexpected" { // which For tells
+		if !used[e.fn] && e.fn != "Unexpected" { // used by For
 			t.Errorf("nobody tells %s", e.fn)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-// german speaks German.
+// german is the German printer.
 func german(t *testing.T) *Printer {
 	t.Helper()
 	p := must(NewPrinter("de"))
@@ -42,7 +42,7 @@ func TestAMessageIsTheSameAfterItWasStored(t *testing.T) {
 	}
 }
 
-// A record holds an id and arguments, and no word: whatever a sentence becomes, what is stored says it.
+// A record holds an id and arguments, and no words: rewording a sentence does not affect what is stored.
 func TestAStoredMessageHoldsNoWords(t *testing.T) {
 	data, err := json.Marshal(Unexpected())
 	if err != nil || string(data) != `{"id":"general.unexpected"}` {
@@ -87,7 +87,7 @@ func TestWhatHappenedAndWhatToDoAreToldApart(t *testing.T) {
 	}
 }
 
-// Names are decided by people outside, who may know how the words are made.
+// Names come from people outside, who may know the format of texts.
 func TestHostileNamesAreShownAsTheyAre(t *testing.T) {
 	for _, name := range []string{"{{.Name}}", "{{", "%s", "“x”", "<b>", "a {{template \"x\"}}", "\\n", "${1}"} {
 		if got := English().value(value{Name: &name}); got != "“"+name+"”" {
@@ -134,7 +134,7 @@ var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
-// What people see as one character stays whole or goes: a letter with its marks, a flag, a family.
+// What people see as one character is kept or removed as a whole: a letter with its marks, a flag, a family.
 func TestTextsAreCutBetweenCharacters(t *testing.T) {
 	for _, character := range []string{"a", "契", "n\u0308\u0323", "🇨🇭", "👍🏽", "👩‍👩‍👧", "각"} {
 		for most := 2; most < 12; most++ {
@@ -160,7 +160,7 @@ func TestADateIsInTheWordsOfTheLanguage(t *testing.T) {
 	}
 }
 
-// afterStoring is m as it is read again.
+// afterStoring is m after writing and reading it.
 func afterStoring(t *testing.T, m Message) (again Message) {
 	t.Helper()
 	b := must(m.MarshalJSON())

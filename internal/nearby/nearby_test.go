@@ -30,7 +30,7 @@ func TestWhoKnowsTheNameFindsThePlaceAndNobodyElse(t *testing.T) {
 	over := make(chan error, 2)
 	at := netip.MustParseAddrPort("127.0.0.1:7422")
 	go func() { over <- Answer(ctx, "aaaa", at) }()
-	go func() { over <- Answer(ctx, "bbbb", netip.MustParseAddrPort("0.0.0.0:7423")) }() // beside it, on the same port
+	go func() { over <- Answer(ctx, "bbbb", netip.MustParseAddrPort("0.0.0.0:7423")) }() // in parallel, on the same port
 	find := func(name string, wait time.Duration) (found []netip.AddrPort) {
 		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shown is a notification as the server got it.
+// shown is a notification as the server received it.
 type shown struct {
 	App, Title, Body string
 	Hints            map[string]dbus.Variant
@@ -37,9 +37,9 @@ type shown struct {
 type server struct {
 	can   []string
 	shown chan shown
-	hang  chan struct{} // nil answers at once
+	hang  chan struct{} // blocks calls until closed; nil answers immediately
 	conn  *dbus.Conn
-	last  uint32 // the number of the last notification
+	last  uint32 // number of the last notification
 }
 
 func (s *server) GetCapabilities() ([]string, *dbus.Error) { return s.can, nil }
@@ -53,7 +53,7 @@ func (s *server) Notify(sender dbus.Sender, app string, _ uint32, _, title, body
 	return s.last, nil
 }
 
-// say sends a signal of the service.
+// say sends one of the service's signals.
 func (s *server) say(t *testing.T, name string, args ...any) {
 	t.Helper()
 	noErr(t, s.conn.Emit(object, service+"."+name, args...))
@@ -91,7 +91,7 @@ func TestDesktopShowsWhatWasMeant(t *testing.T) {
 			for _, tt := range texts {
 				noErr(t, n.Notify(office.Notice{Title: tt.text, Body: tt.text}))
 				got := <-s.shown
-				// What a person sees of a body with markup is its text.
+				// A person sees the text of a body with markup.
 				body := got.Body
 				if name == "markup" {
 					if strings.ContainsAny(body, "<>") {

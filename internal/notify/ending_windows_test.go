@@ -13,7 +13,7 @@ import (
 
 const childEnds = "NOTIFY_TEST_CHILD_ENDS"
 
-// TestEndingChild is the process that TestAProgramThatHasNotifiedEnds waits for.
+// TestEndingChild is the process for whose end TestAProgramThatHasNotifiedEnds waits.
 func TestEndingChild(t *testing.T) {
 	how := os.Getenv(childEnds)
 	if how == "" {
@@ -21,7 +21,7 @@ func TestEndingChild(t *testing.T) {
 	}
 	d := newDesktop(Options{App: "Countersign test"}, slog.New(slog.DiscardHandler), func(office.Click) {})
 	listen()
-	_ = d.toast(office.Notice{Title: "Lease"}) // Wine takes the class, and has no toasts
+	_ = d.toast(office.Notice{Title: "Lease"}) // Wine accepts the class, but has no toasts
 	if how == "fault" {
 		go func() { panic("a fault") }()
 		select {}

@@ -126,7 +126,7 @@ var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
-// What the desktop took is no failure, however soon it took it.
+// A notification that the desktop accepted is no failure, however fast that was.
 func TestWhatIsShownAtOnceIsNoFailure(t *testing.T) {
 	n := New(Options{Raise: func(office.Notice) error { return nil }})
 	defer n.Close()

@@ -18,7 +18,7 @@ var lease = office.Notice{Title: "Everyone has signed", Body: "Lease", About: of
 	{Action: office.ActionShow, Label: "Show"}, {Action: office.ActionOpen, Label: "Open $(x)"}, {Action: office.ActionFolder, Label: "Show in folder"},
 }}
 
-// pressable is a desktop that shows buttons, with a notifier, and where the presses arrive.
+// pressable is a desktop that shows buttons, a notifier, and the channel of presses.
 func pressable(t *testing.T) (*server, *Notifier, chan office.Click) {
 	bustest.OfSession(t, nil)
 	s := &server{can: []string{"body", "actions"}}
@@ -29,7 +29,7 @@ func pressable(t *testing.T) (*server, *Notifier, chan office.Click) {
 	return s, n, pressed
 }
 
-// wantPress waits for a press, before which nothing else may have been told: signals come in their order.
+// wantPress waits for a press. Nothing else may arrive before it: signals keep their order.
 func wantPress(t *testing.T, pressed chan office.Click, want office.Click) {
 	t.Helper()
 	if got := <-pressed; got != want {
@@ -54,7 +54,7 @@ func TestAPressIsPassedOnWithWhatItIsAbout(t *testing.T) {
 	s.say(t, "ActionInvoked", got.ID, "open")
 	wantPress(t, pressed, office.Click{About: "package/p", Action: office.ActionOpen, Token: "token"})
 	s.say(t, "NotificationClosed", got.ID, uint32(2))
-	s.say(t, "ActionInvoked", got.ID, "default") // a desktop that says it in this order
+	s.say(t, "ActionInvoked", got.ID, "default") // some desktops send them in this order
 	wantPress(t, pressed, office.Click{About: "package/p", Action: office.ActionShow, Token: "token"})
 }
 
@@ -74,12 +74,12 @@ func TestWhatIsNotOursMeansNothing(t *testing.T) {
 	ours := (<-s.shown).ID
 	stranger := must(dbus.ConnectSessionBus())
 	defer stranger.Close()
-	noErr(t, stranger.Emit(object, pressedSignal, ours, "open")) // somebody else than the desktop
+	noErr(t, stranger.Emit(object, pressedSignal, ours, "open")) // not from the desktop
 	s.say(t, "ActionInvoked", ours+1, "open")                    // another program's notification
-	s.say(t, "ActionInvoked", ours, "rm -rf /")                  // what was not offered
+	s.say(t, "ActionInvoked", ours, "rm -rf /")                  // an action that was not offered
 	s.say(t, "ActionInvoked", "not a number", "open")            // nonsense
 	s.say(t, "ActionInvoked")                                    // less than that
-	s.say(t, "ActionInvoked", ours, "folder")                    // and a press at last
+	s.say(t, "ActionInvoked", ours, "folder")                    // finally a real press
 	wantPress(t, pressed, office.Click{About: "package/p", Action: office.ActionFolder})
 }
 
@@ -92,7 +92,7 @@ func TestANotificationServiceThatRestartsIsListenedTo(t *testing.T) {
 	startServer(t, again)
 	other := lease
 	other.About = office.PackageSubject("other")
-	// The new one counts from 1 again; a press on the old notification, which is gone, is somebody else's.
+	// The new service counts from 1 again; so a press with the old notification's number belongs to another program.
 	again.say(t, "ActionInvoked", before, "open")
 	noErr(t, n.Notify(other))
 	after := (<-again.shown).ID
@@ -109,7 +109,7 @@ func TestANotificationServiceThatRestartsBetweenTwoCallsShowsIt(t *testing.T) {
 	startServer(t, old)
 	d := newDesktop(Options{}, slog.New(slog.DiscardHandler), nil)
 	defer d.close()
-	d.presses.mu.Lock() // which raise waits for as soon as it knows who is to show it
+	d.presses.mu.Lock() // raise waits for it once it knows the service
 	raised := make(chan error, 1)
 	go func() { raised <- d.raise(t.Context(), office.Notice{Title: "Lease"}) }()
 	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*presses).show")); {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// nasty are texts that have done harm somewhere, and what people should see of them.
+// nasty are texts that have done harm somewhere, and what people should see instead.
 var nasty = []struct{ name, text, want string }{
 	{"plain", `Lease Sonnenweg 4 is signed by everyone.`, `Lease Sonnenweg 4 is signed by everyone.`},
 	{"quotes", `"Lease" of 'Ana'`, `”Lease” of ’Ana’`},

@@ -12,7 +12,7 @@ import (
 
 var expect = trytest.Expect
 
-// listOf judges a list that is written with | between cells, the first line the heads, for a document.
+// listOf checks a list for one document; cells are separated by |, and the first line has the headings.
 func listOf(common NewPackage, order string, lines ...string) BulkList {
 	var rows []ListRow
 	for i, line := range lines {
@@ -75,7 +75,7 @@ func TestWhatIsWrongIsSaidAtItsCell(t *testing.T) {
 	for _, c := range []struct {
 		heads, line string
 		template    *Template
-		want        string // the column and the id of what is said
+		want        string // column and message id of the error
 	}{
 		{"E-mail|Name", "ana@|Ana", nil, "0 draft.email-incomplete"},
 		{"E-mail|Name", "|Ana", nil, "0 draft.email-incomplete"},

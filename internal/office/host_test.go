@@ -6,7 +6,7 @@ func TestAHostInAnotherScriptIsToldFromOneThatLooksTheSame(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://sign.example.com/api":      "sign.example.com",
 		"https://sign.example.com:8443":     "sign.example.com:8443",
-		"https://s\u0456gn.example.com":     "xn--sgn-jhd.example.com (s\u0456gn.example.com)", // a Ukrainian i
+		"https://s\u0456gn.example.com":     "xn--sgn-jhd.example.com (s\u0456gn.example.com)", // with a Ukrainian i
 		"https://xn--sgn-jhd.example.com:1": "xn--sgn-jhd.example.com:1 (s\u0456gn.example.com)",
 		"https://[::1]:8443":                "[::1]:8443",
 	} {

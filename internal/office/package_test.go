@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// filled is a record in which every slice, map and pointer has something.
+// filled is a record in which every slice, map and pointer is set.
 func filled(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -40,7 +40,7 @@ func filled(v reflect.Value) {
 	}
 }
 
-// shared is where two values have memory in common.
+// shared lists where two values share memory.
 func shared(path string, a, b reflect.Value) (all []string) {
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -81,7 +81,7 @@ func TestACloneHasMemoryOfItsOwn(t *testing.T) {
 	}
 }
 
-// every is a line with all it can have.
+// every is a line with all fields set.
 var every = PackageLine{
 	ID: "p", Name: "Lease", State: "declined", Origin: MadeElsewhere, People: "Ana Ruiz <ana@example.com>", Next: "Jan", Words: "Lease\nLease.pdf",
 	Refusals: Refusals{Decliners: "Ana Ruiz", Reason: strings.Repeat("The rent is wrong. ", 20), Declined: true}, SignersDone: 300, SignersTotal: 400,

@@ -13,7 +13,7 @@ import (
 // day is noon of a day in March.
 func day(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
 
-// some are packages of every standing, newest first.
+// some are packages of every status, newest first.
 func some() (lines []PackageLine) {
 	ana, jan := Signer{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, Signer{ID: "j", FirstName: "Jan", LastName: "Wéber", Email: "jan@example.com"}
 	no := jan

@@ -10,7 +10,7 @@ func TestPapersMayGoWithTheEndOfTheYearTheirRuleSays(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
 		names []string
-		want  int // the year that begins then; 0 for never
+		want  int // year at whose beginning it may go; 0 for never
 	}{
 		{"", nil, 0}, {"10", nil, 2031}, {" 10 ; ", []string{"Lease"}, 2031}, {"10; Lease: 30", []string{"", "LEASE"}, 2051}, {"Lease: 30", []string{"Offer"}, 0},
 		{"10; Lease: 2", []string{"Lease"}, 2023}, {"Scans: 6; Lease: 30", []string{"Scans", "Lease"}, 2051}, {"Case 1:2: 5", []string{"case 1:2"}, 2026},

@@ -44,7 +44,7 @@ func TestEverySettingIsJudgedOnce(t *testing.T) {
 	}
 }
 
-// judgeable are all fields but those of secrets and of what can only be on or off.
+// judgeable are all fields except secrets and booleans.
 var judgeable = map[string]bool{
 	office.FieldAuthURL: true, office.FieldBaseURL: true, office.FieldClientID: true, office.FieldScopes: true, office.FieldHeader: true,
 	office.FieldRedirect: true, office.FieldRedirectURI: true, office.FieldTunnel: true, office.FieldNgrokDomain: true,
@@ -104,7 +104,7 @@ func TestAFolderThatSendsIsJudgedAndNamesItsPackages(t *testing.T) {
 	good := office.HotFolder{Path: t.TempDir(), Signers: []office.Signer{ana}}
 	for name, c := range map[string]struct {
 		change func(f *office.HotFolder)
-		want   office.FieldError // zero for nothing
+		want   office.FieldError // zero for none
 	}{
 		"good":        {func(f *office.HotFolder) { f.Name, f.DueDays = "{document} {date}", 365 }, office.FieldError{}},
 		"no folder":   {func(f *office.HotFolder) { f.Path = " " }, is(office.FieldHotPath, office.CodeMissing, message.SendFolderMissing())},

@@ -37,7 +37,7 @@ func TestWhoHasSignedSomeDocumentsHasNotSigned(t *testing.T) {
 	}
 }
 
-// Events come in any order.
+// Events arrive in any order.
 func TestWhoComesBeforeOneWhoHasSignedIsNextNoMoreInSequence(t *testing.T) {
 	for sequential, want := range map[bool][]string{true: {"stranger", "c", "d"}, false: {"a", "stranger", "c", "d"}} {
 		p := Package{Sequential: sequential, Signers: []Signer{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}, Documents: []Document{{ID: "x", SignedBy: []string{"b"}}},
@@ -126,7 +126,7 @@ func TestASignerIsRecognisedOnlyWhereNobodyElseCanBeMeant(t *testing.T) {
 		sequential bool
 		signers    []Signer
 		next       string
-		want, then int // who signed, and who is next
+		want, then int // signerIds of who signed and who is next
 	}{
 		"one is left":                       {false, []Signer{{ID: "a"}, {}}, "", 1, -1},
 		"two are left":                      {false, []Signer{{}, {}}, "next", -1, -1},
@@ -154,8 +154,8 @@ func TestASignerIsRecognisedOnlyWhereNobodyElseCanBeMeant(t *testing.T) {
 	}
 }
 
-// TestInWhateverOrderEventsComeNobodyIsTakenForSomebodyElse has up to five people sign one after the other, and their events come
-// in every order.
+// TestInWhateverOrderEventsComeNobodyIsTakenForSomebodyElse lets up to five people sign one after the other, and delivers
+// their events in every order.
 func TestInWhateverOrderEventsComeNobodyIsTakenForSomebodyElse(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		everybody := []string{"a", "b", "c", "d", "e"}[:n]
@@ -167,7 +167,7 @@ func TestInWhateverOrderEventsComeNobodyIsTakenForSomebodyElse(t *testing.T) {
 					next = everybody[at+1]
 				}
 				p.MatchSigners(everybody[at], next)
-				p.MatchSigners(everybody[at], next) // it comes twice
+				p.MatchSigners(everybody[at], next) // every event arrives twice
 				for i, s := range p.Signers {
 					if s.ID != "" && s.ID != everybody[i] {
 						t.Fatalf("events in the order %v: place %d of %d is taken for %q", order, i, n, s.ID)
@@ -239,7 +239,7 @@ func TestNobodyIsNextWhoseTurnIsOver(t *testing.T) {
 			t.Errorf("after %s: next is %q, want %q", who, p.NextSigners, want)
 		}
 	}
-	sign("z", "") // the events come backwards
+	sign("z", "") // the events arrive in reverse
 	if !p.Skipped() || p.Next() != nil {
 		t.Errorf("%+v are to sign before somebody who has", p.Next())
 	}
@@ -255,9 +255,9 @@ func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T)
 	for name, c := range map[string]struct {
 		state   PackageState
 		order   bool
-		signers string   // who sign; "-" has no id
-		signed  []string // of each document, who have
-		named   string   // as next, by the service
+		signers string   // signers in order; "-" has no id
+		signed  []string // for each document, who has signed
+		named   string   // named as next by the service
 		decline string
 		want    string
 	}{

@@ -12,7 +12,7 @@ import (
 	"countersign/internal/message"
 )
 
-// same reports what is not as it is wanted, by the place of both in their lists.
+// same reports unexpected elements by their index in both lists.
 func same(t *testing.T, what string, got, want []any) {
 	t.Helper()
 	for i := range want {

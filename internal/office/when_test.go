@@ -44,7 +44,7 @@ func TestTheServicesWordForATimeStaysAndABoundGetsCloser(t *testing.T) {
 	}
 }
 
-// A computer that asks at 20:37 learns of everything at once.
+// A computer that asks at 20:37 learns everything at once.
 func TestWhatWasLearnedLateHadHappenedBeforeWhatIsKnown(t *testing.T) {
 	clock := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
 	by, on := func(h, m int) When { return When{clock(h, m), true} }, func(h, m int) When { return When{Time: clock(h, m)} }
@@ -52,7 +52,7 @@ func TestWhatWasLearnedLateHadHappenedBeforeWhatIsKnown(t *testing.T) {
 		sequential bool
 		executed   When
 		ana, jan   When
-		wants      [3]When // of being sent, and of the two signatures
+		wants      [3]When // of sending, and of the two signatures
 	}{
 		"nothing but that it is so":          {false, When{}, by(20, 37), by(20, 38), [3]When{by(20, 37), by(20, 37), by(20, 38)}},
 		"complete at a time":                 {false, on(20, 9), by(20, 37), by(20, 37), [3]When{by(20, 9), by(20, 9), by(20, 9)}},

@@ -64,7 +64,7 @@ func TestWhatIsNoPolicyIsNotUsedAndSaid(t *testing.T) {
 	}
 }
 
-// One list that cannot be read does not take the other with it, and what is in neither is not passed over in silence.
+// One unreadable list does not affect the other, and anything outside both lists is reported.
 func TestWhatCanBeReadOfAPolicyCountsAndTheRestIsNamed(t *testing.T) {
 	for text, named := range map[string]string{
 		`{"fixed": {"theme": "dark"}, "defaults": []}`:                "defaults",

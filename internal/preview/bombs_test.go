@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// file writes a PDF of numbered objects, of which the first is the catalogue. An object is the text between "obj" and
+// file writes a PDF of numbered objects, the first of which is the catalogue. An object is the text between "obj" and
 // "endobj".
 func file(objects ...string) []byte {
 	var b bytes.Buffer
@@ -32,7 +32,7 @@ func stream(dict string, body []byte) string {
 	return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", dict, len(body), body)
 }
 
-// onePage is a page with that box, content and resources, and further objects from number 5 on.
+// onePage is a page with this box, content and resources, and further objects from number 5 on.
 func onePage(box, resources string, content string, more ...string) []byte {
 	return file(append([]string{
 		"<</Type/Catalog/Pages 2 0 R>>",
@@ -44,7 +44,7 @@ func onePage(box, resources string, content string, more ...string) []byte {
 
 const a4 = "0 0 595 842"
 
-// zeros is n zero bytes, deflated as many times as asked.
+// zeros is n zero bytes, deflated repeatedly.
 func zeros(n int64, times int) []byte {
 	var b bytes.Buffer
 	z, _ := zlib.NewWriterLevel(&b, zlib.BestCompression)
@@ -66,13 +66,13 @@ func zeros(n int64, times int) []byte {
 
 const twice = "/Filter[/FlateDecode/FlateDecode]"
 
-// crossReferences is a PDF whose table of objects is a stream.
+// crossReferences is a PDF whose cross-reference table is a stream.
 func crossReferences(dict string, body []byte) []byte {
 	head := "%PDF-1.7\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[]/Count 0>>\nendobj\n"
 	return fmt.Appendf(nil, "%s3 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF\n", head, stream("/Type/XRef/Root 1 0 R"+dict, body), len(head))
 }
 
-// deepTree is a page tree of so many levels, each with that many links to the next one.
+// deepTree is a page tree with that many levels, each with that many links to the next.
 func deepTree(levels, links int) []byte {
 	objects := []string{"<</Type/Catalog/Pages 2 0 R>>"}
 	for i := range levels {
@@ -81,13 +81,13 @@ func deepTree(levels, links int) []byte {
 	return file(append(objects, "<</Type/Page/MediaBox["+a4+"]>>")...)
 }
 
-// picture is a page with an image that claims to be of that size.
+// picture is a page with an image that claims this size.
 func picture(width, height int, dict string, body []byte) []byte {
 	image := fmt.Sprintf("/Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray/BitsPerComponent 8", width, height)
 	return onePage(a4, "/XObject<</I 5 0 R>>", stream("", []byte("500 0 0 500 0 0 cm /I Do")), stream(image+dict, body))
 }
 
-// jbig2 is a page of JBIG2 that claims to be of that size.
+// jbig2 is a page of JBIG2 that claims this size.
 func jbig2(width, height uint32) []byte {
 	page := []byte{0, 0, 0, 0, 0x30, 0, 1, 0, 0, 0, 19}
 	for _, n := range []uint32{width, height, 0, 0} {
@@ -96,7 +96,7 @@ func jbig2(width, height uint32) []byte {
 	return append(page, 0, 0, 0)
 }
 
-// jpx is the head of a JPEG 2000 code stream that claims to be of that size.
+// jpx is the header of a JPEG 2000 code stream that claims this size.
 func jpx(size uint32) []byte {
 	b := []byte{0xFF, 0x4F, 0xFF, 0x51, 0, 41, 0, 0}
 	for _, n := range []uint32{size, size, 0, 0, size, size, 0, 0} {
@@ -141,7 +141,7 @@ func bombs() map[string][]byte {
 	}
 }
 
-// loop is two tables of cross-references that name each other as the one before.
+// loop is two cross-reference tables that each name the other as the previous one.
 func loop() []byte {
 	head := "%PDF-1.7\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[]/Count 0>>\nendobj\n"
 	table := func(before int) string {
@@ -150,7 +150,7 @@ func loop() []byte {
 	return []byte(head + table(len(head)+len(table(0))) + table(len(head)))
 }
 
-// nested is a page with a drawing that holds so many of the next one, and so on.
+// nested is a page with a drawing that contains each copies of the next one, and so on.
 func nested(levels, each int) []byte {
 	var more []string
 	for i := range levels {
@@ -161,7 +161,7 @@ func nested(levels, each int) []byte {
 	return onePage(a4, "/XObject<</F 5 0 R>>", stream("", []byte("/F Do")), more...)
 }
 
-// deflated is s, so many times.
+// deflated deflates s repeatedly.
 func deflated(s string, times int) []byte {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)

@@ -14,7 +14,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-// TestMain is the program of a Reader as well: the real one and some that do not keep to what is agreed.
+// TestMain is also the program of a Reader: the real one, and some that violate the protocol.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && programs[os.Args[1]] != nil {
 		width, err := strconv.Atoi(os.Args[2])
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 var programs = map[string]func(width int) error{
 	"read":  func(width int) error { return Serve(context.Background(), os.Stdin, os.Stdout, strconv.Itoa(width)) },
 	"fails": func(int) error { return ErrTooLarge },
-	// What follows is a document that has taken the process over.
+	// The following simulate a document that has taken over the process.
 	"burns": confined(func() {
 		for n := 0; ; n++ {
 			_ = n
@@ -67,11 +67,11 @@ var programs = map[string]func(width int) error{
 		_, written := os.Create(os.Getenv("HOME") + "/stolen")
 		_, started := os.StartProcess(os.Args[0], nil, &os.ProcAttr{})
 		if file == nil || written == nil || started == nil {
-			return // nothing is said, and that is an error
+			return // an empty answer is an error
 		}
 		_ = send(os.Stdout, reply{Verdict: isRead, Pages: 1}, nil)
 	}),
-	"tells": confined(func() { // as many pages as there are variables that could be secret
+	"tells": confined(func() { // reports as pages the number of variables that could be secret
 		pages := 1
 		for _, e := range os.Environ() {
 			if name, _, _ := strings.Cut(e, "="); name != "HOME" && name != "XDG_CACHE_HOME" {
@@ -82,7 +82,7 @@ var programs = map[string]func(width int) error{
 	}),
 }
 
-// testCPU bounds the programs that were taken over.
+// testCPU limits the hijacked programs.
 const testCPU = time.Second
 
 func confined(then func()) func(int) error {

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// peak is the most memory a process had, in bytes, and 0 when it had less than this one: a process counts what its
-// parent had when it was started.
+// peak is the maximum memory of a process in bytes, and 0 if it was below this process's: a process inherits its parent's
+// maximum when it is started.
 func peak(p *os.ProcessState) int64 {
 	var own syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own) // cannot fail for oneself
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own) // cannot fail for one's own process
 	most := p.SysUsage().(*syscall.Rusage).Maxrss
 	if most <= own.Maxrss {
 		return 0

@@ -24,7 +24,7 @@ func skipWithRaceDetector(t *testing.T) {
 	}
 }
 
-// reader is a Reader of one of the programs.
+// reader is a Reader that uses one of the programs.
 func reader(program string) *Reader { return NewReader(os.Args[0], program) }
 
 func put(t *testing.T, body []byte) string {
@@ -59,7 +59,7 @@ func TestPagesAreCountedAndTheFirstOneDrawn(t *testing.T) {
 
 func TestALargeDocumentIsStillRead(t *testing.T) {
 	skipWithRaceDetector(t)
-	// White space before the table of objects, which the disk does not store.
+	// White space before the cross-reference table; the disk stores it as a hole.
 	body := onePage(a4, "", stream("", []byte("0 0 300 300 re f")))
 	at := bytes.LastIndex(body, []byte("xref\n0 "))
 	path := put(t, body[:at])
@@ -73,7 +73,7 @@ func TestALargeDocumentIsStillRead(t *testing.T) {
 	}
 }
 
-// inked reports whether there is something dark on the page.
+// inked reports whether the page has any dark pixel.
 func inked(img image.Image) bool {
 	b := img.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
@@ -130,7 +130,7 @@ func TestAProcessThatIsTakenOverIsBounded(t *testing.T) {
 	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "secret")
 	t.Setenv("HOME", t.TempDir())
 	path := sample(t, "Offer 2026-118.pdf")
-	const ever = time.Hour // that a process ends is not for want of patience
+	const ever = time.Hour // so that no process ends because of a time-out
 	for name, patience := range map[string]time.Duration{"burns": ever, "eats": ever, "hangs": time.Second, "floods": ever, "lies": ever} {
 		t.Run(name, func(t *testing.T) {
 			if name == "eats" {
@@ -140,7 +140,7 @@ func TestAProcessThatIsTakenOverIsBounded(t *testing.T) {
 			r.patience = patience
 			r.ended = func(p *os.ProcessState) {
 				if os.Getenv("WINEPREFIX") != "" {
-					return // Wine says of each process what all before it took
+					return // Wine counts earlier processes' memory, too
 				}
 				if peak(p) > 3*testMemory/2 || p.UserTime() > 4*testCPU {
 					t.Errorf("it had %d MB and %v", peak(p)>>20, p.UserTime())
@@ -154,7 +154,7 @@ func TestAProcessThatIsTakenOverIsBounded(t *testing.T) {
 		})
 	}
 	if runtime.GOOS == "windows" {
-		return // a job keeps nobody from opening files, and Windows adds to every environment
+		return // a job does not prevent opening files, and Windows adds to every environment
 	}
 	for _, name := range []string{"opens", "tells"} {
 		if n, err := reader(name).Pages(t.Context(), path); n != 1 || err != nil {

@@ -2,7 +2,7 @@
 
 package preview
 
-// The race detector takes several times the memory of the program, which would be counted.
+// The race detector needs several times the program's memory, which would be counted.
 const (
 	raceDetector = true
 	testMemory   = 16 << 30

@@ -10,7 +10,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-// others reports whether others have rights to a file or folder.
+// others reports whether others have access to a file or folder.
 func others(t *testing.T, path string) bool {
 	t.Helper()
 	f, err := os.Open(path)
@@ -27,7 +27,7 @@ func TestWhatIsMadeIsPrivate(t *testing.T) {
 	top := t.TempDir()
 	openUp(t, top)
 	folder := filepath.Join(top, "a", "b")
-	for range 2 { // made, and there
+	for range 2 { // when creating it, and when it exists
 		noErr(t, Folder(folder))
 		if others(t, folder) {
 			t.Error("the folder is open to others")
@@ -96,7 +96,7 @@ func TestANewFolderIsNobodyElses(t *testing.T) {
 	}
 }
 
-// What a killed program has left of a file goes; whatever else is there stays.
+// Temporary files left by a killed program are removed; everything else stays.
 func TestWhatAKilledProgramLeftIsRemoved(t *testing.T) {
 	folder := t.TempDir()
 	names := []string{".countersign-123" + Temporary, ".countersign-123.part", "letter" + Temporary, ".other" + Temporary}

@@ -17,10 +17,10 @@ func openUp(t *testing.T, path string) {
 	noErr(t, os.Chmod(path, 0o755))
 }
 
-// changed is when the rights were last written.
+// changed is when the permissions were last written.
 func changed(t *testing.T, path string) string {
 	t.Helper()
-	var info unix.Stat_t // whose fields have the same names everywhere
+	var info unix.Stat_t // its fields have the same names on all systems
 	noErr(t, unix.Stat(path, &info))
 	return fmt.Sprintf("%o %+v", info.Mode, info.Ctim)
 }

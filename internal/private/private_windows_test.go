@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// setList gives a file or folder an access list in the language of security descriptors.
+// setList sets the access list of a file or folder, in the security descriptor language.
 func setList(t *testing.T, path, sddl string) {
 	t.Helper()
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
@@ -23,7 +23,7 @@ func setList(t *testing.T, path, sddl string) {
 	noErr(t, err)
 }
 
-// openUp lets everybody in.
+// openUp gives everybody access.
 func openUp(t *testing.T, path string) {
 	t.Helper()
 	setList(t, path, "D:P(A;OICI;FA;;;ME)(A;OICI;FA;;;WD)")
@@ -47,12 +47,12 @@ func TestListsAreJudgedByWhomTheyLetIn(t *testing.T) {
 		"O:MED:P(A;;FA;;;ME)(A;;FA;;;BA)":               {true, false},  // administrators, as in every profile
 		"O:MED:P(A;;FA;;;ME)(A;;FR;;;BU)":               {true, true},   // users may read
 		"O:MED:P(A;;FA;;;ME)(A;;0x2;;;WD)":              {true, true},   // everybody may write
-		"O:MED:P(A;;FA;;;ME)(A;;WD;;;AU)":               {true, true},   // whoever has signed in may change the list
-		"O:MED:P(A;;FA;;;ME)(A;OICIIO;FA;;;WD)":         {true, false},  // only what will be made in it
-		"O:MED:P(A;;FA;;;ME)(A;;0x20;;;WD)":             {false, false}, // everybody may run it, which tells nothing
+		"O:MED:P(A;;FA;;;ME)(A;;WD;;;AU)":               {true, true},   // authenticated users may change the list
+		"O:MED:P(A;;FA;;;ME)(A;OICIIO;FA;;;WD)":         {true, false},  // only for what will be created in it
+		"O:MED:P(A;;FA;;;ME)(A;;0x20;;;WD)":             {false, false}, // everybody may execute it, which reveals nothing
 		"O:MED:P(D;;FA;;;WD)(A;;FA;;;ME)":               {false, false},
 		"O:MED:P":                                       {false, false}, // nobody
-		"O:S-1-5-21-1-2-3-1001D:P(A;;FA;;;ME)":          {false, true},  // another's, who can let anybody in
+		"O:S-1-5-21-1-2-3-1001D:P(A;;FA;;;ME)":          {false, true},  // another owner, who can give anybody access
 		"O:BAD:P(A;;FA;;;ME)":                           {false, false},
 		"O:MED:P(A;;FA;;;ME)(A;;FR;;;S-1-5-21-1-2-3-9)": {true, true},
 	} {

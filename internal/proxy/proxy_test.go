@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noEnvironment takes away what this computer has set.
+// noEnvironment removes this computer's proxy variables.
 func noEnvironment(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "REQUEST_METHOD"} {
 		t.Setenv(name, "")
@@ -43,7 +43,7 @@ func parsed(t testing.TB, address string) *url.URL {
 	return u
 }
 
-// says is a system that always gives one answer.
+// says is a system that always gives the same answer.
 func says(t testing.TB, source Source, ways ...string) func(context.Context, *url.URL) (Answer, error) {
 	var list []*url.URL
 	for _, w := range ways {
@@ -105,7 +105,7 @@ func TestTheSystemIsAskedAnew(t *testing.T) {
 		var asked atomic.Int32
 		f := &Finder{Ask: func(context.Context, *url.URL) (Answer, error) {
 			asked.Add(1)
-			return Answer{[]*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}, System}, nil // where nobody listens
+			return Answer{[]*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}, System}, nil // nobody listens there
 		}}
 		ask := func(why string, want int32) {
 			t.Helper()
@@ -154,11 +154,11 @@ func TestASystemThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// service is a TLS server that only the proxy knows under its name.
+// service is a TLS server that only the proxy knows by its name.
 func service(t *testing.T) (*httptest.Server, map[string]string) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	t.Cleanup(s.Close)
-	return s, map[string]string{"example.com:443": s.Listener.Addr().String()} // which httptest's certificate names
+	return s, map[string]string{"example.com:443": s.Listener.Addr().String()} // a name in httptest's certificate
 }
 
 func start(t *testing.T, o proxytest.Options) *proxytest.Proxy {
@@ -168,7 +168,7 @@ func start(t *testing.T, o proxytest.Options) *proxytest.Proxy {
 	return p
 }
 
-// get asks the service by the ways that f finds.
+// get sends a request to the service through f.
 func get(s *httptest.Server, f *Finder) error {
 	client := s.Client()
 	transport := client.Transport.(*http.Transport).Clone()
@@ -204,7 +204,7 @@ func TestAProxyThatIsSilentHoldsNobodyUpWhereThereIsAnother(t *testing.T) {
 	noEnvironment(t)
 	s, hosts := service(t)
 	p := start(t, proxytest.Options{Hosts: hosts})
-	listener := must(net.Listen("tcp", "127.0.0.1:0")) // which accepts nobody
+	listener := must(net.Listen("tcp", "127.0.0.1:0")) // accepts no connections
 	defer listener.Close()
 	f := &Finder{Ask: says(t, Script, "http://"+listener.Addr().String(), p.URL().String()), patience: 10 * time.Millisecond}
 	conn := must(within(t, f))
@@ -227,7 +227,7 @@ func TestTwoThatFindTheSameWayAtOnceKeepIt(t *testing.T) {
 	}
 }
 
-// within dials as whoever has less time than a proxy may take to answer.
+// within dials with less time than a proxy may take to answer.
 func within(t *testing.T, f *Finder) (net.Conn, error) {
 	ctx, stop := context.WithTimeout(t.Context(), proxyTime*2/3)
 	defer stop()
@@ -331,7 +331,7 @@ func TestAProxyThatSaysNothingUsefulIsNamed(t *testing.T) {
 
 func TestAWayThatIsGivenUpEndsAtOnce(t *testing.T) {
 	noEnvironment(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // which accepts nobody
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts no connections
 	noErr(t, err)
 	defer listener.Close()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// wine says whether this is Wine.
+// wine reports whether this is Wine.
 func wine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
-// set writes what a person sets in the system's dialog. It is done under Wine alone: nobody's own settings are touched.
+// set writes what a person sets in the system's dialog. It runs only under Wine, so that nobody's own settings are touched.
 func set(t *testing.T, values map[string]string) {
 	t.Helper()
 	if !wine() {
 		t.Skip("this would change the settings of whoever runs it; it is for Wine")
 	}
-	flags := uint32(1) // what follows, one after the other: a proxy 2, a script 4
+	flags := uint32(1) // followed by a proxy (2) and a script (4)
 	if values["ProxyServer"] != "" {
 		flags |= 2
 	}

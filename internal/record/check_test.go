@@ -18,14 +18,14 @@ var noErr = trytest.NoErr
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
-// memory is a log whose blocks are computed.
+// memory is a log whose blocks are computed on demand.
 type memory [][]byte
 
 func (m memory) Line(n int64) ([]byte, error) { return m[n], nil }
 
 func (m memory) Block(level int, n int64) (tlog.Hash, error) { return NewBlock(m, level, n) }
 
-// The script is the second reading of the tree: it knows nothing of package tlog.
+// The script is a second implementation of the tree: it does not use package tlog.
 func TestAnybodyCanCheckALineWithAShell(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no shell")

@@ -15,7 +15,7 @@ import (
 	"aead.dev/minisign"
 )
 
-// releaseKey is a key in a file as a maker has it, and its public half.
+// releaseKey is a key file as a maker of releases has it, and its public key.
 func releaseKey(t *testing.T) (file, public string) {
 	t.Helper()
 	pub, private, err := minisign.GenerateKey(nil)
@@ -27,7 +27,7 @@ func releaseKey(t *testing.T) (file, public string) {
 	return file, lines[len(lines)-1]
 }
 
-// lockedKey is a key that has a password, made to cost little: one of minisign's takes a gigabyte to open.
+// lockedKey is a key with a password, made cheap to open: minisign's own would need a gigabyte.
 func lockedKey(t *testing.T) (file, public string) {
 	t.Helper()
 	secret := filepath.Join(t.TempDir(), "password")
@@ -36,12 +36,12 @@ func lockedKey(t *testing.T) (file, public string) {
 	return "testdata/locked.key", "RWRwx4RWjcoOZMOM5bzxoI5zWzi9PFsUaMDIlwOC8bMGWwjKs0Cmbv1/"
 }
 
-// replaced are the files that programs replace themselves with.
+// replaced are the files with which programs replace themselves.
 var replaced = []update.File{
 	{System: "windows", Arch: "amd64", Kind: update.Installer, Name: "setup.exe"}, {System: "linux", Arch: "amd64", Kind: update.Deb, Name: "a.deb"},
 }
 
-// published is a folder as a release leaves it, with the files that programs replace themselves with.
+// published is a folder as a release leaves it, with those files.
 func published(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "release")
@@ -53,7 +53,7 @@ func published(t *testing.T) string {
 
 func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
 	key, public := lockedKey(t)
-	_, older := releaseKey(t) // before a new key there is an old one
+	_, older := releaseKey(t) // an older key, from before a key change
 	dir := published(t)
 	server := httptest.NewTLSServer(http.FileServer(http.Dir(filepath.Dir(dir))))
 	defer server.Close()
@@ -74,7 +74,7 @@ func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
 	if flags := a.ldflags(); !strings.Contains(flags, "main.updateKeys="+older+","+public) {
 		t.Errorf("built with %s", flags)
 	}
-	// It is signed anew before it expires, and not when a file is another one meanwhile.
+	// It can be signed again before it expires, but not if a file has changed meanwhile.
 	t.Setenv("UPDATE_DAYS", "700")
 	noErr(t, renew(dir))
 	if m, err := client.Latest(t.Context(), time.Now().AddDate(0, 0, 600)); err != nil || len(m.Files) != len(replaced) {

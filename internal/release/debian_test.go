@@ -40,7 +40,7 @@ func TestTheDebianPackageInAFreshDebian(t *testing.T) {
 	before := in("dpkg-query", "--show")
 	in("apt-get", "update", "-qq")
 	in("apt-get", "install", "-qq", "--no-install-recommends", "/countersign.deb")
-	// What is declared is enough for the linker and for what the window loads by itself when it opens.
+	// The declared dependencies suffice for the linker and for what the window loads when it opens.
 	if out := in("ldd", "/usr/bin/countersign"); strings.Contains(out, "not found") {
 		t.Errorf("libraries are missing:\n%s", out)
 	}
@@ -96,7 +96,8 @@ func TestTheDebianPackageInAFreshDebian(t *testing.T) {
 	}
 }
 
-// Its service ran under systemd 252 in a container, by hand; here it is checked, and installed where systemd does not run.
+// Its service was run by hand under systemd 252 in a container; here it is checked, and installed where systemd does not
+// run.
 func TestTheServersPackageIsAServiceThatIsOff(t *testing.T) {
 	dir := t.TempDir()
 	c := command{dir: dir, env: []string{"LC_ALL=C"}}
@@ -144,7 +145,7 @@ func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
 	noErr(t, os.WriteFile(filepath.Join(root, "etc", "apt", "sources.list"), []byte("deb [signed-by=/srv/countersign.asc] file:/srv ./\n"), 0o644))
 	p := shipped(t).p
 	p.key, p.out = key, filepath.Join(root, "srv")
-	fedora, system := filepath.Join(t.TempDir(), "root"), t.TempDir() // whose own packages are one that stands for them
+	fedora, system := filepath.Join(t.TempDir(), "root"), t.TempDir() // its packages are simulated by one stand-in
 	noErr(t, standIn(filepath.Join(system, "system.rpm"), "ca-certificates", "systemd", "/bin/sh"))
 	c.must(t, "createrepo_c", "--quiet", system)
 	dnf := []string{"dnf", "--quiet", "--assumeyes", "--installroot=" + fedora, "--releasever=1", "--disableplugin=*", "--setopt=reposdir=" + fedora,
@@ -157,7 +158,7 @@ func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
 		must(p.pack(t.Context(), "countersign-server", shipped(t).server, "deb", "rpm"))
 		noErr(t, p.repository(t.Context()))
 		in("apt-get", "update", "-qq")
-		in("apt-get", "install", "-qq", "countersign-server") // of one that is there, the next version
+		in("apt-get", "install", "-qq", "countersign-server") // upgrades an installed package to the next version
 		if got := in("dpkg-query", "--show", "--showformat=${Version}", "countersign-server"); got != p.packageVersion() {
 			t.Errorf("apt has %s, want %s", got, p.packageVersion())
 		}
@@ -176,7 +177,7 @@ func TestAptAndDnfTakeTheNextVersionFromTheSignedRepository(t *testing.T) {
 	}
 }
 
-// standIn writes an RPM that provides what others ask for.
+// standIn writes an RPM that provides what others require.
 func standIn(path string, provides ...string) error {
 	packager, err := nfpm.Get("rpm")
 	if err != nil {
@@ -192,7 +193,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// What lintian knows of Debian's policy is kept without an error or a warning; what it is told to overlook has its reason.
+// lintian, which knows Debian's policy, reports no error or warning; each override has a reason.
 func TestTheDebianPackageKeepsDebiansPolicy(t *testing.T) {
 	args := []string{"lintian", "--fail-on", "error,warning", "--allow-root", shipped(t).deb}
 	if out, code := (command{}).run(t, args...); code != 0 {
@@ -200,9 +201,9 @@ func TestTheDebianPackageKeepsDebiansPolicy(t *testing.T) {
 	}
 }
 
-// RPM itself has no repository here to take libraries from; that these are asked for by name is what a test can see.
-// TestPackagesNeedWhatTheWindowOpensByItself looks for the names of libraries in the program: each is named in the packages' form, or is
-// another way to draw, which Fyne does not take.
+// RPM itself has no repository here to take libraries from, so a test can only check that they are required by name.
+// TestPackagesNeedWhatTheWindowOpensByItself looks for library names in the program: each must be in the packages' template,
+// or be an alternative way to draw that Fyne does not use.
 func TestPackagesNeedWhatTheWindowOpensByItself(t *testing.T) {
 	other := strings.Fields("libGLESv1_CM.so.1 libGLESv2.so.2 libGLES_CM.so.1 libGLX.so.0 libOSMesa.so.6 libOSMesa.so.8 libOpenGL.so.0 libvulkan.so.1")
 	program := must(elf.Open(shipped(t).linux))
@@ -236,7 +237,7 @@ func TestTheRPMInstallsTheSameFiles(t *testing.T) {
 	c.must(t, "dpkg-deb", "--extract", shipped(t).deb, "deb")
 	c.must(t, "rpm", "--root", dir+"/rpm", "--initdb")
 	c.must(t, "rpm", "--root", dir+"/rpm", "--install", "--nodeps", "--noscripts", "--ignorearch", shipped(t).rpm)
-	noErr(t, os.Rename(dir+"/deb/usr/share/zsh/vendor-completions", dir+"/deb/usr/share/zsh/site-functions")) // where each's zsh looks
+	noErr(t, os.Rename(dir+"/deb/usr/share/zsh/vendor-completions", dir+"/deb/usr/share/zsh/site-functions")) // where each system's zsh looks
 	for _, own := range []string{"deb/usr/share/lintian", "deb/usr/share/doc/countersign/changelog.gz", "rpm/var", "rpm/root"} {
 		noErr(t, os.RemoveAll(filepath.Join(dir, own)))
 	}
@@ -289,7 +290,7 @@ func TestTheArchiveInstallsForOnePerson(t *testing.T) {
 			t.Errorf("%s has no line that begins with %s: %v\n%s", entry, want, err, content)
 		}
 	}
-	c.must(t, install) // over the first, as an upgrade is
+	c.must(t, install) // over the first one, as an upgrade does
 	c.must(t, install, "--uninstall")
 	left, err := exec.Command("find", home, "-type", "f").Output()
 	if err != nil || len(left) != 0 {
@@ -301,7 +302,7 @@ func TestTheArchiveInstallsForOnePerson(t *testing.T) {
 	}
 }
 
-// A server need have nothing but a network: not even the C library.
+// A server may have nothing but a network: not even the C library.
 func TestTheServersProgramRunsOnItsOwn(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a program where there is nothing else")

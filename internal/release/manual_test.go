@@ -11,7 +11,7 @@ import (
 	"countersign/internal/cli"
 )
 
-// here is this source tree as version 1.2.3 of a commit of no importance.
+// here is this source tree as version 1.2.3 of an arbitrary commit.
 func here(t *testing.T) product {
 	t.Helper()
 	root := must(filepath.Abs(filepath.Join("..", "..")))
@@ -23,7 +23,7 @@ var (
 	commandIn = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)?) `)
 )
 
-// help is what the program itself prints.
+// help is the program's own output.
 func help(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, failed bytes.Buffer

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// packaged is a package of a version, for Windows Installer, with the program for servers in the place of that with the window,
-// which takes long to squeeze.
+// packaged is a Windows Installer package of a version. It contains the server program instead of the one with a window,
+// which takes long to compress.
 func packaged(t *testing.T, version string) string {
 	t.Helper()
 	p := shipped(t).p
@@ -47,7 +47,7 @@ func TestThePackageForEverybodyInstallsUpdatesAndGoes(t *testing.T) {
 	if err := serve.Wait(); err != nil {
 		t.Errorf("what ran ended with %v", err)
 	}
-	w.must(t, "wine", "msiexec", "/i", second, "/qn") // which Windows Installer takes for the same version
+	w.must(t, "wine", "msiexec", "/i", second, "/qn") // Windows Installer considers it the same version
 	out := w.must(t, "wine", "reg", "query", `HKLM\Software\Microsoft\Windows\CurrentVersion\Uninstall`, "/s")
 	if n := strings.Count(out, "DisplayName    REG_SZ    Countersign"); !starts() || n != 1 {
 		t.Errorf("after the update it starts with Windows: %v; it is installed %d times\n%s", starts(), n, out)

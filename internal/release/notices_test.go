@@ -57,7 +57,7 @@ func TestWhatModulesBundleHasItsTexts(t *testing.T) {
 	}
 }
 
-// Of this test program itself, which has a good part of the product's modules in it.
+// Tested on this test program itself, which contains a good part of the product's modules.
 func TestNoticesAndBillNameEveryModule(t *testing.T) {
 	self := must(os.Executable())
 	p := here(t)
@@ -91,7 +91,7 @@ func TestNoticesAndBillNameEveryModule(t *testing.T) {
 		if c.PackageURL != "pkg:golang/"+f.Name+"@"+f.Version || f.Name != "std" && (c.Hashes == nil || len((*c.Hashes)[0].Value) != 64) {
 			t.Errorf("%s is in the bill as %+v", f.Name, c)
 		}
-		// Of several texts one may be no licence: a list of authors, a notice of a picture or a colour profile.
+		// Some texts are no licences: a list of authors, a notice about a picture or a colour profile.
 		if !slices.ContainsFunc(*c.Licenses, func(l cdx.LicenseChoice) bool { return l.License.ID != "" }) {
 			t.Errorf("nobody knows the licence of %s: %+v", f.Name, c.Licenses)
 		}

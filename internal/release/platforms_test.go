@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// inWineToo are the packages whose tests run on Windows as well; the keyring of Windows stays out of them by itself.
+// inWineToo are the packages whose tests also run on Windows; the tests of the Windows keyring skip themselves.
 var inWineToo = []string{
 	"internal/archive", "internal/store", "internal/secret", "internal/private", "internal/locations", "internal/single", "internal/esign", "internal/inbox",
 	"internal/notify", "internal/tunnel", "internal/sandbox", "internal/demo", "internal/preview",
@@ -24,7 +24,7 @@ func TestPackagesKeepTheirPromisesOnWindows(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "test.exe")
 			toWindows.must(t, "go", "test", "-c", "-o", program, "./"+name)
-			there := command{dir: filepath.Join(root, name), env: w.env} // where its testdata is
+			there := command{dir: filepath.Join(root, name), env: w.env} // for its testdata
 			out, code := there.run(t, "wine", program, "-test.v", "-test.timeout=3m")
 			if code != 0 || !strings.Contains(out, "\nPASS") {
 				t.Errorf("it ended with %d\n%s", code, out)
@@ -38,8 +38,8 @@ func TestPackagesKeepTheirPromisesOnWindows(t *testing.T) {
 	}
 }
 
-// No Mac is at hand: what needs no C is compiled and vetted for it, and for Windows, which is quicker than Wine. Of Fyne,
-// the driver is C, and on macOS already the widgets.
+// No Mac is available: code without C is compiled and vetted for it, and for Windows, which is faster than Wine. Fyne needs
+// C for its driver, and on macOS even for its widgets.
 func TestOtherSystemsCompile(t *testing.T) {
 	root := shipped(t).p.root
 	for system, needsC := range map[string][]string{
@@ -48,7 +48,7 @@ func TestOtherSystemsCompile(t *testing.T) {
 	} {
 		c := command{dir: root, env: []string{system, "GOARCH=amd64", "CGO_ENABLED=0"}}
 		packages := []string{"go", "vet"}
-		// Of what it prints, that it downloads modules is no package.
+		// Ignore its messages about downloading modules.
 		list := must(output(t.Context(), root, c.env, "go", "list", "-e", "-f", `{{.ImportPath}} {{join .Deps " "}} {{join .TestImports " "}}`, "./..."))
 		for line := range strings.Lines(list) {
 			words := strings.Fields(line)

@@ -19,7 +19,7 @@ func TestTheSameTreeGivesTheSameBytesElsewhere(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "another folder")
 	p := first.p
 	p.root, p.out = elsewhere, t.TempDir()
-	// What is committed and what is about to be; not what a build left in the tree.
+	// What is committed or about to be, without what a build left in the tree.
 	files := must(output(t.Context(), first.p.root, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard"))
 	for _, name := range strings.Split(files, "\n") {
 		noErr(t, os.MkdirAll(filepath.Dir(filepath.Join(elsewhere, name)), 0o755))
@@ -58,7 +58,7 @@ func TestWhatIsSignedIsSignedThroughout(t *testing.T) {
 	noErr(t, os.WriteFile(filepath.Join(dir, "password"), []byte("for tests"), 0o600))
 	t.Setenv("SIGN_PFX", filepath.Join(dir, "cert.pfx"))
 	t.Setenv("SIGN_PASSWORD_FILE", filepath.Join(dir, "password"))
-	// A small program of Go stands for the real one, which takes long to pack.
+	// A small Go program replaces the real one, which takes long to pack.
 	write(filepath.Join(dir, "go.mod"), []byte("module small\n"))
 	write(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() {}\n"))
 	small := filepath.Join(dir, "small.exe")

@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// The tests of this tag install what is shipped where it belongs: Windows programs in Wine, the Debian package in a fresh
-// Debian, the archive in an empty home. `make test-shipping` runs them, and installs what they need.
+// The tests with this tag install the shipped packages where they belong: Windows programs in Wine, the Debian package in a
+// fresh Debian, the archive in an empty home. `make test-shipping` runs them, and installs what they need.
 
-// built is a release as it is published, made once for all tests.
+// built is a published release, made once for all tests.
 type built struct {
 	p                                        product
 	linux, windows, setup, deb, rpm, tarball string
-	server, serverDeb                        string // for the processor of this computer
+	server, serverDeb                        string // for this computer's processor
 }
 
 var build = sync.OnceValues(func() (built, error) {
@@ -50,7 +50,7 @@ var build = sync.OnceValues(func() (built, error) {
 	}, p.release(ctx)
 })
 
-// leftovers are what all tests share, to be removed after the last one.
+// leftovers are shared by all tests and removed at the end.
 var leftovers []string
 
 func shipped(t *testing.T) built {
@@ -60,7 +60,7 @@ func shipped(t *testing.T) built {
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "sign" { // the installer's compiler calls back, as it does the real program
+	if len(os.Args) == 3 && os.Args[1] == "sign" { // called back by the installer's compiler, like the real program
 		if err := signWindows(context.Background(), os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -74,21 +74,21 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command is an environment for tools.
+// command is an environment for running tools.
 type command struct {
 	env []string
 	dir string
 }
 
-// run runs a tool to its end and returns what it printed on both streams, and its exit code.
+// run runs a tool to its end and returns its combined output and its exit code.
 func (c command) run(t *testing.T, args ...string) (string, int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // also when the test is over
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // not the test's, because cleanups use it, too
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.Dir = append(os.Environ(), c.env...), c.dir
 	cmd.WaitDelay = 5 * time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what it has started ends with it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that its children end with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || ctx.Err() != nil {
@@ -97,7 +97,7 @@ func (c command) run(t *testing.T, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// must runs a tool that has to succeed.
+// must runs a tool that must succeed.
 func (c command) must(t *testing.T, args ...string) string {
 	t.Helper()
 	out, code := c.run(t, args...)
@@ -107,7 +107,7 @@ func (c command) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// wantDocuments checks what the demo saves: the signed documents of its two packages, whole.
+// wantDocuments checks that the demo saved the signed documents of its two packages completely.
 func wantDocuments(t *testing.T, dir string) {
 	t.Helper()
 	n := 0

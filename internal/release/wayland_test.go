@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// The same program as under X11 opens its window on a desktop without X11, at 200 %: Sway, on a screen that is in memory.
+// The program that uses X11 also opens its window on a desktop without X11, at 200 %: Sway, with an in-memory screen.
 func TestTheWindowOpensOnWayland(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become nobody, as whom Sway is started here")
 	}
-	dir := must(os.MkdirTemp("", "countersign-wayland-")) // t.TempDir is hidden from nobody
+	dir := must(os.MkdirTemp("", "countersign-wayland-")) // t.TempDir is readable by everybody
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for _, name := range []string{"run", "home", "home/.cache", "Signed"} {
 		noErr(t, os.Mkdir(filepath.Join(dir, name), 0o700))
@@ -35,7 +35,7 @@ func TestTheWindowOpensOnWayland(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	desktop := exec.CommandContext(ctx, nobody[0], append(nobody[1:], "dbus-run-session", "--", "sway", "--config", dir+"/sway")...)
 	desktop.Dir, desktop.Env = dir, append(os.Environ(), c.env...)
-	desktop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ended together with its bus
+	desktop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that it ends together with its bus
 	desktop.Cancel = func() error { return syscall.Kill(-desktop.Process.Pid, syscall.SIGTERM) }
 	desktop.WaitDelay = 20 * time.Second
 	noErr(t, desktop.Start())
@@ -66,7 +66,7 @@ func TestTheWindowOpensOnWayland(t *testing.T) {
 	}
 }
 
-// coloursOf is how many colours are on the screen. An empty one has few.
+// coloursOf is the number of colours on the screen. An empty screen has few.
 func coloursOf(t *testing.T, ask func(...string) (string, bool), path string) int {
 	t.Helper()
 	if _, ok := ask("grim", path); !ok {

@@ -20,12 +20,12 @@ import (
 	"countersign/ui/displaytest"
 )
 
-// wineOverrides keeps Wine from what would reach beyond its folder: asking to install Mono and Gecko, and putting what is
-// installed into the menus, the icons and the file types of whoever runs the tests.
+// wineOverrides prevents Wine from reaching outside its folder: from offering to install Mono and Gecko, and from adding
+// installed programs to the menus, icons and file types of whoever runs the tests.
 const wineOverrides = "mscoree,mshtml=;winemenubuilder.exe=d"
 
-// inWine is the environment of a Windows in a folder, on a display or on none. It knows nothing of the home of whoever runs the
-// tests.
+// inWine is the environment for Windows programs with this prefix, with or without a display. It does not refer to the home
+// of whoever runs the tests.
 func inWine(prefix, display string) command {
 	return command{dir: prefix, env: []string{
 		"WINEPREFIX=" + prefix, "WINEARCH=win64", "WINEDEBUG=-all", "WINEDLLOVERRIDES=" + wineOverrides, "DISPLAY=" + display,
@@ -34,7 +34,7 @@ func inWine(prefix, display string) command {
 	}}
 }
 
-// empty is a new Windows, made once, with what Wine 8 lacks put in.
+// empty is a new Windows, created once, with additions that Wine 8 lacks.
 var empty = sync.OnceValue(func() string {
 	prefix, err := os.MkdirTemp("", "countersign-wine-")
 	if err != nil {
@@ -44,7 +44,7 @@ var empty = sync.OnceValue(func() string {
 	return prefix
 })
 
-// newWine is a Windows of the test's own, and the folder of its person.
+// newWine is a Windows for one test, and its user's folder.
 func newWine(t *testing.T, display string) (command, string) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(empty(), "ready")); err != nil {
@@ -54,7 +54,7 @@ func newWine(t *testing.T, display string) (command, string) {
 	w := inWine(prefix, display)
 	command{}.must(t, "cp", "--archive", empty(), prefix)
 	t.Cleanup(func() {
-		w.run(t, "wineserver", "--kill") // the one of this prefix
+		w.run(t, "wineserver", "--kill") // only this prefix's
 		w.run(t, "wineserver", "--wait")
 	})
 	home, err := filepath.Glob(filepath.Join(prefix, "drive_c", "users", "*", "AppData"))
@@ -102,14 +102,14 @@ func TestCommandsPrintWhereTheyAreStarted(t *testing.T) {
 		t.Errorf("into a file it printed %q, %v", said, err)
 	}
 	w.must(t, mingwGCC, "-municode", "-O1", "-s", "-o", filepath.Join(w.dir, "bare.exe"), shipped(t).p.packaging("wine", "bare.c"))
-	// script(1) is the terminal that Wine makes a console of.
+	// script(1) provides a terminal, which Wine presents as a console.
 	out := w.must(t, "script", "--quiet", "--return", "--command", "wine bare.exe '"+program+"' version", "/dev/null")
 	if !strings.Contains(out, "countersign 9.8.7") {
 		t.Errorf("into the console it printed %q", out)
 	}
 }
 
-// parts are where the installer puts things, below the person's folder.
+// parts are what the installer creates below the user's folder.
 var parts = []string{
 	"AppData/Local/Programs/Countersign/Countersign.exe", "AppData/Local/Programs/Countersign/NOTICES.txt",
 	"AppData/Local/Programs/Countersign/uninstall.exe",
@@ -145,16 +145,16 @@ func TestTheInstallerLeavesWhatItShould(t *testing.T) {
 	if out := w.must(t, "wine", installed, "version"); !strings.Contains(out, "9.8.7") {
 		t.Errorf("installed is %q", out)
 	}
-	w.must(t, "wine", shipped(t).setup, "/S", "/AUTOSTART") // over the first
+	w.must(t, "wine", shipped(t).setup, "/S", "/AUTOSTART") // over the first one
 	sendTo := filepath.Join(home, filepath.FromSlash(parts[3]))
 	noErr(t, os.Remove(sendTo))
-	w.must(t, "wine", shipped(t).setup, "/S") // which leaves alone what was chosen
+	w.must(t, "wine", shipped(t).setup, "/S") // keeps the earlier choice
 	wantFile(t, sendTo, false)
 	if out := w.must(t, "wine", "reg", "query", runRegistry); !strings.Contains(out, `Countersign.exe" --hidden`) {
 		t.Errorf("it does not start with Windows:\n%s", out)
 	}
 	w.must(t, "wine", filepath.Join(filepath.Dir(installed), "uninstall.exe"), "/S")
-	w.must(t, "wineserver", "-w") // the uninstaller goes on as a copy of itself
+	w.must(t, "wineserver", "-w") // the uninstaller continues as a copy of itself
 	there(false)
 	wantFile(t, filepath.Dir(installed), false)
 	wantFile(t, data, true)
@@ -209,7 +209,7 @@ func TestAProgramThatRunsIsEnded(t *testing.T) {
 	said := must(serve.StderrPipe())
 	noErr(t, serve.Start())
 	defer w.run(t, "wineserver", "--kill")
-	if _, err := said.Read(make([]byte, 1)); err != nil { // it says that it runs
+	if _, err := said.Read(make([]byte, 1)); err != nil { // it prints once it runs
 		t.Fatal(err)
 	}
 	if out := w.must(t, "wine", installed, "status"); !strings.Contains(out, "not signed in") {
@@ -227,7 +227,7 @@ func TestAProgramThatRunsIsEnded(t *testing.T) {
 	wantFile(t, installed, true)
 }
 
-// TestTheWindowAppearsOnWindows also has a document chosen there, in the dialog of Windows: it takes what is typed and goes.
+// TestTheWindowAppearsOnWindows also chooses a document, in Windows' own dialog: it accepts what is typed and closes.
 func TestTheWindowAppearsOnWindows(t *testing.T) {
 	display := newDisplay(t)
 	w, home := newWine(t, display)
@@ -248,7 +248,7 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 		return id
 	}
 	main := window("Countersign")
-	time.Sleep(5 * time.Second) // the demo goes to its packages first
+	time.Sleep(5 * time.Second) // the demo first shows its packages
 	x.must(t, "xdotool", "windowfocus", "--sync", main, "key", "--delay", "500", "ctrl+n", "space")
 	dialog := window("Add documents")
 	x.must(t, "xdotool", "windowfocus", "--sync", dialog, "type", "--delay", "60", there(paper))
@@ -262,13 +262,13 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 	t.Error("the dialog does not take a file")
 }
 
-// newDisplay is an X server of the test's own; more is what it is told beside the usual.
+// newDisplay is an X server for one test; more are additional arguments.
 func newDisplay(t *testing.T, more ...string) string {
 	t.Helper()
 	return displaytest.Server(t, "1280x900x24", more...)
 }
 
-// fakeInstaller is an installer of a program that stands for ours, see testdata/updated.
+// fakeInstaller is an installer for a stand-in for our program, see testdata/updated.
 func fakeInstaller(t *testing.T, version string) string {
 	t.Helper()
 	p := shipped(t).p
@@ -304,7 +304,7 @@ func TestAnUpdateWaitsForTheProgramAndBringsItBack(t *testing.T) {
 	wantFile(t, sendTo, false)
 }
 
-// Two of them would run side by side. What a person has chosen goes along, and what lies in the new folder stays.
+// Two copies would run side by side. The person's choices are taken over, and other files in the new folder stay.
 func TestInAnotherFolderTheInstallerMoves(t *testing.T) {
 	w, home := newWine(t, "")
 	w.must(t, "wine", fakeInstaller(t, "1.0.0"), "/S", "/AUTOSTART")
@@ -326,7 +326,7 @@ func TestInAnotherFolderTheInstallerMoves(t *testing.T) {
 	wantFile(t, theirs, true)
 }
 
-// An older program does not read what a newer one has written.
+// An older program cannot read what a newer one has written.
 func TestAnOlderInstallerLeavesANewerProgram(t *testing.T) {
 	w, home := newWine(t, "")
 	w.must(t, "wine", shipped(t).setup, "/S")
@@ -338,10 +338,10 @@ func TestAnOlderInstallerLeavesANewerProgram(t *testing.T) {
 	}
 }
 
-// bareScreen is a display without GLX: Wine has no OpenGL there, as a remote desktop of Windows.
+// bareScreen is a display without GLX: Wine has no OpenGL there, like a Windows remote desktop.
 func bareScreen(t *testing.T) string { return newDisplay(t, "-extension", "GLX") }
 
-// atTheDesktop starts a program as the Start menu does, with nowhere to print to.
+// atTheDesktop starts a program as the Start menu does, without output.
 func atTheDesktop(t *testing.T, w command, args ...string) {
 	t.Helper()
 	launcher := filepath.Join(w.dir, "drive_c", "launch.exe")
@@ -351,7 +351,7 @@ func atTheDesktop(t *testing.T, w command, args ...string) {
 	w.must(t, append([]string{"wine", `C:\launch.exe`}, args...)...)
 }
 
-// box waits for a message box, keeps a picture of it where a developer wants one, closes it, and returns what it said.
+// box waits for a message box, saves a picture of it if a developer wants one, closes it, and returns its text.
 func box(t *testing.T, w command, name string) string {
 	t.Helper()
 	reader := filepath.Join(w.dir, "drive_c", "box.exe")
@@ -384,7 +384,7 @@ func box(t *testing.T, w command, name string) string {
 	return ""
 }
 
-// german has Windows speak German: Wine takes the language from the locale, which the system may not have.
+// german makes Windows use German: Wine takes the language from the locale, which the system may lack.
 func german(t *testing.T, w command) command {
 	t.Helper()
 	locales := t.TempDir()
@@ -393,7 +393,7 @@ func german(t *testing.T, w command) command {
 	return w
 }
 
-// inGerman is a message as a box shows it.
+// inGerman is a message as shown in a box.
 func inGerman(t *testing.T, m message.Message) string {
 	t.Helper()
 	words := must(message.NewPrinter("de"))
@@ -408,7 +408,7 @@ func setUp(t *testing.T, w command, program, data string) {
 		"--redirect-uri", "https://example.com/back", "--save-to", `C:\Signed`)
 }
 
-// Every box says one sentence, and what to do, in the language of the system.
+// Every box says in one sentence what happened, and what to do, in the system's language.
 func TestWhatKeepsTheWindowsWindowAwayIsToldInABox(t *testing.T) {
 	w, _ := newWine(t, bareScreen(t))
 	w = german(t, w)
@@ -427,7 +427,7 @@ func TestWhatKeepsTheWindowsWindowAwayIsToldInABox(t *testing.T) {
 		{name: "nothing set up", data: `C:\data`, says: message.Then(message.NoOpenGL(), message.OpenGLHelps())},
 		{name: "folder", data: `C:\file\data`, says: message.DataFolderNotMade(`C:\file\data`)},
 		{name: "newer", data: `C:\newer`, says: message.DataNewer()},
-		{name: "damaged", data: `C:\damaged`, says: message.Then(message.NoOpenGL(), message.OpenGLHelps())}, // it is kept beside, and the office begins anew
+		{name: "damaged", data: `C:\damaged`, says: message.Then(message.NoOpenGL(), message.OpenGLHelps())}, // the damaged file is set aside, and the office starts anew
 		{name: "flag", more: []string{"--tomato"}, data: `C:\data`, says: message.CommandWrong("unknown flag --tomato")},
 	} {
 		atTheDesktop(t, w, append([]string{program, "--data", c.data, "--key-file", `C:\key`}, c.more...)...)
@@ -450,7 +450,7 @@ func TestAnInstanceThatDoesNotAnswerIsToldInABox(t *testing.T) {
 	noErr(t, serve.Start())
 	defer serve.Wait()
 	defer serve.Process.Kill()
-	if _, err := said.Read(make([]byte, 1)); err != nil { // it says that it runs
+	if _, err := said.Read(make([]byte, 1)); err != nil { // it prints once it runs
 		t.Fatal(err)
 	}
 	noErr(t, serve.Process.Signal(syscall.SIGSTOP))
@@ -478,13 +478,13 @@ func TestWithoutOpenGLTheTrayOfWindowsWorksOn(t *testing.T) {
 	if out, _ := x.run(t, "xdotool", "search", "--onlyvisible", "--name", "^Wine System Tray$"); strings.TrimSpace(out) == "" {
 		t.Error("there is no icon in the tray")
 	}
-	atTheDesktop(t, w, append([]string{program}, flags...)...) // whoever asks for the window is told again
+	atTheDesktop(t, w, append([]string{program}, flags...)...) // asking for the window again shows the message again
 	box(t, w, "told again")
 	w.must(t, append([]string{"wine", program, "quit"}, flags...)...)
-	wantFile(t, filepath.Join(w.dir, "drive_c", "data", "logs", "fault.txt"), false) // or the next start would tell of a fault
+	wantFile(t, filepath.Join(w.dir, "drive_c", "data", "logs", "fault.txt"), false) // otherwise the next start would report a crash
 }
 
-// makeNewer has a state as a later version would leave it.
+// makeNewer makes a state look like a later version's.
 func makeNewer(t *testing.T, path string) {
 	t.Helper()
 	db := must(bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second}))
@@ -492,8 +492,8 @@ func makeNewer(t *testing.T, path string) {
 	noErr(t, db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("9999")) }))
 }
 
-// there is a file of this computer as Wine calls it. In listings of Z: Wine hides its own folder, so that a path through it cannot
-// be resolved.
+// there is a file of this computer as a Wine path. Wine hides its own folder in listings of Z:, so a path through that
+// cannot be resolved.
 func there(path string) string {
 	if _, within, is := strings.Cut(path, "/drive_c/"); is {
 		return `C:\` + strings.ReplaceAll(within, "/", `\`)

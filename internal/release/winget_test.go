@@ -70,7 +70,7 @@ func TestAVersionThatWindowsInstallerCannotCompareIsRefused(t *testing.T) {
 	}
 }
 
-// What Windows is told of a notification has to be what the program tells it.
+// Windows must know the same notification identifiers that the program uses.
 func TestTheInstallersNameTheProgramAsItNamesItself(t *testing.T) {
 	for file, want := range map[string]string{
 		"../notify/desktop_windows.go": `activator = "` + activator + `"`, "../cli/office.go": `App: "` + appID + `"`,

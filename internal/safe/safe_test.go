@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 )
 
-// cheap is a password that costs nothing.
+// cheap is a password that costs no work.
 type cheap string
 
 func (c cheap) passphrase() (string, int) { return string(c), 1 }
@@ -62,7 +62,7 @@ func TestWhatWasSealedIsOpenedWithItsKeyAndNoOther(t *testing.T) {
 }
 
 func TestNoByteOfASealedFileCanBeChangedOrLeftOut(t *testing.T) {
-	plain := bytes.Repeat([]byte("a signed contract "), 5000) // more than one part
+	plain := bytes.Repeat([]byte("a signed contract "), 5000) // more than one chunk
 	file := sealed(t, plain, cheap("p"))
 	body := bytes.Index(file, []byte("\n---"))
 	var at []int
@@ -90,7 +90,7 @@ func TestNoByteOfASealedFileCanBeChangedOrLeftOut(t *testing.T) {
 func TestEachFaultHasItsName(t *testing.T) {
 	file := sealed(t, []byte("contract"), cheap("p"))
 	header := func(from, to string) []byte { return bytes.Replace(file, []byte(from), []byte(to), 1) }
-	worth := func(work int) []byte { return header(" 1\n", fmt.Sprintf(" %d\n", work)) } // what the header asks for
+	worth := func(work int) []byte { return header(" 1\n", fmt.Sprintf(" %d\n", work)) } // the work that the header demands
 	for name, c := range map[string]struct {
 		file []byte
 		want error
@@ -119,7 +119,7 @@ func TestEachFaultHasItsName(t *testing.T) {
 	}
 }
 
-// endless is a file that does not come to its end.
+// endless is a file that never ends.
 type endless int
 
 func (n *endless) Read(p []byte) (int, error) {
@@ -144,7 +144,7 @@ func TestAHeaderAsksForTheWorkOfOnePassword(t *testing.T) {
 	}
 }
 
-// OWASP's cheat sheet on storing passwords: 2^17 is the least for scrypt.
+// OWASP's password storage cheat sheet: 2^17 is the minimum for scrypt.
 func TestAPasswordCostsItsWork(t *testing.T) {
 	file := sealed(t, []byte("contract"), Password("correct horse"))
 	if !bytes.Contains(file, []byte(" 17\n")) {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// authentic checks a delivery by interface.md, written here anew.
+// authentic checks a delivery by an independent implementation of interface.md.
 func authentic(d delivered, url, secret string) bool {
 	h := hmac.New(sha256.New, []byte(secret))
 	h.Write(append([]byte(url), d.raw...))
@@ -84,7 +84,7 @@ func TestSettingTheEndpointReplacesItWithAFreshSecret(t *testing.T) {
 	}
 	r.s.Hold()
 	r.add("concurrent", 1, "Ana")
-	third := r.register(rc.URL + "/b") // while events wait: they are signed with what is registered when they leave
+	third := r.register(rc.URL + "/b") // changed while events wait: they are signed for the endpoint registered when they are sent
 	must(t, r.s.Release(""))
 	if d := rc.next(t); d.path != "/b" || !authentic(d, rc.URL+"/b", third["secret"].(string)) {
 		t.Errorf("delivered to %s", d.path)
@@ -119,7 +119,7 @@ func TestFailedDeliveryIsRepeatedWithTheSameBytes(t *testing.T) {
 	})
 }
 
-// waitFor asks until the answer is yes. What it asks for follows soon from what has already happened.
+// waitFor polls until ok. Its condition follows soon from what has already happened.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is a clock that moves when it is told to.
+// clock is a clock that is moved by hand.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -46,13 +46,13 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// rig is a service and one application that uses it.
+// rig is a service and an application that uses it.
 type rig struct {
 	t      *testing.T
 	s      *Server
 	clock  *clock
 	client Client
-	http   *http.Client // a browser: cookies, no redirects followed
+	http   *http.Client // like a browser: keeps cookies, follows no redirects
 	token  string
 }
 
@@ -78,7 +78,7 @@ func start(t *testing.T, o Options) *rig {
 	return r
 }
 
-// signedIn is start with the administrator signed in.
+// signedIn is start, with the administrator signed in.
 func signedIn(t *testing.T, o Options) *rig {
 	t.Helper()
 	r := start(t, o)
@@ -172,7 +172,7 @@ func authorizeQuery(r *rig, scope string) url.Values {
 	}
 }
 
-// authorize goes through the page as the person would and returns where the browser is sent in the end.
+// authorize uses the page as a person does and returns the query of the final redirect.
 func (r *rig) authorize(q url.Values, email, decision string) url.Values {
 	r.t.Helper()
 	at := "/connect/authorize?" + q.Encode()
@@ -201,7 +201,7 @@ func (r *rig) basic() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(r.client.ID+":"+r.client.Secret))
 }
 
-// signIn obtains tokens as email and uses the access token from then on.
+// signIn obtains tokens for email and uses the access token from then on.
 func (r *rig) signIn(email, scope string) map[string]any {
 	r.t.Helper()
 	back := r.authorize(authorizeQuery(r, scope), email, "allow")
@@ -218,7 +218,7 @@ const (
 	allScopes  = "profile openid offline_access organization"
 )
 
-// samplePDF has so many pages.
+// samplePDF is a PDF with that many pages.
 func samplePDF(t testing.TB, pages int) []byte {
 	t.Helper()
 	p := fpdf.New("P", "mm", "A4", "")
@@ -270,7 +270,7 @@ func people(names ...string) []map[string]string {
 	return out
 }
 
-// add adds an open package with one document of so many pages and returns it as the service sees it.
+// add adds an open package with one document of that many pages and returns it as the service reports it.
 func (r *rig) add(kind string, pages int, names ...string) Package {
 	r.t.Helper()
 	id := r.upload("Lease.pdf", samplePDF(r.t, pages))
@@ -336,7 +336,7 @@ func (rc *receiver) pool() *x509.CertPool {
 	return pool
 }
 
-// next waits for the next delivery. The time limit only keeps a failing test from hanging.
+// next waits for the next delivery. The time limit only prevents a failing test from hanging.
 func (rc *receiver) next(t *testing.T) delivered {
 	t.Helper()
 	select {
@@ -369,7 +369,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// pdfConfig accepts what real programs write, and never touches the configuration of whoever runs the tests.
+// pdfConfig accepts what real programs write, and does not touch the user's configuration.
 func pdfConfig() *model.Configuration {
 	api.DisableConfigDir()
 	c := model.NewDefaultConfiguration()

@@ -141,7 +141,7 @@ func TestCodeIsBoundToItsRequest(t *testing.T) {
 	wantError(t, exchange(same, 61*time.Second, r.basic()), 400, "invalid_grant")
 	wantError(t, exchange(same, 0, "Basic "+base64.StdEncoding.EncodeToString([]byte("other:o"))), 400, "invalid_grant")
 	wantStatus(t, exchange(same, 59*time.Second, r.basic()), 200)
-	wantStatus(t, exchange(func(v url.Values) { v.Del("redirect_uri") }, 0, r.basic()), 200) // interface.md does not list it
+	wantStatus(t, exchange(func(v url.Values) { v.Del("redirect_uri") }, 0, r.basic()), 200) // interface.md does not mention it
 }
 
 func TestClientAuthenticationInEveryAllowedForm(t *testing.T) {
@@ -195,7 +195,7 @@ func TestRefreshRollsWithSixtySecondsOfGrace(t *testing.T) {
 
 	r.clock.add(time.Second)
 	wantError(t, r.refresh(first), 400, "invalid_grant")
-	wantError(t, r.refresh(third), 400, "invalid_grant") // reuse ended the family
+	wantError(t, r.refresh(third), 400, "invalid_grant") // reuse has ended the family
 	wantStatus(t, r.get("/connect/userinfo"), 401)
 }
 

@@ -128,7 +128,7 @@ func TestListFiltersAndPages(t *testing.T) {
 	wantError(t, r.post("/packages/list", object{"sortBy": "size"}), 400, "package_invalid_sortBy")
 	for _, c := range []struct {
 		habits ListHabits
-		pages  string // taken by two, each after as many as there were
+		pages  string // pages fetched by two readers, each after this many
 	}{
 		{ListHabits{}, "Offer 4 Offer 3 | Offer 2 Offer 1 | Offer 0 | "},
 		{ListHabits{Order: "oldest"}, "Offer 0 Offer 1 | Offer 2 Offer 3 | Offer 4 | "},
@@ -245,7 +245,7 @@ func TestUploadNamesAndExternalID(t *testing.T) {
 	}
 }
 
-// template is the one of that name, as templates/list shows it.
+// template is the template of that name, as templates/list shows it.
 func (r *rig) template(name string) object {
 	r.t.Helper()
 	a := r.post("/templates/list", object{})
@@ -259,7 +259,7 @@ func (r *rig) template(name string) object {
 	return nil
 }
 
-// ids are those of the objects under a field, in their order.
+// ids are the ids of the objects under a field, in order.
 func ids(o object, field, id string) (list []string) {
 	for _, x := range o[field].([]any) {
 		list = append(list, x.(object)[id].(string))

@@ -36,7 +36,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-// identity signs as somebody whom root vouches for.
+// identity can sign with a certificate issued by root.
 type identity struct {
 	key, rootKey crypto.Signer
 	cert, root   *x509.Certificate
@@ -44,7 +44,7 @@ type identity struct {
 
 var sealedAt = time.Date(2026, 3, 2, 10, 30, 0, 0, time.UTC)
 
-// newIdentity makes somebody of that name; change is made to the certificate.
+// newIdentity creates an identity of that name; change modifies its certificate.
 func newIdentity(t testing.TB, name string, key crypto.Signer, change func(*x509.Certificate)) identity {
 	t.Helper()
 	rootKey := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
@@ -67,7 +67,7 @@ func ecKey(t testing.TB) crypto.Signer {
 	return key
 }
 
-// seal puts a seal of somebody on a PDF.
+// seal puts the identity's seal on a PDF.
 func (i identity) seal(t testing.TB, pdf []byte) []byte {
 	t.Helper()
 	prepared := must(press.Press{}.Prepare(pdf, sealedAt))
@@ -150,7 +150,7 @@ func TestWhatIsSaidOfASoundSeal(t *testing.T) {
 	}
 }
 
-// certified is a document with an empty field, under a seal that allows something, see seal.Allowance.
+// certified is a document with an empty field, under a certifying seal, see seal.Allowance.
 func (i identity) certified(t testing.TB, allows seal.Allowance) []byte {
 	pdf := document(t)
 	m := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?))>>\nendobj`).FindSubmatch(pdf)
@@ -205,7 +205,7 @@ func TestWhatACertifiedDocumentAllowsIsToldFromWhatItForbids(t *testing.T) {
 	}
 }
 
-// Anybody gets a stamp for anything.
+// Anybody can get a time stamp for anything.
 func TestATimeStampAloneIsNoSeal(t *testing.T) {
 	authority := newIdentity(t, "Stamps", ecKey(t), func(c *x509.Certificate) {
 		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: []byte{0x30, 10, 6, 8, 43, 6, 1, 5, 5, 7, 3, 8}}}
@@ -224,7 +224,7 @@ func TestATimeStampAloneIsNoSeal(t *testing.T) {
 		}))
 	}
 	stamped := stampedBy(authority.cert)
-	clerk := *authority.cert // of no purpose
+	clerk := *authority.cert // without a key usage
 	clerk.ExtraExtensions, clerk.ExtKeyUsage = nil, nil
 	purposeless := stampedBy(must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, &clerk, authority.root, authority.key.Public(), authority.rootKey)))))
 	for want, pdf := range map[office.SealState][]byte{
@@ -252,7 +252,7 @@ func TestWhatAFileSaysOfRevocationCounts(t *testing.T) {
 			RevokedAt: sealedAt.AddDate(0, 0, -2), Certificate: by.cert}, by.key))
 	}
 	authority := identity{service.rootKey, service.rootKey, service.root, service.root}
-	customer := service // with another key that the same authority vouches for
+	customer := service // another key certified by the same authority
 	customer.key = ecKey(t)
 	named := func(usage ...x509.ExtKeyUsage) identity {
 		cert := &x509.Certificate{SerialNumber: big.NewInt(3), NotBefore: sealedAt.AddDate(-1, 0, 0), NotAfter: sealedAt.AddDate(2, 0, 0), ExtKeyUsage: usage}
@@ -286,8 +286,8 @@ func TestWhatAFileSaysOfRevocationCounts(t *testing.T) {
 	}
 }
 
-// attacks are what has been published against viewers: incremental updates, wrapped signatures, forged ones, and shadows; each
-// makes another file of a sealed one.
+// attacks are published attacks on viewers: incremental updates, wrapped signatures, forged ones, and shadows. Each makes
+// another file from a sealed one.
 func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 	mallory := newIdentity(t, "Signing service", ecKey(t), nil) // the same name
 	rangeAt := regexp.MustCompile(`/ByteRange \[0 (\d+) (\d+) (\d+)\s*\]`)
@@ -383,7 +383,7 @@ func flipHex(sealed []byte, at int) []byte {
 	return b
 }
 
-// updated adds objects behind a PDF, as editors do.
+// updated appends objects to a PDF, as editors do.
 func updated(pdf []byte, objects map[string]string) []byte {
 	out := bytes.NewBuffer(bytes.Clone(pdf))
 	before := regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF\s*$`).FindSubmatch(pdf)[1]
@@ -398,7 +398,7 @@ func updated(pdf []byte, objects map[string]string) []byte {
 	return out.Bytes()
 }
 
-// wrapped moves what the second part of the range covers to the end, and puts something else into its place.
+// wrapped moves the second part of the range to the end, and puts something else in its place.
 func wrapped(sealed []byte, gapStart, gapEnd int, m []int) []byte {
 	other := []byte("\n/Reason(9,250.00)>>\nendobj\n")
 	at := gapEnd + len(other)
@@ -407,7 +407,7 @@ func wrapped(sealed []byte, gapStart, gapEnd int, m []int) []byte {
 	return slices.Concat(head, other, sealed[gapEnd:])
 }
 
-// moved puts a seal, as it is, on a document with another figure.
+// moved puts an unchanged seal on a document with another amount.
 func moved(t testing.TB, sealed []byte, gapStart, gapEnd int) []byte {
 	t.Helper()
 	other := must(press.Press{}.Prepare(document(t), sealedAt.Add(time.Second)))
@@ -438,8 +438,8 @@ func TestNoAttackPassesAsUnchanged(t *testing.T) {
 	}
 }
 
-// TestOthersSayTheSame has OpenSSL and Poppler judge the sound file and the attacks: what either of them calls forged is not intact, and what
-// is intact they call valid and whole.
+// TestOthersSayTheSame checks the sound file and the attacks with OpenSSL and Poppler: what either calls forged must not be
+// intact, and what is intact they must call valid and complete.
 func TestOthersSayTheSame(t *testing.T) {
 	for _, tool := range []string{"openssl", "pdfsig"} {
 		_, err := exec.LookPath(tool)

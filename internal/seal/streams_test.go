@@ -11,8 +11,8 @@ import (
 	"countersign/internal/office"
 )
 
-// Readers differ in how they unpack a stream of objects whose parameters are odd: what one of them shows as another page is no
-// unchanged document, and a table of millions that takes no bytes is none.
+// Readers unpack an object stream with odd parameters in different ways: if one of them shows another page, the document is
+// not unchanged; nor is it with a table that claims millions of entries without any bytes.
 func TestStreamsThatReadersUnpackDifferently(t *testing.T) {
 	victim := newIdentity(t, "Signing service", ecKey(t), nil)
 	sealed := victim.seal(t, document(t))
@@ -53,7 +53,7 @@ func TestStreamsThatReadersUnpackDifferently(t *testing.T) {
 	const table = "/W[1 4 2]/Index[3 1 8500 1 9000 2 9003 1 9005 1]"
 	padded := func(s string, to int) []byte { return append([]byte(s), strings.Repeat(" ", to-len(s))...) }
 
-	raw := append(padded(" 8500 0 3 2000 ", first), '(') // the other page in each nine of ten bytes of a text
+	raw := append(padded(" 8500 0 3 2000 ", first), '(') // the other page, in nine of ten bytes of a string
 	for _, c := range []byte(strings.Repeat(" ", 10) + strings.Join(other, " ") + strings.Repeat(" ", 40)) {
 		if len(raw)%10 == 0 {
 			raw = append(raw, '0')
@@ -62,7 +62,7 @@ func TestStreamsThatReadersUnpackDifferently(t *testing.T) {
 	}
 	raw = append(padded(string(append(raw, ')')), first+2000), page+"          "...)
 
-	rows := append(padded("8500 0 3 9000 ", first), "(              "...) // the other page in a text, where the rows' kinds are blanks
+	rows := append(padded("8500 0 3 9000 ", first), "(              "...) // the other page in a string, where the rows' predictor bytes are spaces
 	for _, word := range other {
 		for len(rows)%10+len(word) > 10 {
 			rows = append(rows, ' ')

@@ -75,7 +75,7 @@ func TestAKeyShowsItselfNowhere(t *testing.T) {
 	type holder struct {
 		Key    Key
 		P      *Key
-		hidden Key // fmt does not ask the methods of an unexported field
+		hidden Key // fmt does not call the methods of an unexported field
 		inner  struct{ keys []Key }
 	}
 	h := holder{Key: k, P: &k, hidden: k}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// testKeeper is what every Keeper promises; fresh opens the same empty place anew each time it is called.
+// testKeeper checks what every Keeper promises; fresh opens the same empty place again each time.
 func testKeeper(t *testing.T, fresh func() Keeper) {
 	t.Helper()
 	ctx := t.Context()

@@ -9,8 +9,7 @@ import (
 	"countersign/internal/e2e/powercut"
 )
 
-// What is sealed with a key that a loss of power takes back can be read by nobody, whether the key was made just now or
-// found.
+// If a power failure removed a key, nobody could read what was sealed with it, whether the key was just created or found.
 func TestAKeyThatWasGivenOutStays(t *testing.T) {
 	var given Key
 	powercut.Trial{Steps: 20, Do: func(home string) error {

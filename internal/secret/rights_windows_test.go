@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// setRights lets everybody read a file whose mode would, and nobody one whose mode would not.
+// setRights makes a file readable for everybody if its mode says so, and otherwise for nobody else.
 func setRights(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if mode&0o077 == 0 {

@@ -13,7 +13,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-// fakeEntry is a keyring entry that answers when it is let to.
+// fakeEntry is a keyring entry whose answers the test controls.
 type fakeEntry struct {
 	text   string
 	writes int
@@ -91,7 +91,7 @@ func TestARingThatHangsTimesOutAndItsLateAnswerIsDropped(t *testing.T) {
 		release := make(chan struct{})
 		e := &fakeEntry{text: newKey().text(), onGet: func() { <-release }}
 		r := newRing(e, always, ringTimeout)
-		for range 5 { // more than there are slots
+		for range 5 { // more than the number of slots
 			start := time.Now()
 			if k, err := r.Load(t.Context()); reasonOf(err) != TimedOut || k != (Key{}) {
 				t.Fatalf("Load = %v", err)
@@ -110,7 +110,7 @@ func TestARingThatHangsTimesOutAndItsLateAnswerIsDropped(t *testing.T) {
 			t.Fatal("it was answered before the person did")
 		default:
 		}
-		close(release) // the person answers the prompt
+		close(release) // as if the person had answered the prompt
 		<-u.Answered
 		if _, err := r.Load(t.Context()); err != nil {
 			t.Fatalf("Load after the prompt was answered: %v", err)

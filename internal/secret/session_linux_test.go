@@ -20,21 +20,21 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The tests of this file run against a real Secret Service on a private bus. Each starts this test binary again
-// with a bus and a home of its own, and is then carried out there. Where dbus-daemon or gnome-keyring-daemon is missing they fail,
-// but for the fast loop: nothing else shows that a locked keyring is not taken for an empty one.
+// These tests use a real Secret Service on a private bus. Each test runs this test binary again, with its own bus and home,
+// and does its work there. Without dbus-daemon or gnome-keyring-daemon they fail (in the fast loop they are skipped): no
+// other test shows that a locked keyring is not taken for an empty one.
 
 const sessionEnv = "COUNTERSIGN_TEST_SESSION"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(sessionEnv) != "" {
-		os.Exit(m.Run()) // the D-Bus connection of go-keyring lives as long as the process
+		os.Exit(m.Run()) // go-keyring's D-Bus connection lives until the process ends
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// inSession reports whether the test already runs inside its private session. Outside of one it runs the test there
-// and takes over the outcome.
+// inSession reports whether the test already runs in its private session. Otherwise it runs the test there and adopts its
+// result.
 func inSession(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(sessionEnv) == t.Name() {
@@ -54,7 +54,7 @@ func inSession(t *testing.T) bool {
 	return false
 }
 
-// privateEnv is this process's environment with its own home and without a desktop.
+// privateEnv is this process's environment with a home of its own and without a desktop.
 func privateEnv(t *testing.T, dir string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -73,13 +73,13 @@ func privateEnv(t *testing.T, dir string) []string {
 
 func bus(t *testing.T) *dbus.Conn {
 	t.Helper()
-	conn := must(dbus.ConnectSessionBus()) // private: go-keyring has the shared one
+	conn := must(dbus.ConnectSessionBus()) // a private connection: go-keyring uses the shared one
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
 
-// startKeyring starts gnome-keyring and waits until it is on the bus. A password unlocks (and, the first time, makes)
-// the login keyring. stop ends it.
+// startKeyring starts gnome-keyring and waits until it is on the bus. A password unlocks the login keyring, creating it the
+// first time. stop ends it.
 func startKeyring(t *testing.T, password string) (stop func()) {
 	t.Helper()
 	conn := bus(t)
@@ -131,7 +131,7 @@ func TestAKeyringThatNobodySetUpIsNotAbsent(t *testing.T) {
 	if !inSession(t) {
 		return
 	}
-	startKeyring(t, "") // no collection at all
+	startKeyring(t, "") // without any collection
 	expectUnavailable(t, Locked)
 }
 
@@ -142,7 +142,7 @@ func TestNoKeyringServiceIsUnavailable(t *testing.T) {
 	expectUnavailable(t, NoService)
 }
 
-// After how long, ring_test.go says by a clock of its own.
+// ring_test.go checks after how long, with a fake clock.
 func TestAKeyringThatNeverAnswersIsUnavailable(t *testing.T) {
 	if !inSession(t) {
 		return
@@ -152,7 +152,7 @@ func TestAKeyringThatNeverAnswersIsUnavailable(t *testing.T) {
 		t.Fatal(reply, err)
 	}
 	calls := make(chan *dbus.Message, 64)
-	conn.Eavesdrop(calls) // takes every call, so that none is answered
+	conn.Eavesdrop(calls) // intercepts every call, so that none is answered
 	if _, err := testRing().Load(t.Context()); reasonOf(err) != TimedOut {
 		t.Errorf("Load = %v", err)
 	}
@@ -169,7 +169,7 @@ func TestNoBusIsUnavailableAtOnce(t *testing.T) {
 	expectUnavailable(t, NoBus)
 }
 
-// An unset address makes the D-Bus library start a bus, and there a keyring that is empty: the key would seem absent.
+// Without an address the D-Bus library would start a bus with an empty keyring: the key would seem absent.
 func TestAnUnsetBusAddressStartsNoStrayBus(t *testing.T) {
 	if !inSession(t) {
 		return
@@ -192,8 +192,7 @@ func TestAnUnsetBusAddressStartsNoStrayBus(t *testing.T) {
 	}
 }
 
-// expectUnavailable checks that neither Load nor Create gets at a key. Had they waited, they would say that the time is
-// over.
+// expectUnavailable checks that neither Load nor Create obtains a key. Had they waited, the reason would be a time-out.
 func expectUnavailable(t *testing.T, want Reason) {
 	t.Helper()
 	for name, call := range map[string]func(context.Context) (Key, error){"Load": testRing().Load, "Create": testRing().Create} {

@@ -17,7 +17,7 @@ import (
 	"countersign/internal/trytest"
 )
 
-// program is a build as `make server` makes it, on a computer where there is no C compiler.
+// program is a build by `make server` on a computer without a C compiler.
 func program(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "countersign")
@@ -36,7 +36,7 @@ func TestTheServersProgramDoesTheWholeJobWithoutAWindow(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), countersign, args...)
 		cmd.Env = []string{
 			"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(),
-			"DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent", // without it the D-Bus library starts a daemon of its own
+			"DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent", // otherwise the D-Bus library starts a daemon
 		}
 		var out, said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &said
@@ -79,7 +79,7 @@ func TestAServiceOfSystemdIsReadyWorksAndTakesItsCredentials(t *testing.T) {
 	data, socket := filepath.Join(home, "data"), filepath.Join(home, "notify")
 	said := trytest.Must(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"}))
 	defer said.Close()
-	// A credential's mode shows the mask of its access list (systemd.exec(5)).
+	// The mode of a credential shows the mask of its access list (systemd.exec(5)).
 	noErr(t, os.WriteFile(filepath.Join(credentials, "key"), base64.StdEncoding.AppendEncode(nil, []byte("a key of thirty-two bytes, secret"[:32])), 0o440))
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), countersign, append(args, "--data", data)...)
@@ -116,7 +116,7 @@ func TestAServiceOfSystemdIsReadyWorksAndTakesItsCredentials(t *testing.T) {
 	}
 }
 
-// hear waits until a service says a thing to systemd.
+// hear waits until the service sends a message to systemd.
 func hear(t *testing.T, said *net.UnixConn, want string) {
 	t.Helper()
 	b := make([]byte, 100)
@@ -130,7 +130,7 @@ func hear(t *testing.T, said *net.UnixConn, want string) {
 
 var noErr, expect = trytest.NoErr, trytest.Expect
 
-// documents counts the PDF documents below dir, and finds nothing else there.
+// documents counts the PDF documents below dir, and fails on any other file.
 func documents(t *testing.T, dir string) (n int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -51,7 +51,7 @@ func child(t *testing.T, program, how string) (*exec.Cmd, *bufio.Reader) {
 	return c, bufio.NewReader(out)
 }
 
-// wantLine reads a line of what a child says.
+// wantLine reads a line of a child's output.
 func wantLine(t *testing.T, said *bufio.Reader, want string) {
 	t.Helper()
 	if line, err := said.ReadString('\n'); line != want+"\n" {
@@ -77,7 +77,7 @@ func TestAnInstallerEndsWhatRunsFromItsFile(t *testing.T) {
 	wantLine(t, installer, "<nil>")
 	wantLine(t, first, "asked")
 	wantLine(t, second, "asked")
-	_, theirs := child(t, other, "others") // whose program still runs
+	_, theirs := child(t, other, "others") // runs from another file, so it must survive
 	wantLine(t, theirs, "<nil>")
 	wantLine(t, elsewhere, "asked")
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// go-winio waits for all pipes of the process in one goroutine, for ever.
+	// go-winio has one goroutine that waits for all pipes of the process, for ever.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor"))
 }
 
@@ -108,7 +108,7 @@ func TestOfManyStartsOneWins(t *testing.T) {
 func TestRequestsWaitForServe(t *testing.T) {
 	dir := t.TempDir()
 	i := must(Acquire(dir))
-	c := client(t, dir) // connects before anything serves
+	c := client(t, dir) // connects before Serve
 	served := make(chan error, 1)
 	go func() { served <- i.Serve(hello) }()
 	if answer, _, err := post(c, "early"); answer != "hello early" || err != nil {
@@ -124,7 +124,7 @@ func TestRequestsWaitForServe(t *testing.T) {
 
 func TestItIsKnownWhenTheHolderIsGone(t *testing.T) {
 	dir := t.TempDir()
-	noErr(t, Gone(t.Context(), dir)) // nobody was ever there
+	noErr(t, Gone(t.Context(), dir)) // nobody has ever held it
 	i := must(Acquire(dir))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*retryEvery)
 	defer cancel()
@@ -135,7 +135,7 @@ func TestItIsKnownWhenTheHolderIsGone(t *testing.T) {
 	go func() { gone <- Gone(t.Context(), dir) }()
 	noErr(t, i.Close())
 	noErr(t, <-gone)
-	start(t, dir, hello) // Gone holds nothing
+	start(t, dir, hello) // after Gone the folder is free
 }
 
 func TestNobodyAnswersWhereNobodyRuns(t *testing.T) {
@@ -201,13 +201,13 @@ func TestLargeBodiesAreRefused(t *testing.T) {
 	if _, status, err := post(c, strings.Repeat("x", maxBody)); status != http.StatusOK || err != nil {
 		t.Errorf("1 MiB: %d, %v", status, err)
 	}
-	// The server may close before it has read all: then the client sees a broken connection instead of the answer.
+	// The server may close before it has read everything: then the client sees a broken connection instead of the answer.
 	if _, status, err := post(c, strings.Repeat("x", maxBody+1)); err == nil && status != http.StatusRequestEntityTooLarge {
 		t.Errorf("more: %d", status)
 	}
 }
 
-// stream sends lines for ever and tells when its request has ended.
+// stream sends lines for ever and reports the end of its request.
 func stream(ended chan<- error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, "line")
@@ -231,7 +231,7 @@ func TestStreamEndsWithItsInstance(t *testing.T) {
 	}
 }
 
-// openStream has the first line of a stream when it returns.
+// openStream returns once it has the first line of a stream.
 func openStream(t *testing.T, ctx context.Context, c *http.Client) *http.Response {
 	t.Helper()
 	req := must(http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign/stream", nil))

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// longDir is a data folder whose path no socket address holds.
+// longDir is a data folder whose path is too long for a socket address.
 func longDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
@@ -21,7 +21,7 @@ func longDir(t *testing.T) string {
 	return dir
 }
 
-// runtimeDir makes a short folder the place for sockets.
+// runtimeDir makes a folder with a short path the place for sockets.
 func runtimeDir(t *testing.T) string {
 	t.Helper()
 	dir := must(os.MkdirTemp("/tmp", "run"))
@@ -90,7 +90,7 @@ func TestFolderThatIsNotOursAloneIsRefused(t *testing.T) {
 			if l, err := p.listen(); !errors.Is(err, ErrUnsafe) {
 				t.Errorf("got %v, %v", l, err)
 			}
-			// The instance goes elsewhere, and its clients find it there.
+			// The instance uses another place, and its clients find it there.
 			start(t, dir, hello)
 			if answer, _, err := post(client(t, dir), "x"); answer != "hello x" || err != nil {
 				t.Errorf("got %q, %v", answer, err)

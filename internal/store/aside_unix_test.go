@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsSetAsideIsSaidToBeThoughItsFolderCannotBeFlushed has the way to the folder lead through what is set aside.
+// TestWhatIsSetAsideIsSaidToBeThoughItsFolderCannotBeFlushed makes the path to the folder lead through the file that is set
+// aside.
 func TestWhatIsSetAsideIsSaidToBeThoughItsFolderCannotBeFlushed(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, "way")

@@ -12,11 +12,11 @@ import (
 	"countersign/internal/office"
 )
 
-// known is what a reader knows of the lines who reads them once and then what has changed.
+// known is the state of a reader that reads the lines once and afterwards only changes.
 type known struct {
 	version uint64
 	lines   map[string]office.PackageLine
-	whole   int // how often all were read
+	whole   int // how often it read all lines
 }
 
 func (k *known) read(t *testing.T, s *Store) {
@@ -33,7 +33,7 @@ func (k *known) read(t *testing.T, s *Store) {
 	k.version = lines.Version
 }
 
-// compare reads once more, and all lines beside that.
+// compare reads the changes, and compares the result with all lines.
 func (k *known) compare(t *testing.T, s *Store) {
 	t.Helper()
 	k.read(t, s)
@@ -91,7 +91,7 @@ func TestWhatHasChangedSinceAReadingIsAllThatIsDifferent(t *testing.T) {
 	noErr(t, s.Close())
 	s = openTest(t, path)
 	k.compare(t, s)
-	k.version += 1000 // another file's
+	k.version += 1000 // like the version of another file
 	if k.compare(t, s); k.whole != 4 {
 		t.Errorf("all were read %d times", k.whole)
 	}

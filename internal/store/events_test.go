@@ -92,14 +92,14 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 	if c := read(t, s, (*Tx).EventCounts); c != (EventCounts{Received: 4, Pending: 2, Odd: 1}) {
 		t.Errorf("%+v", c)
 	}
-	set("b", office.EventPending) // a person tries again
+	set("b", office.EventPending) // a person retries
 	expect(t, pending(10), "c b d", "pending: %s")
 }
 
 func TestEventsAreReadPageByPageWhileMoreArrive(t *testing.T) {
 	s := newTest(t)
 	for i := range 7 {
-		addEvent(t, s, office.Event{ID: fmt.Sprint(i), Received: day}) // all at once: arrival decides
+		addEvent(t, s, office.Event{ID: fmt.Sprint(i), Received: day}) // at the same time: the order of arrival decides
 	}
 	var got []string
 	var cursor office.Cursor
@@ -157,12 +157,12 @@ func TestExtremeTimesKeepTheirOrder(t *testing.T) {
 		}
 	}
 	got := ids(read(t, s, func(tx *Tx) ([]office.Event, error) { e, _, err := tx.Events("", 10); return e, err }))
-	if got != "0 2 3 1" { // those before 1970 by arrival
+	if got != "0 2 3 1" { // those before 1970 in order of arrival
 		t.Errorf("order %s", got)
 	}
 }
 
-// countDays counts so many days from the first on, and returns the day after the last.
+// countDays counts that many days, beginning with from, and returns the next one.
 func countDays(t testing.TB, s *Store, from time.Time, days int) time.Time {
 	t.Helper()
 	for range days {
@@ -187,7 +187,7 @@ func forget(t testing.TB, s *Store, keep int) (forgotten int) {
 	return forgotten
 }
 
-// arrive stores events that end as the outcome says.
+// arrive stores events with this outcome.
 func arrive(t testing.TB, s *Store, outcome office.Outcome, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -248,7 +248,7 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	recount(t, s)
 }
 
-// A clock that is a year fast, or that goes back and forth with every start, must not cost what is fresh.
+// A clock that is a year fast, or that jumps back and forth at every start, must not cause recent events to be forgotten.
 func TestAClockThatJumpsForgetsNothingFresh(t *testing.T) {
 	s := newTest(t)
 	countDays(t, s, day, 1)

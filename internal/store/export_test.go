@@ -19,7 +19,7 @@ import (
 	"countersign/internal/office"
 )
 
-// exported is everything that a store keeps.
+// exported is everything in a store.
 func exported(t *testing.T, s *Store) (list []Record) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
@@ -104,15 +104,15 @@ func TestARecordThatExportDoesNotWriteIsNotImported(t *testing.T) {
 			t.Errorf("%+v is imported", r)
 		}
 	}
-	if left := exported(t, s); len(left) != 1 { // the service
+	if left := exported(t, s); len(left) != 1 { // only the service is left
 		t.Errorf("%+v", left)
 	}
 }
 
-// smallGain makes files of a few hundred KiB worth copying.
+// smallGain makes even files of a few hundred KiB worth compacting.
 const smallGain = 64 << 10
 
-// roomy returns the bytes of a file of which most is free, and what is in it.
+// roomy returns the bytes of a file that is mostly free, and its contents.
 func roomy(t *testing.T) (file, content []byte) {
 	t.Helper()
 	s := newTest(t)
@@ -120,7 +120,7 @@ func roomy(t *testing.T) (file, content []byte) {
 	rng := rand.New(rand.NewPCG(1, 19))
 	for range 100 {
 		update(t, s, func(tx *Tx) error { return tx.PutPackage(somePackage(rng)) })
-		_ = s.Update(func(tx *Tx) error { _, err := tx.PlanJob(someJob(rng)); return err }) // not where the name is taken
+		_ = s.Update(func(tx *Tx) error { _, err := tx.PlanJob(someJob(rng)); return err }) // fails if the name is taken
 	}
 	for part := range 6 {
 		update(t, s, func(tx *Tx) error {
@@ -145,7 +145,7 @@ func roomy(t *testing.T) (file, content []byte) {
 	return readFile(t, s.Path()), content
 }
 
-// openCompact opens the file as a start does.
+// openCompact opens the file as the program does at its start.
 func openCompact(t *testing.T, path string, o Options) *Store {
 	t.Helper()
 	if o.Now == nil {
@@ -156,7 +156,7 @@ func openCompact(t *testing.T, path string, o Options) *Store {
 	return s
 }
 
-// wantWhole checks that a file holds everything, that it can be written, and that nothing lies beside it.
+// wantWhole checks that a file is complete and writable, and that no other file lies beside it.
 func wantWhole(t *testing.T, s *Store, content []byte) {
 	t.Helper()
 	if got, _ := json.Marshal(exported(t, s)); !bytes.Equal(got, content) {
@@ -194,7 +194,7 @@ func TestAFileThatIsMostlyFreeIsMadeSmaller(t *testing.T) {
 	if len(readFile(t, path)) < len(file) {
 		t.Error("so much is in use that its copy holds up a start, and it is made")
 	}
-	for range 2 { // also where a start was ended in the middle of its copy
+	for range 2 { // the second time, a run was killed while copying
 		noErr(t, os.WriteFile(path, file, 0o600))
 		s := openCompact(t, path, Options{})
 		if after := len(readFile(t, path)); after*2 > len(file) {
@@ -210,10 +210,10 @@ func TestAFileThatIsMostlyFreeIsMadeSmaller(t *testing.T) {
 	}
 }
 
-// Whoever waits for the lock of the file that is replaced must get the new one, and never write to one without a name.
+// A process that waits for the lock of the replaced file must get the new file, and must never write to the nameless one.
 func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // a file that is open cannot be replaced there
+		return // an open file cannot be replaced there
 	}
 	path := filepath.Join(t.TempDir(), "state.db")
 	first := openTest(t, path)
@@ -228,7 +228,7 @@ func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 		}
 		waiting <- s
 	}()
-	time.Sleep(200 * time.Millisecond) // it has opened the old file
+	time.Sleep(200 * time.Millisecond) // by then it has opened the old file
 	noErr(t, disk.Rename(other.Path(), path))
 	noErr(t, first.Close())
 	s := <-waiting
@@ -242,7 +242,7 @@ func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 	})
 }
 
-// What nobody asked for yet must not keep the program from starting: a damaged page is met when it is needed.
+// A damaged page that is not needed must not prevent a start: it is noticed when it is used.
 func TestDamageInTheMiddleKeepsAFileAsItIs(t *testing.T) {
 	file, _ := roomy(t)
 	rng := rand.New(rand.NewPCG(1, 8))

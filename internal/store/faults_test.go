@@ -12,7 +12,7 @@ import (
 	"countersign/internal/record"
 )
 
-// Whatever a transaction is in the middle of: what was not read is not taken for nothing, and what was not written not for done.
+// Wherever a transaction fails: unread data does not count as absent, and unwritten data does not count as written.
 func TestAnAccessThatFailsIsNotTakenForMade(t *testing.T) {
 	errFault := errors.New("the disk cannot be read")
 	event := func(id string) office.Event {
@@ -36,7 +36,7 @@ func TestAnAccessThatFailsIsNotTakenForMade(t *testing.T) {
 		}
 		done := event("handled")
 		done.Outcome, done.Handled = office.EventHandled, day
-		for n, _ := tx.Log().Size(); n%packed != packed-1 && err == nil; n, _ = tx.Log().Size() { // the next fact has all of them packed
+		for n, _ := tx.Log().Size(); n%packed != packed-1 && err == nil; n, _ = tx.Log().Size() { // so that the next fact causes packing
 			err = tx.AddFact(record.Fact{Kind: record.Key, Key: fmt.Sprint(n)})
 		}
 		return errors.Join(err, planned, tx.SetEvent(done))

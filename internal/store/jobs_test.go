@@ -92,9 +92,9 @@ func TestANewNameMovesTheReservation(t *testing.T) {
 	}
 	a.Target = "three.pdf"
 	putJob(t, s, a)
-	a.Target = "THREE.pdf" // its own name in other letters
+	a.Target = "THREE.pdf" // its own name in different case
 	putJob(t, s, a)
-	b.State = office.JobFailed // it holds its name all the same
+	b.State = office.JobFailed // it keeps its name nonetheless
 	putJob(t, s, b)
 	for name, want := range map[string]bool{"one.pdf": false, "two.pdf": true, "three.pdf": true} {
 		if taken := isReserved(t, s, "/f", name); taken != want {

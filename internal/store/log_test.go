@@ -90,7 +90,7 @@ func TestWhatHappensIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// The lines go through the blocks into which they are packed, and through a backup.
+// Lines survive being packed into blocks, and a backup.
 func TestALogOfManyLinesIsWhole(t *testing.T) {
 	s := newTest(t)
 	const lines = packed*packed + packed + 3
@@ -125,7 +125,8 @@ func TestALogOfManyLinesIsWhole(t *testing.T) {
 	})
 }
 
-// BenchmarkLog commits an event and a saved file, one a transaction, beside the same without the log.
+// BenchmarkLog commits an event and a saved file, each in its own transaction, and compares that with the same without the
+// log.
 func BenchmarkLog(b *testing.B) {
 	body := []byte(strings.Repeat("{\"eventId\":\"0b87e9e2-5a2c-4f5e-9d3e-3a2b1c0d9e8f\"}", 20))
 	for _, logged := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// day is the clock of the tests unless they bring their own.
+// day is the time in tests that do not use their own clock.
 var day = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 func at0(offset time.Duration) time.Time { return day.Add(offset) }
@@ -54,7 +54,7 @@ func read[T any](t testing.TB, s *Store, fn func(*Tx) (T, error)) (out T) {
 	return out
 }
 
-// names are those of a list, in its order.
+// names are the names of a list's elements, in order.
 func names[T any](list []T, name func(T) string) string {
 	var all []string
 	for _, x := range list {

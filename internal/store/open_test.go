@@ -26,7 +26,7 @@ func TestTheFileAndItsFolderArePrivate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	path := filepath.Join(folder, "state.db")
 	noErr(t, os.MkdirAll(folder, 0o755))
-	for range 2 { // made, and found too open
+	for range 2 { // created, and found with open permissions
 		s := must(Open(path, Options{}))
 		noErr(t, s.Close())
 		for name, want := range map[string]os.FileMode{path: 0o600, folder: 0o700} {
@@ -49,7 +49,7 @@ func TestTheFileAndItsFolderArePrivate(t *testing.T) {
 
 func TestASecondOpenIsToldWithoutWaiting(t *testing.T) {
 	s := newTest(t)
-	synctest.Test(t, func(t *testing.T) { // bbolt sleeps between its tries
+	synctest.Test(t, func(t *testing.T) { // bbolt sleeps between its attempts
 		start := time.Now()
 		_, err := Open(s.Path(), Options{})
 		if !errors.Is(err, ErrInUse) || errors.Is(err, ErrCorrupt) {
@@ -90,7 +90,7 @@ func filled(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := must(Open(path, Options{}))
-	for round := range uint64(3) { // several commits, so that both meta pages and a list of free pages are in use
+	for round := range uint64(3) { // several commits, so that both meta pages and a free list are used
 		update(t, s, func(tx *Tx) error {
 			for n := range uint64(200) {
 				if err := tx.PutPackage(somePackage(rand.New(rand.NewPCG(round, n)))); err != nil {
@@ -103,15 +103,15 @@ func filled(t *testing.T) []byte {
 	var size int64
 	noErr(t, s.db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }))
 	noErr(t, s.Close())
-	return readFile(t, path)[:size] // what bbolt made longer than its pages need is no data, and no loss
+	return readFile(t, path)[:size] // without what bbolt allocated beyond its pages
 }
 
-// tryDamaged opens a file with this content, reads and writes everything, and returns the first error. Only a crash
-// of the test process or an error other than ErrCorrupt is a failure.
+// tryDamaged opens a file with this content, reads and writes everything, and returns the first error. Only a crash of the
+// test process, or an error other than ErrCorrupt, is a failure.
 func tryDamaged(t *testing.T, content []byte) error {
 	t.Helper()
 	dir := must(os.MkdirTemp("", "damaged"))
-	// Once bbolt met the damage itself, the file stays mapped, and Windows does not remove it before the process ends.
+	// If bbolt itself noticed the damage, the file stays mapped, and Windows cannot remove it before the process ends.
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "state.db")
 	noErr(t, os.WriteFile(path, content, 0o600))
@@ -120,7 +120,7 @@ func tryDamaged(t *testing.T, content []byte) error {
 		if !bytes.Equal(content, readFile(t, path)) {
 			t.Errorf("the refused file was changed (%v)", err)
 		}
-		// Nothing holds the file any more: it can be set aside and a fresh one begun.
+		// The file is not locked any more: it can be set aside and a new one created.
 		if _, err := SetAside(path, day); err != nil {
 			t.Errorf("set aside: %v", err)
 		}
@@ -177,7 +177,7 @@ func TestDamageIsAnErrorAndNoCrash(t *testing.T) {
 	}
 	for _, n := range []int{0, 1} {
 		t.Run(fmt.Sprintf("meta %d alone zeroed", n), func(t *testing.T) {
-			// That is what a crash in the middle of a commit leaves.
+			// A crash in the middle of a commit leaves this.
 			if err := tryDamaged(t, wipe(n*page, (n+1)*page)); err != nil {
 				t.Errorf("a torn meta page is not damage: %v", err)
 			}
@@ -214,11 +214,10 @@ func TestAnotherProgramsDatabaseIsNotTakenOver(t *testing.T) {
 	}
 }
 
-// A file that shrinks under a running program is a memory fault in a mapped file, which ends a Go program unless it
-// is caught.
+// A file that shrinks while it is mapped causes a memory fault, which ends a Go program unless it is recovered.
 func TestAFileCutShortWhileOpenIsAnErrorAndNoCrash(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // a mapped file cannot be cut there
+		return // a mapped file cannot be truncated there
 	}
 	path := filepath.Join(t.TempDir(), "state.db")
 	noErr(t, os.WriteFile(path, filled(t), 0o600))
@@ -262,7 +261,7 @@ func TestSettingAsideNeverOverwrites(t *testing.T) {
 	expect(t, len(names), 3, "%d names")
 }
 
-// spoil makes the record unreadable that is kept under key.
+// spoil makes the record under key unreadable.
 func spoil(t *testing.T, s *Store, bucket string, key []byte) {
 	t.Helper()
 	update(t, s, func(tx *Tx) error { return tx.put(bucket, key, []byte(`{"id":`)) })
@@ -385,7 +384,7 @@ func TestAPackageOutlivesItsRecord(t *testing.T) {
 	}
 }
 
-// dump is what is in a bucket.
+// dump is the contents of a bucket.
 func dump(t *testing.T, s *Store, bucket string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

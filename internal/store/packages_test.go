@@ -76,7 +76,7 @@ func TestPackagesComeNewestFirstAndStopWhenTold(t *testing.T) {
 func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 	s := newTest(t)
 	putPackages(t, s, office.Package{ID: "p", State: " Executed", Created: day})
-	// As another computer may have written it.
+	// Another computer may have written it like this.
 	var old office.Package
 	if err := json.Unmarshal([]byte(`{"id":"q","state":"EXPIRED "}`), &old); err != nil || old.State != office.PackageExpired || !old.Final() {
 		t.Errorf("%+v, %v", old, err)
@@ -93,7 +93,7 @@ func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 	}
 }
 
-// Nobody can complete a package that somebody declined: it waits for no signature.
+// Nobody can complete a package that somebody declined: it is not waiting for signatures.
 func TestADeclinedPackageIsNotCountedAsWaiting(t *testing.T) {
 	s := newTest(t)
 	jan := office.Signer{ID: "j", Declined: office.When{Time: day}}
@@ -111,7 +111,7 @@ func TestADeclinedPackageIsNotCountedAsWaiting(t *testing.T) {
 	if c := read(t, s, (*Tx).PackageCounts); c != want {
 		t.Errorf("%+v, want %+v", c, want)
 	}
-	putPackages(t, s, office.Package{ID: "declined", State: "open", Created: day}) // who is asked again has not declined any more
+	putPackages(t, s, office.Package{ID: "declined", State: "open", Created: day}) // a person who is asked again no longer counts as declined
 	want.Open, want.Declined = 2, 1
 	if c := read(t, s, (*Tx).PackageCounts); c != want {
 		t.Errorf("after one is asked again: %+v, want %+v", c, want)
@@ -158,7 +158,7 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 	var want []string
 	for i, c := range cases {
 		c.p.ID = fmt.Sprint("p", i)
-		c.p.NextCheck = at0(-time.Duration(i) * time.Minute) // later ones have been due for longer
+		c.p.NextCheck = at0(-time.Duration(i) * time.Minute) // later ones are longer overdue
 		putPackages(t, s, c.p)
 		if got := pack(t, s, c.p.ID); got.Final() != c.final {
 			t.Errorf("%+v: final %v, want %v", got, got.Final(), c.final)
@@ -329,14 +329,14 @@ func TestSealedValuesAreKeptReplacedAndForgotten(t *testing.T) {
 	value := []byte("sealed")
 	update(t, s, func(tx *Tx) error {
 		err := tx.PutSealed("token", value)
-		clear(value) // the store has its own copy
+		clear(value) // the store must have its own copy
 		return errors.Join(err, tx.PutSealed("empty", []byte{}))
 	})
 	get := func(name string) string {
 		var got []byte
 		ok := false
 		view(t, s, func(tx *Tx) (err error) { got, err = tx.Sealed(name); ok = got != nil; return err })
-		return fmt.Sprintf("%s %v", got, ok) // after the transaction
+		return fmt.Sprintf("%s %v", got, ok) // used after the transaction
 	}
 	for name, want := range map[string]string{"token": "sealed true", "empty": " true", "none": " false", "": " false"} {
 		expect(t, get(name), want, name+": %q, want %q", want)

@@ -48,7 +48,7 @@ func someJob(rng *rand.Rand) office.Job {
 	}
 }
 
-// step makes one random change; refusals by contract are part of the game.
+// step makes one random change; documented refusals are allowed.
 func step(tx *Tx, rng *rand.Rand) error {
 	switch rng.IntN(11) {
 	case 0, 1:
@@ -88,7 +88,7 @@ func TestCountersAndIndexesEqualARecount(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		s := must(Open(path, Options{Now: func() time.Time { return day }}))
 		for range 60 {
-			_ = s.Update(func(tx *Tx) error { // what fails in the middle is rolled back, which must not show either
+			_ = s.Update(func(tx *Tx) error { // changes rolled back must not show either
 				for range rng.IntN(20) {
 					if err := step(tx, rng); err != nil && rng.IntN(3) == 0 {
 						return err
@@ -102,7 +102,7 @@ func TestCountersAndIndexesEqualARecount(t *testing.T) {
 	}
 }
 
-// recount computes every counter and index from the records alone and compares.
+// recount computes every counter and index from the records alone and compares them.
 func recount(t *testing.T, s *Store) {
 	t.Helper()
 	var facts []record.Fact
@@ -210,13 +210,13 @@ func recount(t *testing.T, s *Store) {
 	}
 }
 
-// unlike is what tells a fact from others, but for its time and what the records forget.
+// unlike identifies a fact, ignoring its time and what the records forget.
 func unlike(f record.Fact) string {
 	f.At = time.Time{}
 	if f.Event != nil {
 		return "event " + f.Event.ID
 	}
-	if f.File != nil { // which may get another name
+	if f.File != nil { // a file may be renamed
 		f.File.Name = ""
 	}
 	text, _ := f.Line()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// hold keeps the writer busy inside an Update until the returned function is called, so that what is queued meanwhile
+// hold keeps the writer busy inside an Update until the returned function is called, so that everything queued meanwhile
 // shares the next commit.
 func hold(s *Store) (release func()) {
 	started, gate, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -26,7 +26,7 @@ func hold(s *Store) (release func()) {
 	return func() { close(gate); <-done }
 }
 
-// together queues all fns behind a held writer, lets go and returns how each ended, a panic as an error.
+// together queues all fns behind a held writer, releases it and returns their results, with a panic as an error.
 func together(t *testing.T, s *Store, fns ...func(*Tx) error) []error {
 	t.Helper()
 	release := hold(s)
@@ -102,7 +102,7 @@ func TestAFailingUpdateHarmsNoNeighbour(t *testing.T) {
 		putDoc("a"),
 		func(tx *Tx) error { _ = tx.PutDoc("failed", 1); return boom },
 		putDoc("b"),
-		func(*Tx) error { return boom }, // without having written
+		func(*Tx) error { return boom }, // before writing anything
 		func(tx *Tx) error { _ = tx.PutDoc("panicked", 1); panic("ouch") },
 		putDoc("c"),
 	)

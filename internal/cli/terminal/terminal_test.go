@@ -26,8 +26,8 @@ func TestColoursAreNotForEveryone(t *testing.T) {
 	}
 }
 
-// outside is what the service, a file or a path may hold: colours, a cleared screen, a title for the window, a link, a line that
-// goes back over itself, and text that shows in another order than it is written.
+// outside is what the service, a file or a path may contain: colours, clearing the screen, a window title, a link,
+// overwriting the line, and text displayed in another order than it is written.
 const outside = "Ana\x1b[2J\x1b]0;title\x07\u202egnp.exe\u202c\rroot\n# rm\t-rf\u2028\u009b31m\u200bRuiz\u0085\x7f"
 
 func TestNothingFromOutsideIsAnInstructionToTheTerminal(t *testing.T) {
@@ -47,7 +47,7 @@ func TestNothingFromOutsideIsAnInstructionToTheTerminal(t *testing.T) {
 		for _, width := range []int{0, 80} {
 			var out bytes.Buffer
 			noErr(t, print(Sized(&out, width, false)))
-			text := strings.TrimPrefix(out.String(), "\r") // of progress, which stays in its line
+			text := strings.TrimPrefix(out.String(), "\r") // progress stays in its line
 			bad := func(r rune) bool { return r != '\n' && r != '\t' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) }
 			nothing := name == "progress" && width == 0
 			if i := strings.IndexFunc(text, bad); i >= 0 || strings.Contains(text, "Ana") == nothing {

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// deviceName is written apart from the code under test, after the list of Microsoft.
+// deviceName is written independently of the code under test, from Microsoft's list.
 var deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9¹²³]) *(\..*)?$`)
 
-// checkName states what every name must be, in its own words.
+// checkName states independently what every name must satisfy.
 func checkName(t *testing.T, name string, elements int) {
 	t.Helper()
 	parts := strings.Split(name, "/")
