@@ -1,24 +1,24 @@
-// Package account knows who is signed in: it keeps the keys, the session with the service and the settings that say which
-// service that is, signs in and out, and tells a service that was left.
+// Package account knows who is signed in: it holds the keys, the session with the service and the settings that define the service,
+// signs in and out, and notifies a service that was left.
 //
-//	service.go  Current: settings, account and service of one moment, which others get as a copy; other settings in one
-//	            commit, since when there is an office, and what health says of the sign-in and of the secrets
+//	service.go  Current: settings, account and service at one moment, of which others get a copy; new settings in one
+//	            commit, since when there is an office, and health issues of the sign-in and the secrets
 //	session.go  the session with the signing service, the office's secrets, sealed, and the key that opens them
-//	signin.go   signing in, the ways back from the browser, and trying a service before it is used
-//	signout.go  signing out, and what a signing service that was left is still to be told
+//	signin.go   signing in, the ways back from the browser, and testing a service before it is used
+//	signout.go  signing out, and what a signing service that was left still has to be told
 //
-// It promises that memory follows the commit: settings, sign-in and secrets change together and never halfway; that a
-// refresh token has one owner and is on disk before it is used; that what one issuer gave out is never shown to another;
-// that a key which is out of reach changes nothing.
+// It promises that memory follows the commit: settings, sign-in and secrets change together and never halfway; that a refresh token
+// has one owner and is on disk before it is used; that one issuer's secrets are never shown to another; that an unavailable key
+// changes nothing.
 //
-// It must not know packages (but whether there are any), files and events, nor how the endpoint is registered: it ends that
-// registration together with the sign-in (Endpoint), and says when the keys are open or the service is another one.
+// It must not know packages (except whether there are any), files and events, nor how the endpoint is registered: it ends that
+// registration together with the sign-in (Endpoint), and reports when the keys are unlocked or the service changes.
 //
-// Who may call what while holding what. In this order, and never the other way round: unlocking, held while the keyring is
-// asked; the turn of current (Kept.Change), held from reading it to the commit, which may wait for the service for a few
-// seconds; a change of the endpoint; the pending revocations' mutex; the vault's, which is held while the store commits. telling is
-// held from reading current to saying in health what follows; nobody calls it with the vault's or the pending revocations' mutex held. mu guards
-// memory for a moment. Nothing here changes current while it is told how a call went (Note): whoever calls may hold the turn.
+// Lock order; never the other way round: unlocking, held while the keyring is read; the turn of current (Kept.Change), held from
+// reading it to the commit, possibly waiting a few seconds for the service; a change of the endpoint; the pending revocations'
+// mutex; the vault's, held while the store commits. telling is held from reading current to updating health; do not acquire it with
+// the vault's or the pending revocations' mutex held. mu guards memory only briefly. Note, which records how a call went, never
+// changes current, because its caller may hold the turn.
 package account
 
 import (
@@ -45,42 +45,42 @@ import (
 
 // Endpoint is the registration with the service, which ends together with the sign-in.
 type Endpoint interface {
-	// Open has what is kept of i count, once the keys are open.
+	// Open activates i's stored registration once the keys are unlocked.
 	Open(i issuer.Name)
-	// Move has what is kept of i count in place of what another issuer gave out, once that is committed with Forget.
+	// Move activates i's stored registration instead of another issuer's, once that is committed with Forget.
 	Move(i issuer.Name)
-	// Forget records that nothing is unsure about the registration, and nothing missed.
+	// Forget records that the registration is certain, and that no event was missed.
 	Forget(tx *store.Tx) error
 
-	// Change waits until no other change of the registration is under way. done ends this one; a TakeOver ends its context.
+	// Change waits until no other change of the registration is in progress. done ends this one; a TakeOver cancels its context.
 	Change(ctx context.Context) (_ context.Context, done func(), err error)
-	// TakeOver is Change that does not wait for a service that hangs.
+	// TakeOver is Change without waiting for a hanging service.
 	TakeOver(ctx context.Context) (done func(), err error)
-	// End is the end of the registration at i: values and also are to be committed with the end of the sign-in, and then
-	// ended is to be called, all while TakeOver is held.
+	// End prepares to end the registration at i: commit values and also along with the end of the sign-in, then call ended, all
+	// while holding TakeOver.
 	End(i issuer.Name) (values map[string][]byte, also func(*store.Tx) error, ended func(), err error)
-	// AtService is the registration to delete at the service; empty for none.
+	// AtService returns the registration to delete at the service; empty for none.
 	AtService() (address, id string, err error)
 
-	// MayBeRegistered reports whether there is a registration, or one was sent whose answer is not kept.
+	// MayBeRegistered reports whether there is a registration, or one was requested whose answer is not stored.
 	MayBeRegistered() bool
-	// OutOfReach reports whether there is a registration at i that cannot be read, because its key is gone.
+	// OutOfReach reports whether there is a registration at i that cannot be read because its key is gone.
 	OutOfReach(i issuer.Name) (bool, error)
 }
 
 // Deps are what a Service needs from outside. The functions must not wait for it.
 type Deps struct {
-	Keeper  secret.Keeper                   // where the key is
+	Keeper  secret.Keeper                   // stores the key
 	HTTP    *http.Client                    // for the service
-	Words   func() *message.Printer         // in the language in use
-	Message func(err error) message.Message // what people are told of err
+	Words   func() *message.Printer         // in the current language
+	Message func(err error) message.Message // what to tell people of err
 
 	Address  func(ctx context.Context) (url string, open bool) // waits until the public address is open
 	Changed  func()                                            // settings, sign-in or a secret changed on disk
-	SignedUp func()                                            // somebody signed in: whatever waited for that may go on
-	Unlocked func()                                            // the keys are open, and nobody had asked for it
+	SignedUp func()                                            // somebody has signed in: waiting work may continue
+	Unlocked func()                                            // the keys have been unlocked without a request
 	Returned func()                                            // the service answers again
-	Failed   func(err error)                                   // a call of the service ended so; it may be nil
+	Failed   func(err error)                                   // called with the error, possibly nil, of each call to the service
 }
 
 // Service is the office's account. All methods are safe for concurrent use.
@@ -92,17 +92,17 @@ type Service struct {
 	keys    *Vault
 	current data.Kept[Current]
 	pending pendingRevocations
-	closing sync.WaitGroup // sessions that settings have replaced
+	closing sync.WaitGroup // sessions replaced by new settings
 
 	wakeRevocations, wakeSession, wokeUp chan struct{}
 
-	parked atomic.Bool // another computer has the office, or may have: nobody calls the service
+	parked atomic.Bool // another computer has, or may have, the office: the service is not called
 
-	unlocking sync.Mutex // held by whoever asks the keyring
-	telling   sync.Mutex // held from reading the current to saying in health what follows
+	unlocking sync.Mutex // held while reading the keyring
+	telling   sync.Mutex // held from reading current to updating health
 
 	mu    sync.Mutex // guards what follows
-	login *login     // the sign-in that waits for its answer
+	login *login     // the sign-in waiting for its answer
 }
 
 // New makes a Service. It reads nothing; Load does.
@@ -128,7 +128,7 @@ func (r *Service) Load() error {
 	return nil
 }
 
-// Begin opens the keys, sets the service up and says what is missing. A keyring that cannot be read now is not an error.
+// Begin unlocks the keys, sets the service up and reports what is missing. An unreadable keyring is not an error.
 func (r *Service) Begin(ctx context.Context) {
 	r.Unlock(ctx)
 	r.checkSetUp()
@@ -143,31 +143,31 @@ func (r *Service) Close() {
 	r.closing.Wait()
 }
 
-// Wake has the loop look at once whether there is something to say to a service that was left.
+// Wake makes the loop check at once whether a service that was left has to be told something.
 func (r *Service) Wake() { loop.Wake(r.wakeRevocations) }
 
-// Vault keeps sealed values for others.
+// Vault keeps sealed values for other packages.
 func (r *Service) Vault() *Vault { return r.keys }
 
-// Current is what is set up and who is signed in. It is a copy: after waiting for anything, it is got again.
+// Current returns a copy of what is set up and who is signed in. After waiting for anything, get it again.
 func (r *Service) Current() Current { return r.current.Get() }
 
-// Current is what is set up and who is signed in, all of one moment.
+// Current is what is set up and who is signed in, at one moment.
 type Current struct {
 	Settings office.Settings
 	Account  Record
-	service  *service // as settings describe it; nil while there is none, or its client secret is out of reach
+	service  *service // the service defined by the settings; nil if there is none or its client secret is unavailable
 }
 
-// SignedIn reports whether somebody is signed in and the service has not ended it, though the keys may be locked.
+// SignedIn reports whether somebody is signed in and the service has not ended that, even while the keys are locked.
 func (o Current) SignedIn() bool {
 	return o.Account.SignedIn && !(o.service != nil && o.service.session.Ended())
 }
 
-// Caller names whom the client calls as: what one caller has uploaded, another one cannot use.
+// Caller identifies the account of the client: one caller cannot use what another has uploaded.
 func (o Current) Caller() string { return string(issuer.Of(o.Settings)) + "/" + o.Account.Subject }
 
-// Sender names as whom packages are sent: the member of an organization; empty when the service has not said who it is.
+// Sender identifies the sender of packages: the member of an organization; empty if the service has not supplied it.
 func (o Current) Sender() string {
 	x := o.Account
 	if x.OrganizationID == "" && x.MemberID == "" && x.Subject == "" {
@@ -179,12 +179,12 @@ func (o Current) Sender() string {
 	return issuer.Home(o.Settings) + " " + x.OrganizationID + " " + x.Subject
 }
 
-// Online returns the API client when somebody is signed in.
+// Online returns the API client if somebody is signed in.
 func (r *Service) Online() (*esign.Client, bool) {
 	return r.OnlineIn(r.current.Get())
 }
 
-// OnlineIn is Online for what was current at another moment.
+// OnlineIn is Online for an earlier Current.
 func (r *Service) OnlineIn(o Current) (*esign.Client, bool) {
 	if o.service == nil || r.parked.Load() || !o.SignedIn() || r.keys.Locked() {
 		return nil, false
@@ -204,28 +204,27 @@ const (
 // DocOf names the document with the Record of an issuer that is not in use.
 func DocOf(i issuer.Name) string { return Doc + "@" + string(i) }
 
-// Account is who is signed in; empty strings where the service did not say.
+// Account is who is signed in; fields are empty if the service did not supply them.
 type Account struct {
 	Email          string `json:"email"`
 	OrganizationID string `json:"organization_id"`
 	MemberID       string `json:"member_id"`
 }
 
-// Record is who is signed in, as the store keeps it.
+// Record is who is signed in, as stored.
 type Record struct {
 	Account
 	Subject  string    `json:"subject"`
 	Scopes   []string  `json:"scopes"`
 	SignedIn bool      `json:"signed_in"`
-	Since    time.Time `json:"since,omitzero"` // the first sign-in; packages finished before it are not fetched
-	Lapsed   bool      `json:"lapsed"`         // signed in once, and the service ended it
+	Since    time.Time `json:"since,omitzero"` // first sign-in; packages finished before are not fetched
+	Lapsed   bool      `json:"lapsed"`         // was signed in until the service ended it
 	Fleeting bool      `json:"fleeting"`       // without offline_access: the sign-in ends with the program
 }
 
 func (x Record) May(scope string) bool { return slices.Contains(x.Scopes, scope) }
 
-// resumed is the account as a new run finds it: a sign-in without offline_access lived in memory and ended with the
-// last one.
+// resumed returns the account for a new run: a sign-in without offline_access existed only in memory and ended with the last run.
 func (x Record) resumed() Record {
 	if x.SignedIn && x.Fleeting {
 		x.SignedIn, x.Lapsed = false, true
@@ -233,29 +232,29 @@ func (x Record) resumed() Record {
 	return x
 }
 
-// ended is what stays known of an account that nobody is signed in to.
+// ended returns what remains known of an account after its sign-in has ended.
 func (x Record) ended() Record {
 	return Record{Account: Account{OrganizationID: x.OrganizationID}, Since: x.Since}
 }
 
-// tellSignedOut keeps the health issue about the sign-in in step with the account.
+// tellSignedOut updates the health issue about the sign-in.
 func (r *Service) tellSignedOut() {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	o := r.current.Get()
 	switch {
-	case r.parked.Load(), o.service == nil, o.SignedIn(): // nobody can sign in where another computer has the office
+	case r.parked.Load(), o.service == nil, o.SignedIn(): // parked: nobody can sign in while another computer has the office
 		r.Health.Clear(health.SignedOut)
 	case o.Account.Lapsed && o.Account.Fleeting:
 		r.Health.Set(health.SignInLapsed, message.SignInLapsedForScope())
-	case o.Account.Lapsed, o.Account.SignedIn: // the latter as long as the lapse is not on disk
+	case o.Account.Lapsed, o.Account.SignedIn: // SignedIn until the lapse is on disk
 		r.Health.Set(health.SignInLapsed, message.SignInLapsed())
 	default:
 		r.Health.Set(health.SignedOut, message.NotSignedIn())
 	}
 }
 
-// checkSetUp says in health what is missing before anything can work.
+// checkSetUp reports to health what is missing before anything can work.
 func (r *Service) checkSetUp() {
 	r.telling.Lock()
 	defer r.telling.Unlock()
@@ -268,8 +267,8 @@ func (r *Service) checkSetUp() {
 	r.Health.Update(health.NotSetUp, missing)
 }
 
-// tellReplaced keeps the health issue about values in step that only a key which is gone can open; as it is when they cannot
-// be read.
+// tellReplaced updates the health issue about values that only a lost key can open; it leaves the issue unchanged if they cannot be
+// read.
 func (r *Service) tellReplaced() {
 	o := r.current.Get()
 	i := issuer.Of(o.Settings)
@@ -298,8 +297,8 @@ func (r *Service) tellReplaced() {
 	r.Health.Set(health.KeyReplaced, message.Then(todo...))
 }
 
-// tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
-// another service. A client that signs in has none, or has been given it.
+// tellOtherSecret reports to health that the client secret must be entered again because the stored one belongs to another service.
+// A client that is signed in needs none, or has got it.
 func (r *Service) tellOtherSecret(o Current) {
 	own := issuer.ClientSecret.Of(issuer.Of(o.Settings))
 	kept, err := r.keys.of(issuer.ClientSecret)
@@ -313,11 +312,11 @@ func (r *Service) tellOtherSecret(o Current) {
 	r.Health.Set(health.SecretElsewhere, message.SecretElsewhere())
 }
 
-// sinceUnsure is how far back a first sign-in may lie whose moment was noted by a clock that was wrong.
+// sinceUnsure is how far back a first sign-in is assumed to lie if its time was recorded by a wrong clock.
 const sinceUnsure = 90 * 24 * time.Hour
 
-// MendSince puts the moment of the first sign-in right when it lies ahead: what was finished before it is not fetched,
-// and nothing may be taken for that. by is how far the clock was set back, 0 when that is not known.
+// MendSince corrects a first sign-in in the future: packages finished before it are not fetched, and none may wrongly count as such.
+// by is how far the clock was set back, 0 if unknown.
 func (r *Service) MendSince(by time.Duration) {
 	err := r.current.Change(func(o Current) (Current, error) {
 		now, acc := r.Now(), &o.Account
@@ -338,9 +337,8 @@ func (r *Service) MendSince(by time.Duration) {
 	}
 }
 
-// Configure keeps the settings s, which are checked, and whichever secrets are given, in one commit together with what keep
-// records, and has the service be asked as they say. keep gets the settings before, and whether s moves on to another
-// service, or to another client of the same one.
+// Configure stores the validated settings s and any given secrets, in one commit with keep, and calls the service accordingly. keep
+// gets the previous settings, and whether s moves to another service, or to another client of the same one.
 func (r *Service) Configure(ctx context.Context, s office.Settings, secrets office.Secrets, keep func(tx *store.Tx, before office.Settings, moved bool) error) (moved bool, err error) {
 	values := map[string][]byte{sealedFirstRun: nil}
 	if secrets.ClientSecret != "" {
@@ -368,7 +366,7 @@ func (r *Service) Configure(ctx context.Context, s office.Settings, secrets offi
 		}
 		ended := o.service != nil && after.service != nil && after.service.session != o.service.session
 		if ended {
-			after.Account = o.Account.resumed() // without offline_access that session had the only token
+			after.Account = o.Account.resumed() // without offline_access, only that session had the token
 		}
 		return after, r.keys.Put(values, func(tx *store.Tx) error {
 			if ended {
@@ -398,8 +396,8 @@ func (r *Service) Configure(ctx context.Context, s office.Settings, secrets offi
 	return moved, nil
 }
 
-// Unkept are those of secrets that are not kept for s already, such as whoever starts the program with the same ones each time hands
-// over: nothing is sealed anew, and nothing begins anew, for their sake.
+// Unkept returns those secrets that are not stored for s yet. Callers that pass the same secrets at every start cause no resealing
+// and no restart.
 func (r *Service) Unkept(s office.Settings, secrets office.Secrets) office.Secrets {
 	for name, given := range map[string]*string{
 		issuer.ClientSecret.Of(issuer.Of(s)): &secrets.ClientSecret, issuer.NgrokToken.Of(issuer.Ngrok(s)): &secrets.NgrokAuthtoken,
@@ -412,11 +410,11 @@ func (r *Service) Unkept(s office.Settings, secrets office.Secrets) office.Secre
 	return secrets
 }
 
-// leaveLimit bounds how long a call under way may hold up a change of the service.
+// leaveLimit is how long a call in progress may delay a change of the service.
 const leaveLimit = 5 * time.Second
 
-// moveOn goes over to another service, or to another client of the same one, in one commit: the sign-in before is ended,
-// and its service is told so when it can be. What is known of the account there waits for it to come back.
+// moveOn changes to another service, or to another client of the same one, in one commit: the old sign-in is ended, and its service
+// is told when possible. What is known of the old account is kept for its return.
 func (r *Service) moveOn(ctx context.Context, o, next Current, values map[string][]byte, keep func(*store.Tx) error) (Current, error) {
 	ctx, cancel := context.WithTimeout(ctx, leaveLimit)
 	defer cancel()
@@ -427,7 +425,7 @@ func (r *Service) moveOn(ctx context.Context, o, next Current, values map[string
 			return err
 		}
 		if issuer.Home(o.Settings) == issuer.Home(next.Settings) && found.Since.IsZero() {
-			found = left // the same packages, asked for by another client
+			found = left // the same packages, for another client
 		}
 		return errors.Join(
 			tx.PutDoc(DocOf(issuer.Of(o.Settings)), left), tx.PutDoc(Doc, found),
@@ -442,15 +440,14 @@ func (r *Service) moveOn(ctx context.Context, o, next Current, values map[string
 	return next, nil
 }
 
-// FirstRun is how far the first run has come: what was entered, and where. It is for the wizard to make sense of.
+// FirstRun is the progress of the first run: what was entered, and where. Only the wizard interprets it.
 type FirstRun struct {
 	Step     string          `json:"step"`
 	Settings office.Settings `json:"settings"`
 	Secrets  office.Secrets  `json:"secrets"`
 }
 
-// KeepFirstRun keeps it, secrets and all, sealed as every secret is. Configure forgets it. While the key is not there,
-// nothing is kept.
+// KeepFirstRun stores it, including secrets, sealed like any secret. Configure deletes it. While there is no key, nothing is stored.
 func (r *Service) KeepFirstRun(f FirstRun) error {
 	b, err := json.Marshal(f)
 	if err != nil {
@@ -462,8 +459,7 @@ func (r *Service) KeepFirstRun(f FirstRun) error {
 	return nil
 }
 
-// FirstRun is what was kept; kept is false when there is nothing, or nothing while the key is out of reach, which health
-// says.
+// FirstRun returns what was stored; kept is false if there is nothing, or the key is unavailable, which health reports.
 func (r *Service) FirstRun() (f FirstRun, kept bool, err error) {
 	b, err := r.keys.Get(sealedFirstRun)
 	switch {

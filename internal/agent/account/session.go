@@ -20,18 +20,18 @@ import (
 	"countersign/internal/store"
 )
 
-// service is the signing service as the current settings describe it.
+// service is the signing service as defined by the current settings.
 type service struct {
 	config  esign.Config
 	session *esign.Session
 	client  *esign.Client
-	vault   refreshVault // the session's
+	vault   refreshVault // the session's vault
 }
 
-// errNothing ends a change that turned out to be none.
+// errNothing aborts a change with nothing to change.
 var errNothing = errors.New("there is nothing to change")
 
-// connect makes the service anew from the settings and the client secret, once the keys are unlocked.
+// connect remakes the service from the settings and the client secret, once the keys are unlocked.
 func (r *Service) connect() {
 	retire := func() {}
 	err := r.current.Change(func(o Current) (Current, error) {
@@ -47,9 +47,9 @@ func (r *Service) connect() {
 	r.tellSignedOut()
 }
 
-// newService is the service that the settings next describe; nil while they describe none. clientSecret is nil for the
-// kept one. The session goes on where the same client asks the same server. Otherwise retire, to be called once the new
-// service is in use, closes the one before, and its successor does not begin before that has ended.
+// newService returns the service defined by next; nil if there is none. clientSecret is nil for the stored one. The session
+// continues if the same client calls the same server. Otherwise call retire once the new service is in use: it closes the old
+// session, and the new one does not begin before the old one has ended.
 func (r *Service) newService(before Current, next office.Settings, clientSecret []byte) (_ *service, retire func(), err error) {
 	if clientSecret == nil {
 		if clientSecret, err = r.keys.Get(issuer.ClientSecret.Of(issuer.Of(next))); err != nil {
@@ -82,24 +82,24 @@ func (r *Service) newService(before Current, next office.Settings, clientSecret 
 	return &service{config, session, esign.NewClient(config, renewing{session, r.wakeSession}), vault}, retire, nil
 }
 
-// sameClient reports whether both ask the same server as the same client.
+// sameClient reports whether both configure the same client of the same server.
 func sameClient(a, b esign.Config) bool {
 	return a.Issuer() == b.Issuer() && a.ClientSecret == b.ClientSecret
 }
 
-// closeLimit is how long a renewal under way may take to finish when it is no longer wanted: its answer may hold the
-// only refresh token, but nothing may hold up the end of the program for five seconds.
+// closeLimit is how long an unwanted renewal in progress may take to finish: its answer may hold the only refresh token, but nothing
+// may delay the end of the program for five seconds.
 const closeLimit = 3 * time.Second
 
-// closeSession ends a session that nobody is given any more. What it is just doing may take as long as the network.
+// closeSession ends a session that is no longer given out. Its current work may take as long as the network.
 func closeSession(s *esign.Session) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	s.Close(ctx)
 }
 
-// renewing is the session as the client's source of tokens. It marks what went wrong while renewing the sign-in, so
-// that it is not taken for the service's word about a package, and rings when the service has ended it.
+// renewing is the session as the client's token source. It marks errors of renewing the sign-in, so that they are not mistaken for
+// answers about a package, and signals that the service has ended the sign-in.
 type renewing struct {
 	*esign.Session
 	ended chan<- struct{}
@@ -116,8 +116,8 @@ func (r renewing) Access(ctx context.Context) (string, error) {
 	return access, nil
 }
 
-// Note draws the general consequences of a failed call (of a successful one for nil): a lapsed sign-in, a
-// service that is out of reach or wants to be left alone. It returns err unchanged.
+// Note handles the general consequences of a call's error (nil for success): a lapsed sign-in, or a service that is unreachable or
+// asks for a pause. It returns err unchanged.
 func (r *Service) Note(ctx context.Context, err error) error {
 	var e *esign.Error
 	var renewal *loop.RenewalError
@@ -129,9 +129,9 @@ func (r *Service) Note(ctx context.Context, err error) error {
 		r.serviceAnswers()
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 	case errors.Is(err, esign.ErrSignedOut):
-		loop.Wake(r.wakeSession) // not here: whoever calls may hold what a lapse waits for
-	case !errors.As(err, &e), e.Kind == esign.Interrupted, e.Kind == esign.Invalid: // the service was not asked
-	case e.Kind == esign.NotKept: // the keyring's or the disk's trouble, which has its own issue
+		loop.Wake(r.wakeSession) // not here: the caller may hold a lock that a lapse needs
+	case !errors.As(err, &e), e.Kind == esign.Interrupted, e.Kind == esign.Invalid: // the service was not called
+	case e.Kind == esign.NotKept: // a keyring or disk problem with its own issue
 	case e.Kind == esign.BadClient:
 		r.Health.Set(health.ClientRefused, esign.Message(err))
 	case e.Kind == esign.TooMany:
@@ -148,7 +148,7 @@ func (r *Service) Note(ctx context.Context, err error) error {
 	return err
 }
 
-// serviceAnswers ends what was told about a service that did not. Whatever was put off meanwhile need not wait longer.
+// serviceAnswers clears the issues about an unavailable service. What was postponed meanwhile need not wait longer.
 func (r *Service) serviceAnswers() {
 	r.Asked.Answered()
 	r.Health.Clear(health.ClientRefused)
@@ -158,8 +158,8 @@ func (r *Service) serviceAnswers() {
 	}
 }
 
-// lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
-// refused with a token that is otherwise good does not end it.
+// lapse records that the service has ended the sign-in. Events are still received and stored. A single call refused with an
+// otherwise valid token does not end it.
 func (r *Service) lapse(ctx context.Context) {
 	if svc := r.current.Get().service; svc != nil {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -169,7 +169,7 @@ func (r *Service) lapse(ctx context.Context) {
 		}
 	}
 	err := r.current.Change(func(o Current) (Current, error) {
-		if !o.Account.SignedIn || o.SignedIn() { // somebody signed out, or in, meanwhile
+		if !o.Account.SignedIn || o.SignedIn() { // somebody has signed out or in meanwhile
 			return o, errNothing
 		}
 		lost, err := r.keys.lost(issuer.Refresh.Of(issuer.Of(o.Settings)))
@@ -177,7 +177,7 @@ func (r *Service) lapse(ctx context.Context) {
 			return o, err
 		}
 		if lost {
-			return o, errNothing // the key may come back, and with it the sign-in
+			return o, errNothing // the key may return, and the sign-in with it
 		}
 		o.Account.SignedIn, o.Account.Lapsed = false, true
 		return o, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(Doc, o.Account) })
@@ -193,8 +193,8 @@ func (r *Service) lapse(ctx context.Context) {
 	}
 }
 
-// SignedOut reports whether err means that nobody is signed in any more. A service that refuses one object with a
-// token it accepts elsewhere is not such a case.
+// SignedOut reports whether err means that nobody is signed in any more. It does not if the service refuses one object with a token
+// that it accepts elsewhere.
 func (r *Service) SignedOut(err error) bool {
 	if !errors.Is(err, esign.ErrSignedOut) {
 		return false
@@ -203,15 +203,15 @@ func (r *Service) SignedOut(err error) bool {
 	return !online
 }
 
-// Resume begins a session where the last one has ended with the loops.
+// Resume starts a session if the last one ended with the loops.
 func (r *Service) Resume() {
 	if r.current.Get().service == nil && !r.keys.Locked() {
 		r.connect()
 	}
 }
 
-// RunSession records that the service has ended the sign-in. With ctx it ends the session, so that a renewal that hangs
-// ends while the other parts do; where the parts begin again, it begins another one.
+// RunSession records that the service has ended the sign-in. It ends the session with ctx, so that a hanging renewal ends along with
+// the other parts, and starts a new one when run again.
 func (r *Service) RunSession(ctx context.Context) error {
 	r.Resume()
 	for loop.Wait(ctx, time.Hour, r.wakeSession) {
@@ -223,24 +223,23 @@ func (r *Service) RunSession(ctx context.Context) error {
 	return nil
 }
 
-// The names of the sealed values that nobody gave out.
+// Names of sealed values without an issuer.
 const (
 	sealedLocalhost = "localhost-certificate"
 	sealedFirstRun  = "first-run" // JSON of FirstRun, until there are settings
 )
 
-// sealedRevocation is the kind of those with what a service that was left is still to be told, as JSON; each goes by an id of its own.
+// sealedRevocation is the kind of values, each with its own id, with what a service that was left still has to be told, as JSON.
 const sealedRevocation issuer.Sealed = "revocation"
 
-// DocKeyID names the document with the fingerprint of the key that sealed the values.
+// DocKeyID is the document with the fingerprint of the key that sealed the values.
 const DocKeyID = "key-id"
 
-// ErrLocked means that the key cannot be read now; the values are there and must be left alone.
+// ErrLocked means that the key cannot be read now; the values exist and must be left alone.
 var ErrLocked = fmt.Errorf("the keyring is locked: %w", secret.ErrUnavailable)
 
-// Vault keeps the office's secrets sealed in the store. The key lives in the OS keyring (or a key file); it has
-// three states: present, absent (a fresh one is made) and unavailable (every get and put answers ErrLocked, and
-// nothing is touched). Safe for concurrent use.
+// Vault keeps the office's secrets sealed in the store. The key is in the OS keyring (or a key file) and has three states: present,
+// absent (a new one is made) and unavailable (every get and put returns ErrLocked, and nothing is touched). Safe for concurrent use.
 type Vault struct {
 	st      *data.Data
 	keeper  secret.Keeper
@@ -248,19 +247,19 @@ type Vault struct {
 
 	mu     sync.Mutex
 	box    *secret.Box
-	backup [32]byte          // follows from the key, see BackupKey
+	backup [32]byte          // derived from the key, see BackupKey
 	why    error             // why box is nil
-	opened map[string][]byte // plain values, so that an event costs no AES and no transaction
+	opened map[string][]byte // decrypted values, so that an event needs neither AES nor a transaction
 }
 
-// unlock loads the key, or makes one where there is certainly none. Values that another key has sealed stay as they
-// are: when that key comes back, they are of use again.
+// unlock loads the key, or makes one if there is certainly none. Values sealed with another key stay: if that key returns, they can
+// be used again.
 func (v *Vault) unlock(ctx context.Context) error {
 	key, err := v.keeper.Load(ctx)
 	if errors.Is(err, secret.ErrAbsent) {
 		key, err = v.keeper.Create(ctx)
 	}
-	if errors.Is(err, secret.ErrPresent) { // made by somebody else in between
+	if errors.Is(err, secret.ErrPresent) { // another process has just made one
 		key, err = v.keeper.Load(ctx)
 	}
 	if err != nil {
@@ -293,7 +292,7 @@ func (v *Vault) unlock(ctx context.Context) error {
 	return nil
 }
 
-// lost reports whether the value name is there, but sealed by a key that is not.
+// lost reports whether the value exists but is sealed with a key that is gone.
 func (v *Vault) lost(name string) (bool, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -308,7 +307,7 @@ func (v *Vault) lost(name string) (bool, error) {
 	return errors.Is(err, secret.ErrWrongKey), nil
 }
 
-// sealed is the value as it is kept, nil when there is none.
+// sealed returns the value as stored, nil if there is none.
 func (v *Vault) sealed(name string) ([]byte, error) {
 	return data.Read(v.st, "what is sealed as "+name, func(tx *store.Tx) ([]byte, error) { return tx.Sealed(name) })
 }
@@ -321,21 +320,21 @@ func (v *Vault) lockedError() error {
 	return fmt.Errorf("%w: %w", ErrLocked, v.why)
 }
 
-// reason is lockedError for whoever does not hold mu.
+// reason is lockedError for callers that do not hold mu.
 func (v *Vault) reason() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.lockedError()
 }
 
-// Locked reports whether unlock has not yet succeeded.
+// Locked reports whether unlock has not succeeded yet.
 func (v *Vault) Locked() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.box == nil
 }
 
-// Get returns the value name, or nil when there is none or when it was sealed by a key that is gone.
+// Get returns a value, or nil if there is none or it was sealed with a key that is gone.
 func (v *Vault) Get(name string) ([]byte, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -360,7 +359,7 @@ func (v *Vault) Get(name string) ([]byte, error) {
 	return plain, nil
 }
 
-// of returns the names of the sealed values of a kind, whoever issued them; of all for none.
+// of returns the names of all sealed values of a kind, whoever issued them; of all kinds if empty.
 func (v *Vault) of(kind issuer.Sealed) ([]string, error) {
 	names, err := data.Read(v.st, "what is sealed", (*store.Tx).SealedNames)
 	return slices.DeleteFunc(names, func(name string) bool { return kind != "" && !strings.HasPrefix(name, kind.Of("")) }), err
@@ -372,15 +371,14 @@ func (v *Vault) Has(name string) (bool, error) {
 	return b != nil, err
 }
 
-// holds is Has, but for a value whose key is known to be gone.
+// holds is Has, leaving out values whose key is known to be gone.
 func (v *Vault) holds(name string) (bool, error) {
 	there, err1 := v.Has(name)
 	lost, err2 := v.lost(name)
 	return there && !lost, errors.Join(err1, err2)
 }
 
-// Put seals values (nil forgets one) and commits them together with whatever also records. They are on disk when
-// it returns without an error.
+// Put seals values (nil deletes one) and commits them together with also. They are on disk when it returns without an error.
 func (v *Vault) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
 	err := v.commit(values, also)
 	if err == nil {
@@ -407,7 +405,7 @@ func (v *Vault) commit(values map[string][]byte, also []func(*store.Tx) error) e
 		}
 		sealed[name] = b
 	}
-	err := v.st.UpdateFrozen(func(tx *store.Tx) error { // what a service was told is noted, also once the office has moved away
+	err := v.st.UpdateFrozen(func(tx *store.Tx) error { // revocations are recorded even after the office has moved away
 		for name, b := range sealed {
 			if err := tx.PutSealed(name, b); err != nil {
 				return err
@@ -433,15 +431,15 @@ func (v *Vault) commit(values map[string][]byte, also []func(*store.Tx) error) e
 	return nil
 }
 
-// refreshVault is the esign.Vault of this office.
+// refreshVault is this office's esign.Vault.
 type refreshVault struct {
 	v     *Vault
-	name  string // of the sealed token
+	name  string // name of the sealed token
 	crash func(point string)
-	free  <-chan struct{} // closed once the session before has ended: the token has one owner
+	free  <-chan struct{} // closed once the previous session has ended: the token has one owner
 }
 
-// wait returns when the token has no other owner.
+// wait returns once the token has no other owner.
 func (r refreshVault) wait(ctx context.Context) error {
 	select {
 	case <-r.free:
@@ -474,7 +472,7 @@ func (r refreshVault) SetRefresh(ctx context.Context, token string) error {
 	return nil
 }
 
-// Unlock tries to read the key and says in health how it went. It reports whether the keys are open.
+// Unlock tries to read the key, updates health and reports whether the keys are unlocked.
 func (r *Service) Unlock(ctx context.Context) bool {
 	r.unlocking.Lock()
 	defer r.unlocking.Unlock()
@@ -494,8 +492,7 @@ func (r *Service) Unlock(ctx context.Context) bool {
 	return true
 }
 
-// keyState is what is wrong when the key is out of reach: there is something to unlock, or something has to change first,
-// and then it is tried again.
+// keyState returns the issue for an unavailable key: there is something to unlock, or something must change before the next try.
 func keyState(err error) health.State {
 	var u *secret.UnavailableError
 	if errors.As(err, &u) && u.Reason != secret.Locked && u.Reason != secret.Refused {
@@ -504,7 +501,7 @@ func keyState(err error) health.State {
 	return health.KeyringLocked
 }
 
-// KeyMessage is what a person reads when the key is out of reach.
+// KeyMessage words for people why the key is unavailable.
 func KeyMessage(err error) message.Message {
 	var u *secret.UnavailableError
 	if errors.As(err, &u) || !errors.Is(err, ErrLocked) {
@@ -515,8 +512,8 @@ func KeyMessage(err error) message.Message {
 
 func (r *Service) LockedError() error { return r.keys.reason() }
 
-// RunKeys tries the keyring again while it is locked: at once when a person answers its question or the computer has woken up, and
-// otherwise more and more rarely, because each time may raise another one.
+// RunKeys retries a locked keyring: at once when a person answers its prompt or the computer has woken up, otherwise at growing
+// intervals, because each try may show another prompt.
 func (r *Service) RunKeys(ctx context.Context) error {
 	for tries := 1; r.keys.Locked(); tries++ {
 		pause := time.NewTimer(r.Backoff(tries, 30*r.Pace.Retry, 15*time.Minute))
@@ -539,10 +536,10 @@ func (r *Service) RunKeys(ctx context.Context) error {
 	return nil
 }
 
-// WokeUp has a keyring that is locked tried at once: people unlock it when they sign in to the computer.
+// WokeUp makes a locked keyring be tried at once: people unlock it when they sign in to the computer.
 func (r *Service) WokeUp() { loop.Wake(r.wokeUp) }
 
-// answered is closed when the keyring has answered what it was asked, if it has not yet.
+// answered returns a channel that is closed when the keyring answers a pending request.
 func answered(err error) <-chan struct{} {
 	var u *secret.UnavailableError
 	if errors.As(err, &u) {
@@ -551,7 +548,7 @@ func answered(err error) <-chan struct{} {
 	return nil
 }
 
-// HasSecrets reports which secrets are kept, never what they are. One whose key is gone is not.
+// HasSecrets reports which secrets are stored, never their values. A secret whose key is gone does not count.
 func (r *Service) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
 	s := r.Settings()
 	clientSecret, err1 := r.keys.holds(issuer.ClientSecret.Of(issuer.Of(s)))

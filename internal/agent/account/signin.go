@@ -35,26 +35,25 @@ type SignInOptions struct {
 	Prompt string `json:"prompt,omitempty"` // "", "login" (as someone else) or "consent"
 }
 
-// login is the one sign-in that waits for its answer. A newer one replaces it.
+// login is the single sign-in waiting for its answer. A newer one replaces it.
 type login struct {
 	state  string
 	answer chan answer
-	waits  context.Context // ends when nobody waits any more; its cause says why, for the sign-in itself
+	waits  context.Context // ends when nobody waits any more, with the cause for the sign-in
 	end    context.CancelCauseFunc
 }
 
-// pasteLimit bounds how long the exchange of a pasted address may take.
+// pasteLimit is how long the exchange of a pasted address may take.
 const pasteLimit = 60 * time.Second
 
-// answer is what the browser, or a person pasting its address, brought back.
+// answer is what the browser, or a person pasting its address, returned.
 type answer struct {
 	query  url.Values
-	result chan<- error // told how it went, so that the browser can show it; has room for one
+	result chan<- error // gets the outcome, for the browser to show; has a buffer of one
 }
 
-// SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
-// settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
-// starts.
+// SignIn runs a whole sign-in: it passes the address for the browser to open, waits for the return that the settings chose (or
+// Paste), and returns once the tokens are stored. It ends early with ctx, or when another SignIn starts.
 func (r *Service) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
 	err := r.signIn(ctx, o, open)
 	if err != nil && ctx.Err() == nil {
@@ -63,7 +62,7 @@ func (r *Service) SignIn(ctx context.Context, o SignInOptions, open func(address
 	return cmp.Or(clientRefused(err), err)
 }
 
-// clientRefused says beside the client secret that the service does not accept it; nil for any other err.
+// clientRefused reports next to the client secret that the service rejects it; nil for any other err.
 func clientRefused(err error) error {
 	if e, is := errors.AsType[*esign.Error](err); is && e.Kind == esign.BadClient {
 		return &office.ConfigError{Fields: []office.FieldError{{Field: office.FieldClientSecret, Code: office.CodeRefused, Text: e.Message()}}}
@@ -125,7 +124,7 @@ func (r *Service) startLogin(ctx context.Context, state string) *login {
 	return l
 }
 
-// replaceLogin makes next (nil for none) the sign-in that waits, and ends the one before.
+// replaceLogin makes next (nil for none) the waiting sign-in, and ends the previous one.
 func (r *Service) replaceLogin(next *login, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,11 +143,10 @@ func (r *Service) endLogin(l *login) {
 	}
 }
 
-// errNoLogin is the answer to a callback or a pasted address that belongs to no sign-in of ours.
+// errNoLogin answers a callback or pasted address that belongs to no sign-in of ours.
 var errNoLogin = message.Error(message.NotExpected(), nil)
 
-// deliver hands query to the sign-in that waits for its state and returns how that ended. A query with another
-// state disturbs nobody.
+// deliver passes query to the sign-in waiting for its state, and returns the outcome. A query with another state affects nobody.
 func (r *Service) deliver(ctx context.Context, query url.Values) error {
 	r.mu.Lock()
 	l := r.login
@@ -172,7 +170,7 @@ func (r *Service) deliver(ctx context.Context, query url.Values) error {
 	}
 }
 
-// Paste completes the running sign-in with the address the browser ended on.
+// Paste completes the running sign-in with the address at which the browser ended.
 func (r *Service) Paste(address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), pasteLimit)
 	defer cancel()
@@ -183,8 +181,8 @@ func (r *Service) Paste(address string) error {
 	return r.deliver(ctx, query)
 }
 
-// adopt keeps the tokens and the account in one commit, unless l or the service was replaced while the person signed in.
-// Tokens that are not kept are revoked.
+// adopt stores the tokens and the account in one commit, unless l or the service was replaced meanwhile. Tokens that are not stored
+// are revoked.
 func (r *Service) adopt(ctx context.Context, l *login, svc *service, g esign.Grant) error {
 	err := r.current.Change(func(o Current) (Current, error) {
 		if err := context.Cause(l.waits); err != nil {
@@ -229,7 +227,7 @@ func (r *Service) adopt(ctx context.Context, l *login, svc *service, g esign.Gra
 	return nil
 }
 
-// newAccount is who signed in with g, after old.
+// newAccount returns the account signed in with g, replacing old.
 func (r *Service) newAccount(old Record, g esign.Grant) Record {
 	acc := Record{
 		Account: Account{
@@ -239,12 +237,12 @@ func (r *Service) newAccount(old Record, g esign.Grant) Record {
 		Fleeting: g.Tokens.Refresh == "",
 	}
 	if acc.Since.IsZero() {
-		acc.Since = r.Now().Round(0).UTC() // as it is read again
+		acc.Since = r.Now().Round(0).UTC() // with the precision it has when read again
 	}
 	return acc
 }
 
-// checkOrganization refuses an account of another organization while packages of the first one are here.
+// checkOrganization refuses an account of another organization while packages of the first one are stored here.
 func (r *Service) checkOrganization(old Record, next esign.Account) error {
 	if old.OrganizationID == "" || next.OrganizationID == "" || old.OrganizationID == next.OrganizationID {
 		return nil
@@ -256,7 +254,7 @@ func (r *Service) checkOrganization(old Record, next esign.Account) error {
 	return message.Error(message.OtherOrganization(), nil)
 }
 
-// tellScopes says in health what a narrower grant means for the office.
+// tellScopes reports to health what missing scopes mean for the office.
 func (r *Service) tellScopes(acc Record) {
 	var short, none message.Message
 	if acc.Fleeting {
@@ -269,16 +267,16 @@ func (r *Service) tellScopes(acc Record) {
 	r.Health.Update(health.MayNotSend, none)
 }
 
-// redirect is how one sign-in returns to this computer.
+// redirect is how a sign-in returns to this computer.
 type redirect struct {
 	uri   string // the redirect_uri
-	close func() // gives up what was opened for it
+	close func() // closes what was opened for it
 }
 
 // returnOpens is how long a sign-in waits for the public address to open.
 const returnOpens = 45 * time.Second
 
-// openRedirect opens the way back the settings chose. The tunnel is open already, or will be in a moment.
+// openRedirect opens the way back that the settings chose. The tunnel is open already, or will be in a moment.
 func (r *Service) openRedirect(ctx context.Context, s office.Settings) (redirect, error) {
 	nothing := func() {}
 	switch s.Redirect {
@@ -293,7 +291,7 @@ func (r *Service) openRedirect(ctx context.Context, s office.Settings) (redirect
 	case office.RedirectLoopback:
 		return r.listenForReturn(ctx, s, tunnel.Plain)
 	case office.RedirectPaste:
-		if at := s.ReturnAddress(); at != "" { // whether or not it is open
+		if at := s.ReturnAddress(); at != "" { // open or not
 			return redirect{at, nothing}, nil
 		}
 	}
@@ -322,18 +320,18 @@ func (r *Service) tunnelAdvice() message.Message {
 	return message.CheckConnection()
 }
 
-// listenForReturn opens a listener on this computer for the time of one sign-in. With a redirect address in the
-// settings its port is used, otherwise any free one.
+// listenForReturn opens a listener on this computer for one sign-in, on the port of the settings' redirect address, or any free one
+// without.
 func (r *Service) listenForReturn(ctx context.Context, s office.Settings, open func(listen string) tunnel.Tunnel) (redirect, error) {
 	listen := "127.0.0.1:0"
-	if s.Redirect == office.RedirectLocalhost { // registered in advance, so always the same
+	if s.Redirect == office.RedirectLocalhost { // registered in advance, so it is fixed
 		listen = "127.0.0.1:" + office.LocalhostPort
 	}
 	path := cmp.Or(office.ReturnPath(s), office.CallbackPath)
 	if u, err := url.Parse(s.RedirectURI); err == nil && u.Port() != "" {
 		listen = net.JoinHostPort("127.0.0.1", u.Port())
 	}
-	serve := func(w http.ResponseWriter, req *http.Request) { // no pattern of a mux: it would read its own meaning into the path
+	serve := func(w http.ResponseWriter, req *http.Request) { // not a mux pattern, which would interpret the path
 		if req.URL.Path != path {
 			http.NotFound(w, req)
 			return
@@ -347,7 +345,7 @@ func (r *Service) listenForReturn(ctx context.Context, s office.Settings, open f
 	return redirect{cmp.Or(s.RedirectURI, base+path), end}, nil
 }
 
-// Certificate is the certificate for https://localhost, made once and kept, so that the browser warns once.
+// Certificate returns the certificate for https://localhost, made once and stored, so that the browser warns only once.
 func (r *Service) Certificate() (tls.Certificate, error) {
 	pair, err := r.keys.Get(sealedLocalhost)
 	if err != nil {
@@ -366,15 +364,14 @@ func (r *Service) Certificate() (tls.Certificate, error) {
 	return tls.X509KeyPair(certPEM, keyPEM)
 }
 
-// inForce reports whether a browser will take cert today and tomorrow. One that is not in force yet was made by a clock
-// that was fast.
+// inForce reports whether browsers will accept cert today and tomorrow. One that is not valid yet was made by a fast clock.
 func (r *Service) inForce(cert *x509.Certificate) bool {
 	now := r.Now()
 	return !now.Before(cert.NotBefore) && now.Add(24*time.Hour).Before(cert.NotAfter)
 }
 
-// ServeCallback is where the browser returns. It answers with a page that says how the sign-in went; a request that
-// belongs to no sign-in of ours ends none.
+// ServeCallback is where the browser returns. It answers with a page about the outcome; a request that belongs to no sign-in of ours
+// ends none.
 func (r *Service) ServeCallback(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet {
 		w.Header().Set("Allow", http.MethodGet)
@@ -406,7 +403,7 @@ func (r *Service) ServeCallback(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// Preset is a signing service that is known by name.
+// Preset is a signing service known by name.
 type Preset struct {
 	Name            string `json:"name"`
 	AuthURL         string `json:"auth_url"`
@@ -414,12 +411,12 @@ type Preset struct {
 	SignatureHeader string `json:"signature_header"`
 }
 
-// Matches reports whether s is this service in all that the preset says. One with another service address beside its own sign-in
-// address is not: it takes the documents elsewhere.
+// Matches reports whether s uses this service, in everything that the preset defines. One with another service address beside the
+// preset's sign-in address does not match, because its documents go elsewhere.
 func (p Preset) Matches(s office.Settings) bool {
 	of := office.Settings{ServiceSettings: office.ServiceSettings{AuthURL: p.AuthURL, BaseURL: p.BaseURL, SignatureHeader: p.SignatureHeader}}.Normal()
 	s = s.Normal()
-	root := func(base string) string { return strings.TrimSuffix(base, "/api/v1") } // with and without it mean the same
+	root := func(base string) string { return strings.TrimSuffix(base, "/api/v1") } // both forms mean the same
 	return s.AuthURL == of.AuthURL && root(s.BaseURL) == root(of.BaseURL) && s.SignatureHeader == of.SignatureHeader
 }
 
@@ -432,8 +429,8 @@ func (r *Service) Presets() []Preset {
 	return list
 }
 
-// Test asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
-// and asks for the API without a token. A *office.ConfigError says which of the two is wrong. Without a client ID it takes any.
+// Test checks that there is a signing service at both addresses of s: it begins a sign-in without finishing it, and calls the API
+// without a token. A *office.ConfigError says which address is wrong. Without a client ID it tries any.
 func (r *Service) Test(ctx context.Context, s office.Settings) error {
 	s = s.Normal()
 	s.ClientID = cmp.Or(s.ClientID, "countersign")
@@ -455,7 +452,7 @@ func (r *Service) Test(ctx context.Context, s office.Settings) error {
 		return err
 	}
 	both, refused := errors.Join(signIn, api), new(proxy.Error)
-	switch { // what says nothing of either address
+	switch { // errors that say nothing about either address
 	case errors.As(both, &refused):
 		return message.Error(refused.Message(), both)
 	case signIn != nil && api != nil && signInMessages.of(signIn) == signInMessages.nothing && serviceMessages.of(api) == serviceMessages.nothing:
@@ -474,8 +471,8 @@ func (r *Service) Test(ctx context.Context, s office.Settings) error {
 	return nil
 }
 
-// TestClient asks the service of s whether it accepts the client ID with a secret, or with the kept one where that is empty. Any other
-// trouble says nothing of them.
+// TestClient asks s's service whether it accepts the client ID with a secret, or the stored one if empty. Other errors say nothing
+// about them.
 func (r *Service) TestClient(ctx context.Context, s office.Settings, secret string) error {
 	s = s.Normal()
 	if secret == "" {
@@ -492,7 +489,7 @@ func (r *Service) TestClient(ctx context.Context, s office.Settings, secret stri
 	return clientRefused(config.Known(ctx))
 }
 
-// signInPage reports whether a page to sign in on is at the sign-in address; what it shows is for the browser.
+// signInPage reports whether there is a sign-in page at the sign-in address; its content is for the browser.
 func signInPage(ctx context.Context, cfg esign.Config, client *http.Client, redirect string) error {
 	flow, err := esign.StartLogin(ctx, cfg, redirect, "")
 	if err != nil {
@@ -518,7 +515,7 @@ func signInPage(ctx context.Context, cfg esign.Config, client *http.Client, redi
 
 var errNoService = errors.New("not a signing service")
 
-// addressMessages are what can be wrong at one of the service's addresses.
+// addressMessages are what can be wrong with one of the service's addresses.
 type addressMessages struct{ nothing, distrusted, ailing, other message.Message }
 
 var (

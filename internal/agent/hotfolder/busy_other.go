@@ -8,8 +8,8 @@ import (
 	"countersign/internal/disk"
 )
 
-// busy cannot be found out here: that the file stands still has to do.
+// busy cannot be determined here; the file being unchanged for a while has to do.
 func busy(*disk.Dir, fs.FileInfo) bool { return false }
 
-// hidden reports whether people do not see the file. Its name tells.
+// hidden reports whether the file is hidden from people; here only its name decides.
 func hidden(fs.FileInfo) bool { return false }

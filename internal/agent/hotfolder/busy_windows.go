@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// busy reports whether anybody else has the file open: it cannot be opened for oneself alone then.
+// busy reports whether another program has the file open: then it cannot be opened exclusively.
 func busy(dir *disk.Dir, info fs.FileInfo) bool {
 	path, err := disk.Path(dir.File())
 	if err != nil {
@@ -20,7 +20,7 @@ func busy(dir *disk.Dir, info fs.FileInfo) bool {
 	if err != nil {
 		return false
 	}
-	const asItIs = windows.FILE_ATTRIBUTE_NORMAL | windows.FILE_FLAG_OPEN_REPARSE_POINT // a link is not followed
+	const asItIs = windows.FILE_ATTRIBUTE_NORMAL | windows.FILE_FLAG_OPEN_REPARSE_POINT // does not follow links
 	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING, asItIs, 0)
 	if err == nil {
 		_ = windows.CloseHandle(h)
@@ -28,7 +28,7 @@ func busy(dir *disk.Dir, info fs.FileInfo) bool {
 	return disk.Busy(err)
 }
 
-// hidden reports whether people do not see the file.
+// hidden reports whether the file is hidden from people.
 func hidden(info fs.FileInfo) bool {
 	data, ok := info.Sys().(*syscall.Win32FileAttributeData)
 	return ok && data.FileAttributes&(windows.FILE_ATTRIBUTE_HIDDEN|windows.FILE_ATTRIBUTE_SYSTEM) != 0

@@ -21,18 +21,17 @@ import (
 	"countersign/internal/store"
 )
 
-// look is how a file was when it was looked at, and since when it has been so.
+// look is a file's state when last seen, and since when it has been so.
 type look struct {
 	size    int64
-	changed time.Time // as the file system says
+	changed time.Time // according to the file system
 	since   time.Time
-	first   time.Time // when it was seen first
-	round   bool      // it is still there
-	waits   bool      // it has not stood still for long enough
+	first   time.Time // when first seen
+	round   bool      // seen in this scan
+	waits   bool      // not unchanged for long enough
 }
 
-// patience is how much longer than others a file is waited for that does not look complete: an empty one, or a PDF without
-// its end.
+// patience is how many times longer to wait for a file that looks incomplete: an empty one, or a PDF without its end.
 const patience = 15
 
 // scan returns the files of a folder that can be taken, oldest first, and how long until another one may be; 0 for never.
@@ -58,7 +57,7 @@ func (r *Service) scan(f office.HotFolder, dir *disk.Dir) (ready []fs.FileInfo, 
 			wait(r.Pace.Still)
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			continue // it has gone meanwhile
+			continue // gone meanwhile
 		case err != nil:
 			return nil, 0, trouble(f.Path, err)
 		case !info.Mode().IsRegular(), hidden(info):
@@ -99,7 +98,7 @@ func (r *Service) scan(f office.HotFolder, dir *disk.Dir) (ready []fs.FileInfo, 
 	return ready, soon, nil
 }
 
-// pending reports whether a file is waited for that may be ready soon. One that is written all day, as a log is, keeps nobody waiting.
+// pending reports whether a file may be ready soon. One that is written all day, like a log, does not count.
 func (r *Service) pending() bool {
 	for _, l := range r.looks {
 		if l.waits && r.Now().Sub(l.first) < 4*r.Pace.Still {
@@ -109,7 +108,7 @@ func (r *Service) pending() bool {
 	return false
 }
 
-// forgetLooks forgets files that were not seen this time, in the folders that were looked into.
+// forgetLooks drops files not seen this time in the folders scanned.
 func (r *Service) forgetLooks(folders []string) {
 	for path, l := range r.looks {
 		if !l.round || !slices.Contains(folders, filepath.Dir(path)) {
@@ -121,7 +120,7 @@ func (r *Service) forgetLooks(folders []string) {
 	}
 }
 
-// isOurs reports whether the file of that name was saved there by this program: signed documents are not sent.
+// isOurs reports whether this program saved the file of that name there: signed documents are not sent.
 func (r *Service) isOurs(f office.HotFolder, name string) (bool, error) {
 	return data.Read(r.Data, "who saved a file", func(tx *store.Tx) (bool, error) {
 		_, known, err := tx.JobAt(f.Path, name)
@@ -132,7 +131,7 @@ func (r *Service) isOurs(f office.HotFolder, name string) (bool, error) {
 	})
 }
 
-// complete reports whether a file may be all there: it is not empty and, as a PDF, has an end (ISO 32000-1, 7.5.5).
+// complete reports whether a file may be complete: it is not empty and, if a PDF, has an end (ISO 32000-1, 7.5.5).
 func complete(dir *disk.Dir, info fs.FileInfo) bool {
 	if info.Size() == 0 {
 		return false
@@ -142,7 +141,7 @@ func complete(dir *disk.Dir, info fs.FileInfo) bool {
 	}
 	file, err := dir.Open(info.Name(), info, 0)
 	if err != nil {
-		return true // whoever takes it will say why not
+		return true // taking it reports the reason
 	}
 	defer file.Close()
 	tail := make([]byte, min(info.Size(), 1024))
@@ -153,7 +152,7 @@ func complete(dir *disk.Dir, info fs.FileInfo) bool {
 	return bytes.Contains(tail[:n], []byte("%%EOF"))
 }
 
-// Names of files that are no documents, or not yet: those of folders, of programs that save, and of downloads under way.
+// Names of files that are not (yet) documents: of folders, of programs while saving, and of downloads in progress.
 var (
 	ignoredNames   = []string{"desktop.ini", "thumbs.db", "ehthumbs.db", "icon\r"}
 	ignoredStarts  = []string{".", "~$", "~wrl", "~"}
@@ -170,7 +169,7 @@ func ignored(name string) bool {
 
 func trouble(path string, err error) error { return &folderError{folderTrouble(path, err)} }
 
-// folderTrouble is what people are told of a folder that cannot be used now.
+// folderTrouble words for people why a folder cannot be used now.
 func folderTrouble(path string, err error) message.Message {
 	name := filepath.Base(path)
 	var at *fs.PathError
@@ -188,15 +187,15 @@ func folderTrouble(path string, err error) message.Message {
 	}
 }
 
-// Listen makes Events that the system sends. They come as far as it can: none from shares, none where it has no more
-// watches to give.
+// Listen returns Events from the system's notifications, as far as it provides them: none for shares, and none once it runs out of
+// watches.
 func Listen(ring func()) Events { return &listener{ring: ring} }
 
-// listener is Events of package fsnotify. An office without hot folders costs the system nothing. Its methods are called by one
-// goroutine.
+// listener implements Events with package fsnotify. Without hot folders it uses no system resources. Only one goroutine may call its
+// methods.
 type listener struct {
 	ring   func()
-	w      *fsnotify.Watcher // nil while there is nothing to listen to
+	w      *fsnotify.Watcher // nil if there is nothing to watch
 	reader sync.WaitGroup
 }
 
@@ -206,9 +205,9 @@ func (l *listener) Set(folders []string) {
 		return
 	}
 	if l.w == nil && !l.begin() {
-		return // the next look tries again
+		return // the next scan tries again
 	}
-	heard := l.w.WatchList() // without those that were removed
+	heard := l.w.WatchList() // leaves out removed ones
 	for _, path := range heard {
 		if !slices.Contains(folders, path) {
 			_ = l.w.Remove(path)
@@ -216,7 +215,7 @@ func (l *listener) Set(folders []string) {
 	}
 	for _, path := range folders {
 		if !slices.Contains(heard, path) {
-			_ = l.w.Add(path) // likewise
+			_ = l.w.Add(path) // retried by the next scan, too
 		}
 	}
 }
@@ -234,7 +233,7 @@ func (l *listener) begin() bool {
 				if !open {
 					return
 				}
-			case _, open := <-w.Errors: // an overflow, for example: look what has changed
+			case _, open := <-w.Errors: // for example an overflow: scan for changes
 				if !open {
 					return
 				}

@@ -16,14 +16,13 @@ import (
 	"countersign/internal/store"
 )
 
-// What a person presses is stored as pressed, with the time until which it can be undone. It is done then, by this run of the
-// program or by the next.
+// A person's decision is stored at once, with the time until which it can be undone. It is carried out then, by this run of the
+// program or the next.
 
-// maxUndo is the longest time in which something can be undone. A decision that seems to have more of it left was made by a clock
-// that was wrong, and is due.
+// maxUndo is the longest time to undo. A decision that appears to have more time left was stored by a wrong clock, and is due.
 const maxUndo = time.Minute
 
-// undoable is how a draft of d is stored that can be taken back for a while. Those whose place it is to take stay until then.
+// undoable says how to store a draft of d that can still be undone. The drafts it replaces stay until then.
 func (r *Service) undoable(d office.NewPackage) storing {
 	return storing{also: func(tx *store.Tx, draft *office.Draft) error {
 		draft.State, draft.Replaces = office.DraftHeld, d.Replaces
@@ -37,8 +36,7 @@ func (r *Service) undoable(d office.NewPackage) storing {
 	}}
 }
 
-// carryOut does what people have decided and cannot undo any more, and returns how long the next decision can still be undone, 0
-// when there is none.
+// carryOut executes decisions that can no longer be undone, and returns how long the next one still can, 0 if there is none.
 func (r *Service) carryOut() (next time.Duration, err error) {
 	drafts, err := data.Read(r.Data, "what was decided about drafts", func(tx *store.Tx) ([]office.Draft, error) {
 		return tx.Drafts(office.DraftHeld, office.DraftFailed, office.DraftUnknown)
@@ -70,7 +68,7 @@ func (r *Service) carryOut() (next time.Duration, err error) {
 			return r.resolve(tx, now)
 		})
 		if store.OfOneRecord(err) {
-			continue // which holds up no other
+			continue // an unreadable record must not hold up others
 		}
 		if err != nil {
 			return 0, err
@@ -83,13 +81,12 @@ func (r *Service) carryOut() (next time.Duration, err error) {
 	return next, nil
 }
 
-// Cancel withdraws a draft that has not been added yet, and forgets it. It reports whether it came in time.
+// Cancel withdraws and forgets a draft that has not been added yet. It reports whether it was in time.
 func (r *Service) Cancel(draftID string) (bool, error) {
 	return r.withdraw(draftID, office.DraftCancelled)
 }
 
-// Stop takes a draft that waits to be sent from the queue, and keeps it as Hold does for a person to decide about. It
-// reports whether it came in time.
+// Stop removes a draft from the queue and holds it for a person to decide, as Hold does. It reports whether it was in time.
 func (r *Service) Stop(draftID string) (bool, error) { return r.withdraw(draftID, office.DraftHeld) }
 
 func (r *Service) withdraw(draftID string, into office.DraftState) (bool, error) {
@@ -98,16 +95,16 @@ func (r *Service) withdraw(draftID string, into office.DraftState) (bool, error)
 		cancelled, err = r.takeBack(tx, draftID, into)
 		return err
 	})
-	cancelled = cancelled && err == nil // what is not on disk is not cancelled
+	cancelled = cancelled && err == nil // not cancelled unless on disk
 	if cancelled {
 		r.live.cancel(draftID, true)
 	}
-	r.Wake() // which lets go of the copies
+	r.Wake() // to remove the copies
 	r.Signal(office.OutboxChanged)
 	return cancelled, err
 }
 
-// stood is where a draft stands, or DraftUnknown of one that was sent again after that: the service may have it from before.
+// stood returns a draft's state, or DraftUnknown if it was sent again after that: the service may have the earlier one.
 func stood(d office.Draft) office.DraftState {
 	if d.Was == office.DraftUnknown {
 		return d.Was
@@ -127,8 +124,8 @@ func (r *Service) takeBack(tx *store.Tx, draftID string, into office.DraftState)
 	return true, tx.PutDraft(d)
 }
 
-// Resolve is a person's decision about a draft whose outcome is unknown, that was refused or that is held: it goes out
-// (again), or nothing more is done about it. It is done once undo is over.
+// Resolve is a person's decision on a draft that is held, was refused, or has an unknown outcome: to send it (again), or to do
+// nothing more. It takes effect after undo.
 func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
@@ -136,7 +133,7 @@ func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
 			return err
 		}
 		d.Decision = office.Decision{Send: send, At: r.Now().Add(undo)}
-		if undo > 0 { // until when the draft stays as it is
+		if undo > 0 { // the draft stays as it is until then
 			return tx.PutDraft(d)
 		}
 		return r.resolve(tx, d)
@@ -149,13 +146,13 @@ func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
 	return err
 }
 
-// undecided reports whether a person decides about a draft of that state.
+// undecided reports whether a draft in that state needs a person's decision.
 func undecided(s office.DraftState) bool {
 	return s == office.DraftUnknown || s == office.DraftFailed || s == office.DraftHeld
 }
 
 func (r *Service) decided(draftID string, send bool) {
-	if send { // whoever sends it may wait for it still
+	if send { // a Send may still be waiting for it
 		r.live.cancel(draftID, false)
 	}
 	r.TellUnknown()
@@ -163,7 +160,7 @@ func (r *Service) decided(draftID string, send bool) {
 	r.Signal(office.StatusChanged)
 }
 
-// Undo takes back what was decided about a draft, which is as it was then. It reports whether it came in time.
+// Undo reverts the decision on a draft. It reports whether it was in time.
 func (r *Service) Undo(draftID string) (inTime bool, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
@@ -188,7 +185,7 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 			return errors.Join(err, tx.PutDraft(d))
 		}
 	}
-	d.By = "" // whoever decides sends it
+	d.By = "" // the person deciding becomes the sender
 	was, stood := d.State, stood(d)
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
 	d.Stopped, d.Was = false, stood
@@ -198,27 +195,27 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 			d.Was = ""
 		}
 		d.State, d.NextTry = office.DraftQueued, r.Now()
-		if was == office.DraftFailed { // which said why not; what is held waits for the withdrawal as ever
+		if was == office.DraftFailed { // it failed because of the corrected package; a held draft waits for the withdrawal as usual
 			d.Corrects = ""
 		}
 		for i := range d.Files {
-			d.Files[i].FileID = "" // it may be what was refused, or be used up
+			d.Files[i].FileID = "" // the upload may be what was refused, or used up
 		}
 	}
 	return tx.PutDraft(d)
 }
 
-// standing is how it stands with the package that a draft corrects. Two of one contract, both signed, must not come about.
+// standing is the state of the package that a draft corrects. Two versions of one contract must not both be signed.
 type standing int
 
 const (
-	outOfTheWay   standing = iota // there is none, or nobody can sign it any more
-	withdrawing                   // it is to be withdrawn, and may still be signed
+	outOfTheWay   standing = iota // there is none, or it can no longer be signed
+	withdrawing                   // being withdrawn, but may still be signed
 	signedInstead                 // everybody has signed it
-	stillOpen                     // it may be signed, and nobody withdraws it
+	stillOpen                     // it can be signed, and is not being withdrawn
 )
 
-// corrected is how it stands with the package that d corrects, and what that is called.
+// corrected returns the state and name of the package that d corrects.
 func (r *Service) corrected(d office.Draft) (s standing, name string, err error) {
 	if d.Corrects == "" {
 		return outOfTheWay, "", nil
@@ -237,8 +234,8 @@ func (r *Service) corrected(d office.Draft) (s standing, name string, err error)
 	return stillOpen, p.DisplayName(), nil
 }
 
-// waits reports whether d waits until the package that it corrects is withdrawn; Wake is called then. The first time it
-// says so in d.
+// waits reports whether d must wait until the package it corrects is withdrawn; Wake is called then. The first time, it records that
+// in d.
 func (r *Service) waits(d office.Draft) bool {
 	if d.State != office.DraftQueued {
 		return false
@@ -256,11 +253,11 @@ func (r *Service) waits(d office.Draft) bool {
 	return true
 }
 
-// A draft can be changed and sent in the place of an earlier one, while that one can be sent, too: from the outbox, from a
-// form, from another window. Whichever is first has it; of both together never two packages come.
+// A draft can be changed and sent in place of an earlier one while the earlier one could be sent, too: from the outbox, a form or
+// another window. Whichever is first wins; the two never become two packages.
 
-// replace has d take the place of an earlier draft, and of whatever has taken that one's place already. A *DraftError says that
-// the service has it, or may have.
+// replace lets d take the place of an earlier draft, and of any draft that has already replaced that one. A *DraftError says that
+// the service has, or may have, the earlier one.
 func (r *Service) replace(tx *store.Tx, draftID string, d *office.Draft) error {
 	old, known, err := replaceable(tx, draftID, d)
 	if err != nil || !known {
@@ -276,7 +273,7 @@ func (r *Service) replace(tx *store.Tx, draftID string, d *office.Draft) error {
 	return tx.PutDraft(old)
 }
 
-// replaceable is the draft whose place d takes where it is to take that of draftID; known is false when there is none.
+// replaceable returns the draft that d would replace if it replaces draftID; known is false if there is none.
 func replaceable(tx *store.Tx, draftID string, d *office.Draft) (old office.Draft, known bool, err error) {
 	for id := draftID; id != "" && id != d.ID; id = old.ReplacedBy {
 		next, ok, err := tx.Draft(id)
@@ -298,8 +295,8 @@ func replaceable(tx *store.Tx, draftID string, d *office.Draft) (old office.Draf
 	return old, true, nil
 }
 
-// takePlaces has a held draft that is to be sent take the place of those that it was made from. Where one of them was sent
-// meanwhile, that is said in d, which stays held: a person may send it all the same.
+// takePlaces lets a held draft about to be sent replace the drafts it was made from. If one of those has been sent meanwhile, d says
+// so and stays held: a person may send it anyway.
 func (r *Service) takePlaces(tx *store.Tx, d *office.Draft) (taken bool, err error) {
 	var sent *DraftError
 	for _, id := range d.Replaces {
@@ -318,9 +315,9 @@ func (r *Service) takePlaces(tx *store.Tx, d *office.Draft) (taken bool, err err
 	return true, nil
 }
 
-// Again is what a draft was made of, to be changed or to be sent once more. keep takes the bytes of each document and returns
-// where they are from then on. They are those that the draft had: from its copy, or from where the file was found if it still has
-// the same SHA-256. Documents of which that is not so are left out; lost are their names.
+// Again returns the contents of a draft, to change or send once more. keep stores the bytes of each document and returns their new
+// path. The bytes are the draft's own: from its copy, or from the original if it still has the same SHA-256. Other documents are
+// left out and named in lost.
 func (r *Service) Again(ctx context.Context, draftID string, keep func(ctx context.Context, name string, size int64, from io.Reader) (path string, err error)) (d office.NewPackage, lost []string, err error) {
 	draft, known, err := r.Data.Draft(draftID)
 	if err != nil || !known {
@@ -344,7 +341,7 @@ func (r *Service) Again(ctx context.Context, draftID string, keep func(ctx conte
 	return d, lost, nil
 }
 
-// errOtherBytes is returned for a document whose bytes are not there any more.
+// errOtherBytes says that a document's bytes are not available any more.
 var errOtherBytes = errors.New("the bytes of the document are gone")
 
 func (r *Service) keepAgain(ctx context.Context, f office.DraftFile, keep func(context.Context, string, int64, io.Reader) (string, error)) (string, error) {
@@ -366,7 +363,7 @@ func (r *Service) keepAgain(ctx context.Context, f office.DraftFile, keep func(c
 	return path, nil
 }
 
-// openSame opens the file that f was taken from, if it has the same length; whoever reads it compares the rest.
+// openSame opens f's original if it has the same length; the reader compares the content.
 func openSame(f office.DraftFile) (*os.File, error) {
 	doc, err := openDocument(f.Path)
 	if err != nil {

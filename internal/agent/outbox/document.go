@@ -20,17 +20,17 @@ import (
 	"countersign/internal/store"
 )
 
-// A document comes into a draft in one way, whoever gives it: it is opened once, what was opened is judged and copied into the
-// data folder for that draft alone, with its SHA-256, and only then the draft is stored. From there on its path is a label:
-// what goes out is the copy, or nothing.
+// Every document enters a draft in the same way: it is opened once, what was opened is validated and copied into the data folder for
+// that draft alone, with its SHA-256, and only then the draft is stored. From then on its path is only a label: the copy is sent, or
+// nothing.
 
-// document is a file that is given for a draft, open to be read. One of a list is its copy there, which DraftFile.Copy names.
+// document is a file given for a draft, open for reading. If it comes from a list, DraftFile.Copy names its copy there.
 type document struct {
 	office.DraftFile
 	file *os.File
 }
 
-// openDocument opens the file at path and judges what it has opened. Its errors are *DraftError.
+// openDocument opens the file at path and validates what it opened. Its errors are *DraftError.
 func openDocument(path string) (document, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func openDocument(path string) (document, error) {
 	return d, err
 }
 
-// asDocument judges an open file, which was found at path.
+// asDocument validates an open file that was found at path.
 func asDocument(file *os.File, path string) (document, error) {
 	name := filepath.Base(path)
 	info, err := file.Stat()
@@ -69,10 +69,10 @@ func asDocument(file *os.File, path string) (document, error) {
 	return document{DraftFile: office.DraftFile{Path: path, Name: name, Size: info.Size()}, file: file}, nil
 }
 
-// documents are the files that are given for one draft. Close them.
+// documents are the files given for one draft. Close them.
 type documents []document
 
-// open opens the files of d that no one has opened yet: those in the place of a document of its template, then the others.
+// openDocuments opens the files of d that are not open yet: those that replace a template's document, then the others.
 func openDocuments(d office.NewPackage) (list documents, err error) {
 	add := func(path string, original int) {
 		if err != nil {
@@ -106,7 +106,7 @@ func (list documents) close() {
 	}
 }
 
-// take copies the documents of a draft that is to be stored, and puts them into d.
+// take copies the documents of a draft about to be stored and adds them to d.
 func (r *Service) take(ctx context.Context, d *office.Draft, list documents) error {
 	var total int64
 	for _, doc := range list {
@@ -133,8 +133,8 @@ func (r *Service) take(ctx context.Context, d *office.Draft, list documents) err
 	return nil
 }
 
-// shareCopy gives the bytes of a copy another name, so that a list of thousands takes the room of one document: the bytes of a copy never
-// change. A draft of a list has its id before it is stored, and so a kill may have left its name.
+// shareCopy links a copy under another name, so that a list of thousands needs the space of one document; a copy's bytes never
+// change. A list's draft has its id before it is stored, so the name may exist after a kill.
 func (r *Service) shareCopy(from, to string) error {
 	if err := os.Remove(filepath.Join(r.copiesDir(), to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -175,10 +175,10 @@ func (r *Service) copyError(f office.DraftFile, err error) error {
 
 func (r *Service) copiesDir() string { return locations.Outbox(r.deps.DataDir) }
 
-// copyOf is the path of the copy of f, for programs that look at it.
+// copyOf returns the path of f's copy, for programs that read it.
 func (r *Service) copyOf(f office.DraftFile) string { return filepath.Join(r.copiesDir(), f.Copy) }
 
-// CopyPath is where the copy of a draft's file lies, once it was found there.
+// CopyPath returns the path of f's copy, after making sure that it exists.
 func (r *Service) CopyPath(f office.DraftFile) (string, error) {
 	file, err := r.openCopy(f)
 	if err != nil {
@@ -187,14 +187,14 @@ func (r *Service) CopyPath(f office.DraftFile) (string, error) {
 	return r.copyOf(f), file.Close()
 }
 
-// openCopy opens the bytes that go out for f. They are in the copy that was taken for its draft: nothing else takes its place.
+// openCopy opens the bytes to send for f: only the copy made for its draft.
 func (r *Service) openCopy(f office.DraftFile) (*os.File, error) { return openCopyIn(r.copiesDir(), f) }
 
 func openCopyIn(dir string, f office.DraftFile) (*os.File, error) {
 	if f.Copy == "" || f.SHA256 == "" {
 		return nil, &DraftError{message.FileGone(f.Name)}
 	}
-	folder, err := disk.OpenDir(dir) // a name that came with a record leads nowhere else
+	folder, err := disk.OpenDir(dir) // a name from a record cannot lead elsewhere
 	if err != nil {
 		return nil, &DraftError{message.FileGone(f.Name)}
 	}
@@ -212,11 +212,11 @@ func openCopyIn(dir string, f office.DraftFile) (*os.File, error) {
 	return file, err
 }
 
-// copySpare is how many bytes must stay free beside a copy, for everything else.
+// copySpare is how many bytes must stay free in addition to a copy.
 const copySpare = 4 << 20
 
-// sweepCopies keeps what was sent and removes what else no draft needs any more, and what a kill left behind. It comes again: a moment at which a
-// draft is just being made is not the right one.
+// sweepCopies keeps what was sent, and removes other copies that no draft needs, and remains of a kill. It does nothing while a
+// draft is being made, because it will be called again.
 func (r *Service) sweepCopies() {
 	if !r.taking.TryLock() {
 		return
@@ -235,7 +235,7 @@ func (r *Service) sweepCopies() {
 		return
 	}
 	if r.Data.Store.Unreadable() > 0 {
-		return // one of these may be a draft that is repaired one day
+		return // an unreadable record may be a draft that can be repaired later
 	}
 	needed := map[string]bool{}
 	for _, d := range drafts {
@@ -259,11 +259,11 @@ func (r *Service) sweepCopies() {
 	}
 }
 
-// refusedKeep is for how many counted days the copies of a refused draft are kept. Afterwards the draft cannot be sent: its
-// documents are added anew.
+// refusedKeep is how many counted days a refused draft's copies are kept. Afterwards it cannot be sent unless its documents are
+// added again.
 const refusedKeep = 30
 
-// ForgetCopies takes their copies from drafts that were refused long ago, so that they do not pile up.
+// ForgetCopies drops the copies of drafts refused long ago, so that they do not accumulate.
 func (r *Service) ForgetCopies() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		today, err := tx.Day()
@@ -286,11 +286,11 @@ func (r *Service) ForgetCopies() error {
 		}
 		return err
 	})
-	r.Wake() // which removes them
+	r.Wake() // removes them
 	return err
 }
 
-// SetCopiesAside keeps the copies of drafts that a lost data file knew. Those that are needed stay where they are.
+// SetCopiesAside sets aside the copies of a lost data file's drafts, except those that are needed.
 func (r *Service) SetCopiesAside(needed map[string]bool) {
 	entries, err := os.ReadDir(r.copiesDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -311,7 +311,7 @@ func (r *Service) SetCopiesAside(needed map[string]bool) {
 	}
 }
 
-// Adopted is a draft of another computer whose copies are here: its files were given nowhere on this one.
+// Adopted adapts another computer's draft whose copies are here: its files were not given on this computer.
 func Adopted(d office.Draft, dataDir string) office.Draft {
 	d = d.Clone()
 	for i := range d.Files {
@@ -327,7 +327,7 @@ func Adopted(d office.Draft, dataDir string) office.Draft {
 // hugeFile is the size in bytes above which people are warned.
 const hugeFile = 100 << 20
 
-// FileInfo is what can be told of a file before it is sent.
+// FileInfo is what is known of a file before it is sent.
 type FileInfo struct {
 	Path    string
 	Name    string
@@ -337,7 +337,7 @@ type FileInfo struct {
 	Warning message.Message // what to know before sending it
 }
 
-// Inspect looks at a file that is to be sent. It may take a moment; run it off the UI's goroutine.
+// Inspect examines a file to be sent. It may take a moment; call it off the UI goroutine.
 func (r *Service) Inspect(ctx context.Context, path string) FileInfo {
 	d, err := openDocument(path)
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 	"countersign/internal/store"
 )
 
-// What was sent is kept so that it can be compared with what comes back. Its copies are moved from the outbox into a folder of their
-// own by the sweep that would remove them: the draft is recorded as sent before, so that a kill in between costs nothing. They go as
-// many counted days after their package has ended as events are kept. The hashes stay with the draft. They do not travel: neither
-// backups nor another computer has them.
+// What was sent is kept to compare it with what comes back. The sweep that would remove its copies moves them from the outbox to a
+// folder of their own: the draft is recorded as sent first, so that a kill in between loses nothing. They are deleted as many
+// counted days after their package has ended as events are kept. The hashes stay with the draft. The copies are neither backed up
+// nor moved to another computer.
 
 func (r *Service) sentDir() string { return locations.Sent(r.deps.DataDir) }
 
-// OpenSent opens the bytes that went out for f, and fails with fs.ErrNotExist when they are not kept any more.
+// OpenSent opens the bytes sent for f, and fails with fs.ErrNotExist once they are deleted.
 func (r *Service) OpenSent(f office.DraftFile) (*os.File, error) {
 	for _, dir := range []string{r.sentDir(), r.copiesDir()} {
 		file, err := openCopyIn(dir, f)
@@ -53,14 +53,14 @@ func (r *Service) OpenSent(f office.DraftFile) (*os.File, error) {
 	return nil, fmt.Errorf("%s: %w", f.Name, fs.ErrNotExist)
 }
 
-// draftOfCopy is the id of the draft that a copy of this name was taken for.
+// draftOfCopy returns the id of the draft for which a copy of this name was made.
 func draftOfCopy(name string) string { return name[:max(strings.LastIndexByte(name, '-'), 0)] }
 
 func has(d office.Draft, name string) bool {
 	return slices.ContainsFunc(d.Files, func(f office.DraftFile) bool { return f.Copy == name })
 }
 
-// keepSent moves a copy to what was sent, if it was.
+// keepSent moves a copy to the folder of what was sent, if it was.
 func (r *Service) keepSent(name string) (kept bool, err error) {
 	d, err := data.Read(r.Data, "whose copy it is", func(tx *store.Tx) (office.Draft, error) {
 		d, _, err := tx.Draft(draftOfCopy(name))
@@ -77,8 +77,9 @@ func (r *Service) keepSent(name string) (kept bool, err error) {
 
 const draftsAtOnce = 200
 
-// ForgetSent lets go of what was sent in packages that ended and were compared more than so many counted days ago. One that cannot be
-// compared, because what came back was moved away, waits as long again. What no draft knows, as after a restore, goes by its age.
+// ForgetSent deletes what was sent in packages that ended and were compared more than that many counted days ago. A package that
+// cannot be compared, because its files were moved away, keeps them twice as long. Copies that belong to no known draft, as after a
+// restore, are judged by age.
 func (r *Service) ForgetSent(ctx context.Context, keep int) error {
 	entries, err := os.ReadDir(r.sentDir())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +107,7 @@ func (r *Service) ForgetSent(ctx context.Context, keep int) error {
 			for _, id := range some {
 				d, known, err := tx.Draft(id)
 				if store.OfOneRecord(err) {
-					continue // it may be repaired one day
+					continue // it may be repaired later
 				}
 				if err == nil && known {
 					err = letGo(tx, &d, keep)
@@ -137,13 +138,13 @@ func (r *Service) ForgetSent(ctx context.Context, keep int) error {
 	return nil
 }
 
-// isOld reports whether a copy was taken more than so many days ago.
+// isOld reports whether a copy was made more than that many days ago.
 func (r *Service) isOld(e fs.DirEntry, days int) bool {
 	info, err := e.Info()
 	return err == nil && r.Now().Sub(info.ModTime()) > time.Duration(days)*24*time.Hour
 }
 
-// letGo takes from d, whose package has ended, the copies of what was sent when they were kept for as many days.
+// letGo drops the sent copies of d, whose package has ended, once they have been kept long enough.
 func letGo(tx *store.Tx, d *office.Draft, keep int) error {
 	p, _, err := tx.Package(d.PackageID)
 	if store.OfOneRecord(err) {

@@ -15,8 +15,8 @@ import (
 	"countersign/internal/store"
 )
 
-// documentsOf are the documents of d as the service takes them. Those of the template come along by themselves, so that only
-// those are named of which something is changed.
+// documentsOf converts d's documents for the service. A template's documents are included by themselves, so only changed ones are
+// named.
 func documentsOf(d office.Draft) (list []esign.NewDocument) {
 	if d.Template != nil {
 		for i, own := range d.Template.Documents {
@@ -50,8 +50,8 @@ func fileFor(d office.Draft, original int) (office.DraftFile, bool) {
 	return office.DraftFile{}, false
 }
 
-// nameBeside is the name of the document that f becomes. A document that is called like one of the template's would take
-// its place (service-facts.md, 4.1), which nobody asked for.
+// nameBeside names the document made of f. A document with the name of one in the template would replace that (service-facts.md,
+// 4.1), which nobody asked for.
 func nameBeside(t *office.Template, f office.DraftFile) string {
 	base := strings.TrimSuffix(f.Name, filepath.Ext(f.Name))
 	if t == nil {
@@ -68,7 +68,7 @@ func nameBeside(t *office.Template, f office.DraftFile) string {
 	return name
 }
 
-// signerOf is s as the service takes it. A role goes by its id; its name is told too where it means one role alone.
+// signerOf converts s for the service. A role is given by its id, and by its name, too, if that is unique.
 func signerOf(t *office.Template, s office.Signer) esign.NewSigner {
 	signer := esign.NewSigner{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email}
 	if t == nil {
@@ -81,7 +81,7 @@ func signerOf(t *office.Template, s office.Signer) esign.NewSigner {
 	return signer
 }
 
-// recipients are those of d who get a copy, each with the role in the template that is theirs.
+// recipients returns those who get a copy, each with their role in the template.
 func recipients(d office.Draft) (list []esign.NewRecipient) {
 	var t office.Template
 	if d.Template != nil {
@@ -89,7 +89,7 @@ func recipients(d office.Draft) (list []esign.NewRecipient) {
 	}
 	roles := t.RecipientRole(d.Recipients)
 	for i, x := range d.Recipients {
-		if x.FirstName+x.LastName == "" { // as for a signer of whom nothing but the address is known
+		if x.FirstName+x.LastName == "" { // as for a signer of whom only the address is known
 			x.FirstName, _, _ = strings.Cut(x.Email, "@")
 		}
 		r := esign.NewRecipient{FirstName: x.FirstName, LastName: x.LastName, Email: x.Email, Type: esign.RecipientOpen}
@@ -106,7 +106,7 @@ func recipients(d office.Draft) (list []esign.NewRecipient) {
 	return list
 }
 
-// templateProblem is what people are told when the service refuses d because of its template, nothing for another reason.
+// templateProblem words a refusal of d that is due to its template; empty for any other reason.
 func templateProblem(d office.Draft, cause error) message.Message {
 	e, ok := errors.AsType[*esign.Error](cause)
 	if !ok || d.Template == nil {
@@ -124,7 +124,7 @@ func templateProblem(d office.Draft, cause error) message.Message {
 	return message.Message{}
 }
 
-// withoutRoles are signers as they are known outside of a draft.
+// withoutRoles returns signers as they are known outside of a draft.
 func withoutRoles(signers []office.Signer) (list []office.Signer) {
 	for _, s := range signers {
 		s.Role, s.RoleID = "", ""
@@ -133,9 +133,9 @@ func withoutRoles(signers []office.Signer) (list []office.Signer) {
 	return list
 }
 
-// FromFolder stores a draft for a file of a hot folder, which is open and was found at path. It is sent, or held for a person
-// to say so. What also does is in the same commit and may change the draft; it may be called more than once. The errors are
-// those of Send, and a *DraftError for a document that nobody could sign: what is judged is the copy that goes out.
+// FromFolder stores a draft for a hot folder's file, which is open and was found at path. It is sent, or held for a person to
+// approve. also runs in the same commit, possibly more than once, and may change the draft. Errors are those of Send, and a
+// *DraftError for a document that nobody could sign, judged by the copy to be sent.
 func (r *Service) FromFolder(ctx context.Context, folder office.HotFolder, file *os.File, path string, also func(*store.Tx, *office.Draft) error) error {
 	doc, err := asDocument(file, path)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *Service) FromFolder(ctx context.Context, folder office.HotFolder, file 
 			return ctx.Err()
 		case !info.Problem.IsZero():
 			return &DraftError{info.Problem}
-		case info.Warning == message.FileMaybeDamaged(info.Name): // nobody is there to decide about that
+		case info.Warning == message.FileMaybeDamaged(info.Name): // nobody is there to decide
 			return &DraftError{message.FileDamaged()}
 		}
 		return nil
@@ -170,8 +170,7 @@ func (r *Service) FromFolder(ctx context.Context, folder office.HotFolder, file 
 	return nil
 }
 
-// FileMoved notes that a file of a draft lies elsewhere now. Call it while nothing is under way with the draft: it is held, or
-// it has its end.
+// FileMoved records that a draft's file has moved. Call it only while the draft is held or has ended.
 func FileMoved(tx *store.Tx, draftID, from, to string) error {
 	d, known, err := tx.Draft(draftID)
 	if err != nil || !known {
@@ -189,8 +188,8 @@ func FileMoved(tx *store.Tx, draftID, from, to string) error {
 	return tx.PutDraft(d)
 }
 
-// Passes reports whether an error of FromFolder is one of the moment: the file is being written, there is no room for its copy, or
-// it could not be read to its end. The file could be opened: it is the share or the disk that failed, not the document.
+// Passes reports whether an error of FromFolder is temporary: the file is being written, there is no room for its copy, or it could
+// not be read to its end. In the last case it could be opened, so the share or the disk failed, not the document.
 func Passes(err error) bool {
 	var refused *DraftError
 	if !errors.As(err, &refused) {

@@ -21,27 +21,27 @@ import (
 	"countersign/internal/store"
 )
 
-// astray is what a look at the saved files has found of one that is not as it was saved.
+// astray is a saved file that a check found missing or changed.
 type astray struct {
-	Key     string          `json:"key"` // of its job
+	Key     string          `json:"key"` // its job's key
 	Name    string          `json:"name"`
 	Package string          `json:"package"`
 	Text    message.Message `json:"text"`
-	Renamed bool            `json:"renamed,omitempty"` // it is there, unchanged
+	Renamed bool            `json:"renamed,omitempty"` // unchanged, under another name
 }
 
-// astrayFiles is what the last look has found.
+// astrayFiles is the result of the last check.
 type astrayFiles struct {
 	Files []astray `json:"files"` // at most mostAstray
 	Read  bool     `json:"read,omitempty"`
 }
 
-// looked is how far a look at the saved files has come.
+// looked is the progress of a check.
 type looked struct {
-	After string          `json:"after"` // the job that was looked at last
+	After string          `json:"after"` // the job checked last
 	Found []astray        `json:"found"`
-	Lost  []string        `json:"lost"`  // the jobs whose files are not in their places
-	There map[string]bool `json:"there"` // the folders in which any file is
+	Lost  []string        `json:"lost"`  // jobs whose files are not in place
+	There map[string]bool `json:"there"` // folders that contain any file
 }
 
 const (
@@ -52,8 +52,8 @@ const (
 	jobsTogether = 100
 )
 
-// checkFiles looks at all saved files, if the office wants that and the last look was long enough ago. It is never in a hurry, and says
-// nothing of folders that are out of reach.
+// checkFiles checks all saved files, if the office wants that and the last check is old enough. It runs slowly, and reports nothing
+// about unreachable folders.
 func (r *Service) checkFiles(ctx context.Context) error {
 	every := r.deps.Settings().CheckFiles
 	done, today, err := r.today()
@@ -90,12 +90,12 @@ func (r *Service) checkFiles(ctx context.Context) error {
 	return r.tellAstray()
 }
 
-// tellAstray keeps in step what health says of files that are not as they were saved.
+// tellAstray updates the health issue about missing or changed files.
 func (r *Service) tellAstray() error {
 	x, _, err := data.Doc[astrayFiles](r.Data, docAstray)
 	text := x.text()
 	if r.deps.Settings().CheckFiles == 0 {
-		text = message.Message{} // nobody looks whether it is still so
+		text = message.Message{} // no longer checked
 	}
 	if err == nil {
 		r.Health.Update(health.FilesAstray, text)
@@ -116,7 +116,7 @@ func (x astrayFiles) text() (text message.Message) {
 	return text
 }
 
-// ReadAstray notes that somebody has read what health said of files, unless it says something else by now.
+// ReadAstray records that somebody has read that issue, unless its message has changed.
 func (r *Service) ReadAstray(said message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var x astrayFiles
@@ -129,7 +129,7 @@ func (r *Service) ReadAstray(said message.Message) error {
 	return errors.Join(err, r.tellAstray())
 }
 
-// lookAtAll looks at every saved file, one after the other, and goes on where it was stopped.
+// lookAtAll checks every saved file, one after the other, continuing where it was interrupted.
 func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 	x, _, err := data.Doc[looked](r.Data, docLooked)
 	for there := []office.Job{{}}; err == nil && len(there) > 0; {
@@ -157,7 +157,7 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 		return nil, err
 	}
 	for _, folder := range slices.Sorted(maps.Keys(lost)) {
-		if !x.There[folder] && disk.Empty(folder) { // also that of a job that is not there any more
+		if !x.There[folder] && disk.Empty(folder) { // also for a job that no longer exists
 			r.Log.Info("nothing is in a folder, as where a disk is not mounted: it is taken to be out of reach", "folder", folder)
 			continue
 		}
@@ -167,7 +167,7 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 	return x.Found[:min(len(x.Found), mostAstray)], err
 }
 
-// lookAt looks at the file of j. One whose folder is out of reach is passed over.
+// lookAt checks j's file, unless its folder is unreachable.
 func (x *looked) lookAt(j office.Job) {
 	same, err := isThere(j)
 	switch {
@@ -185,7 +185,7 @@ func (x *looked) lookAt(j office.Job) {
 	}
 }
 
-// isThere reports whether a saved file is there, byte for byte. Where its folder is out of reach that is errAway.
+// isThere reports whether a saved file is unchanged, byte for byte. If its folder is unreachable, the error is errAway.
 func isThere(j office.Job) (same bool, err error) {
 	file, err := openThere(j)
 	if err != nil {
@@ -195,7 +195,8 @@ func isThere(j office.Job) (same bool, err error) {
 	return archive.IsSaved(file, j.Size, j.Digest)
 }
 
-// findRenamed looks for lost files under other names in their folder. A file of the same bytes that is another job's own is none.
+// findRenamed looks for lost files under other names in their folder. A file with the same bytes that belongs to another job does
+// not count.
 func (r *Service) findRenamed(ctx context.Context, folder string, lost []office.Job) (found []astray, err error) {
 	sizes, at := map[int64]bool{}, map[string][]string{}
 	for _, j := range lost {

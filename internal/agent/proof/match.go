@@ -24,14 +24,14 @@ import (
 
 // Comparing is what a Service needs to compare documents.
 type Comparing struct {
-	// Compare has a bounded process compare the last of open documents with the others, and returns compare.Result as JSON.
+	// Compare compares the last of the open documents with the others in a bounded process, and returns compare.Result as JSON.
 	Compare func(ctx context.Context, documents []*os.File) ([]byte, error)
 	Draw    func(ctx context.Context, document *os.File, page, width int) (image.Image, error)
-	Sent    func(office.DraftFile) (*os.File, error) // opens what was sent; fs.ErrNotExist once it is not kept any more
+	Sent    func(office.DraftFile) (*os.File, error) // opens what was sent; fs.ErrNotExist once deleted
 }
 
-// match is what is known of whether an open file, that of j, is what was sent. It fails when nothing could look at the documents, or, with
-// errUnjudged, made sense of them.
+// match returns whether an open file, j's, is what was sent. It fails if nothing could examine the documents, or with errUnjudged if
+// they made no sense.
 func (r *Service) match(ctx context.Context, j office.Job, file *os.File) (office.Match, error) {
 	files, err := r.sentFor(j)
 	if err != nil || len(files) == 0 {
@@ -52,7 +52,7 @@ func (r *Service) match(ctx context.Context, j office.Job, file *os.File) (offic
 	return m, nil
 }
 
-// unread is why documents could not be compared.
+// unread says why documents could not be compared.
 func unread(err error) office.Match {
 	m := office.Match{State: office.MatchUnread, Why: office.WhyDamaged}
 	switch {
@@ -66,8 +66,8 @@ func unread(err error) office.Match {
 	return m
 }
 
-// sentFor are the files that were sent for what j saved; none where it is not known, or where nothing was. What is in a master
-// file or a certificate is described nowhere: pages other than those that were sent are no change there.
+// sentFor returns the files that were sent for what j saved; none if unknown or nothing was sent. The layout of master files and
+// certificates is undocumented, so additional pages do not count as changes there.
 func (r *Service) sentFor(j office.Job) ([]office.DraftFile, error) {
 	if j.Kind != office.FileSigned {
 		return nil, nil
@@ -118,10 +118,10 @@ func (r *Service) compare(ctx context.Context, sent []office.DraftFile, file *os
 	return result, err
 }
 
-// mostWords is how many places with new words a line tells of.
+// mostWords limits how many places with new words a line lists.
 const mostWords = 8
 
-// matchOf is a result in one line. Where there are several changes, one whose words are known says more than one without.
+// matchOf sums up a result in one line. Of several changes it prefers one whose words are known.
 func matchOf(r compare.Result) office.Match {
 	m := office.Match{State: office.MatchState(r.State), Why: office.MatchWhy(r.Why)}
 	if r.State != compare.Changed {
@@ -148,7 +148,7 @@ func matchOf(r compare.Result) office.Match {
 	return m
 }
 
-// says is how much a place tells people.
+// says ranks how much a place tells people.
 func says(p compare.Place) (n int) {
 	if p.Kind.Changed() {
 		n = 4
@@ -162,7 +162,7 @@ func says(p compare.Place) (n int) {
 	return n
 }
 
-// Differences are the places where a saved file and what was sent for it differ, found anew. The error is for people.
+// Differences finds again where a saved file and what was sent for it differ. The error is for people.
 func (r *Service) Differences(ctx context.Context, packageID string, f office.File) (result compare.Result, err error) {
 	err = r.withSent(packageID, f, func(sent []office.DraftFile, file *os.File) (err error) {
 		result, err = r.compare(ctx, sent, file)
@@ -174,7 +174,7 @@ func (r *Service) Differences(ctx context.Context, packageID string, f office.Fi
 	return result, err
 }
 
-// Page draws a page of what was sent for a saved file, or, where document is negative, of the file, width pixels wide. Documents are
+// Page draws a page of what was sent for a saved file or, if document is negative, of the file, width pixels wide. Documents are
 // counted from 0, pages from 1. The error is for people.
 func (r *Service) Page(ctx context.Context, packageID string, f office.File, document, page, width int) (picture image.Image, err error) {
 	err = r.withSent(packageID, f, func(sent []office.DraftFile, file *os.File) (err error) {
@@ -190,7 +190,7 @@ func (r *Service) Page(ctx context.Context, packageID string, f office.File, doc
 	return picture, err
 }
 
-// withSent has something done with a saved file, open, and what was sent for it.
+// withSent calls do with an open saved file and what was sent for it.
 func (r *Service) withSent(packageID string, f office.File, do func(sent []office.DraftFile, file *os.File) error) error {
 	j, err := data.Read(r.Data, "a file of a package", func(tx *store.Tx) (office.Job, error) {
 		j, _, err := tx.Job(office.Job{PackageID: packageID, DocumentID: f.DocumentID, Kind: f.Kind}.Key())
@@ -214,7 +214,7 @@ func (r *Service) withSent(packageID string, f office.File, do func(sent []offic
 	return nil
 }
 
-// sentPart adds the files that a package was sent with to a proof, as far as they are kept.
+// sentPart adds to a proof the files with which a package was sent, as far as they are kept.
 func (r *Service) sentPart(ctx context.Context, b *evidence.Bundle, p office.Package) (part evidence.Part, err error) {
 	part.Title = r.say(message.ProofSent())
 	if p.DraftID == "" {

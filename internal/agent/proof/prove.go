@@ -26,8 +26,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Prove writes a new file at path that proves a package to somebody without this program, see package evidence; one that is there
-// is replaced only if the person has agreed to that. events are those of the package, in words. The error is for people.
+// Prove writes a new file at path that proves a package to people without this program, see package evidence; it replaces an
+// existing one only if the person has agreed. events are the package's, in words. The error is for people.
 func (r *Service) Prove(ctx context.Context, packageID string, events []office.EventLine, path string, replace bool) error {
 	p, known, err := r.Data.Package(packageID)
 	if err == nil && !known {
@@ -149,7 +149,7 @@ func (r *Service) signersPart(p office.Package) evidence.Part {
 	return part
 }
 
-// documentPart adds a saved file to the bundle, and says how it is called there, and what is known of it if it is the same still.
+// documentPart adds a saved file to the bundle, and returns its name there, and what is known of it if it is unchanged.
 func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office.Job) (part evidence.Part, as string, same bool, err error) {
 	part.Title = path.Base(j.Target)
 	file, err := archive.OpenSaved(j.Folder, j.Target)
@@ -180,7 +180,7 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 	return part, as, true, nil
 }
 
-// eventsPart adds the events to the bundle as they came, as far as they are still kept.
+// eventsPart adds the events to the bundle as received, as far as they are still kept.
 func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evidence.Part, error) {
 	part := evidence.Part{Title: r.say(message.ProofEvents())}
 	for _, l := range lines {
@@ -201,8 +201,8 @@ func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evid
 	return part, nil
 }
 
-// recordPart adds the lines of the record about a package to the bundle, and what proves that they are among those that one head stands
-// for: the one that was stamped last, if it came after all of them, or else the one of now.
+// recordPart adds the record's lines about a package to the bundle, with proofs that they are covered by one head: the last stamped
+// one if it includes them all, otherwise the present one.
 func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.Package) (part evidence.Part, stamped bool, err error) {
 	part.Title = r.say(message.ProofRecord())
 	last, _, err := r.lastStamp()
@@ -210,7 +210,7 @@ func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.P
 		return part, false, err
 	}
 	now, signed, locked := r.signedHead()
-	if locked != nil { // the keyring is, and the head is not signed
+	if locked != nil { // the keyring is locked, so the head is not signed
 		r.Log.Info("a proof has a head that is not signed", "err", locked)
 		if now, err = r.head(-1); err != nil {
 			return part, false, err
@@ -280,17 +280,17 @@ func (r *Service) checkPart(sealed []string, stamped bool) evidence.Part {
 	return part
 }
 
-// quoted is the name of a file, which others have chosen, as a word for a shell.
+// quoted returns a file's name, chosen by others, as a shell word.
 func quoted(name string) string {
 	return "'./" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 func (r *Service) say(m message.Message) string { return r.deps.Words().Text(m) }
 
-// moment is a time that is read the same everywhere.
+// moment writes a time that reads the same everywhere.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// when is the time at which something happened, or by which.
+// when writes the time at which something happened, or by which.
 func (r *Service) when(w office.When) string {
 	if w.By {
 		return r.say(message.ByTime(moment(w.Time)))

@@ -1,7 +1,7 @@
-// Package proof examines the documents that were saved: whether they are sealed, by whom, and whether they are unchanged since; and
-// whether they are what was sent from here, apart from what signing adds. It keeps the record of what happened provable, and says of any
-// file what the record knows of it. Nothing waits for it, and it writes to no document. What it finds is kept with the file; a document
-// that is not what was sealed or sent is told of in health until somebody has read it.
+// Package proof examines saved documents: whether they are sealed, by whom, and whether they are unchanged since; and whether they
+// are what was sent from here, apart from what signing adds. It keeps the record of what happened provable, and says of any file
+// what the record knows of it. Nothing waits for it, and it writes to no document. The results are stored with the file; a document
+// that is not what was sealed or sent is reported to health until somebody has read it.
 //
 // It must not know how a seal is judged (package seal), how pages are compared (package compare), nor in which process a document is
 // read (Deps.Examine, Comparing).
@@ -33,18 +33,18 @@ import (
 	"countersign/internal/store"
 )
 
-// MaxFound is how many bytes what was found in a document may have.
+// MaxFound limits the size in bytes of the result for a document.
 const MaxFound = 16 << 20
 
 // Deps are what a Service needs from others.
 type Deps struct {
-	// Examine has a bounded process look into an open document for its "seal", or the "authorities" that it names, and returns what
-	// package seal finds there, as JSON.
+	// Examine reads an open document in a bounded process for its "seal", or the "authorities" it names, and returns what package
+	// seal finds, as JSON.
 	Examine func(ctx context.Context, document *os.File, what string) ([]byte, error)
-	Busy    func() bool // there is something to do that people wait for
+	Busy    func() bool // there is work that people wait for
 	Comparing
 	Words   func() *message.Printer
-	Version string // of the program, for what it writes
+	Version string // the program's version, for what it writes
 
 	Settings     func() office.Settings
 	Installation func() string
@@ -52,24 +52,24 @@ type Deps struct {
 	HTTP         *http.Client // for time stamps
 }
 
-// Service examines what was saved. Safe for concurrent use.
+// Service examines saved documents. Safe for concurrent use.
 type Service struct {
 	loop.Base
 	deps     Deps
 	work     chan struct{}
-	settled  chan struct{} // the settings have changed
-	away     loop.Retries  // folders that are out of reach
-	again    loop.Retries  // files that could not be examined for now, see again
-	next     []office.Job  // to examine
-	signing  sync.Mutex    // held while the key of the record is made
-	trusting sync.Mutex    // held while a judgement is kept, or whom to believe changes: each is by all that is trusted
+	settled  chan struct{} // signals that the settings have changed
+	away     loop.Retries  // unreachable folders
+	again    loop.Retries  // files that could not be examined yet, see again
+	next     []office.Job  // to be examined
+	signing  sync.Mutex    // held while making the record's key
+	trusting sync.Mutex    // held while storing a verdict or changing the trusted authorities, so that each verdict considers all of them
 }
 
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, work: make(chan struct{}, 1), settled: make(chan struct{}, 1)}
 }
 
-// Wake has Run look for work.
+// Wake makes Run look for work.
 func (r *Service) Wake() { loop.Wake(r.work) }
 
 // Run examines one document after the other, a hundred at a time, those saved last first.
@@ -80,8 +80,8 @@ func (r *Service) Run(ctx context.Context) error {
 	return loop.Repeat(ctx, r.work, r.examineDue)
 }
 
-// awayPause is how long a folder that is out of reach is left alone, and a file at first, againPause how long a file is in the end; breath
-// is the pause between two documents: this is never in a hurry.
+// awayPause is how long to leave an unreachable folder alone, and at first a file; againPause how long to leave a file alone in the
+// end; breath is the pause between two documents, because this is never urgent.
 const (
 	awayPause  = 10 * time.Minute
 	againPause = 24 * time.Hour
@@ -105,19 +105,20 @@ func (r *Service) examineDue(ctx context.Context) (pause time.Duration, err erro
 	return breath, r.One("seal "+j.Key(), func() error { return r.examine(ctx, j) })
 }
 
-// waits reports whether the file of j is not to be examined now.
+// waits reports whether j's file must not be examined now.
 func (r *Service) waits(j office.Job) bool {
 	return r.away.Waits(j.Folder, r.Now()) || r.again.Waits(saved(j), r.Now()) || r.LeftAlone("seal "+j.Key())
 }
 
-// saved tells a file that was saved from all others, also from one that was saved in its place.
+// saved identifies a saved file, and differs for a later one saved in its place.
 func saved(j office.Job) string { return j.Key() + " " + j.Digest }
 
-// enoughTries is how often a document is looked at before nobody can make sense of it: what looks may be ended through no fault of it.
+// enoughTries is how often a document is examined before it counts as unreadable: the examining process may be killed through no
+// fault of the document.
 const enoughTries = 3
 
-// examine examines the file of j and keeps what is known of it. A file that is not there or not what was saved, or that nothing
-// could look at, may be examined another time; only one that could not be made sense of stays unjudged.
+// examine examines j's file and stores the result. A file that is missing or changed, or that nothing could examine, may be examined
+// again; only an unreadable one stays unjudged.
 func (r *Service) examine(ctx context.Context, j office.Job) error {
 	found, err := r.find(ctx, j)
 	switch {
@@ -152,12 +153,12 @@ func (r *Service) examine(ctx context.Context, j office.Job) error {
 	return r.tellWrong()
 }
 
-// isUnread reports whether a document cannot be made sense of.
+// isUnread reports whether a document is unreadable.
 func isUnread(err error) bool {
 	return errors.Is(err, errUnjudged) && !errors.Is(err, preview.ErrNotStarted)
 }
 
-// keep records what is known of j's file, unless it is another file by now.
+// keep records the result for j's file, unless it is a different file by now.
 func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) error {
 	var line office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -166,7 +167,7 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 		if err != nil || !ok || stored.State != office.JobDone || stored.Digest != j.Digest {
 			return err
 		}
-		told := stored.Wrong() && !verdict.Wrong() // of its seal nothing changed for the worse
+		told := stored.Wrong() && !verdict.Wrong() // its seal is not worse than before
 		verdict.Read = told && stored.Seal.Read
 		stored.Seal, stored.Match = verdict, match
 		if err := tx.PutJob(stored); err != nil {
@@ -188,7 +189,7 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 	return err
 }
 
-// tellPackage notes with a package whether all that was saved of it is sealed, and the fault that was found, if any.
+// tellPackage records with a package whether all its saved files are sealed, and the fault found, if any.
 func tellPackage(tx *store.Tx, id string, fault message.Message) error {
 	jobs, err := tx.JobsOf(id)
 	if err != nil {
@@ -207,18 +208,18 @@ func tellPackage(tx *store.Tx, id string, fault message.Message) error {
 	return tx.PutPackage(p)
 }
 
-// errAway means that the folder is out of reach.
+// errAway means that the folder is unreachable.
 var errAway = errors.New("the folder is out of reach")
 
-// found is what was found in a file.
+// found is the result for a file.
 type found struct {
 	seal  seal.Found
-	read  bool   // the seal was
+	read  bool   // whether the seal was read
 	sum   string // its SHA-256
 	match office.Match
 }
 
-// find has the file of j examined, if it is the one that was saved, and compared unless it was before: what was sent may be gone by now.
+// find examines j's file, if it is the one saved, and compares it unless that was done before: what was sent may be deleted by now.
 func (r *Service) find(ctx context.Context, j office.Job) (f found, err error) {
 	file, sum, err := openSaved(j)
 	if err != nil {
@@ -236,7 +237,7 @@ func (r *Service) find(ctx context.Context, j office.Job) (f found, err error) {
 	return f, err
 }
 
-// openThere opens what is where the file of j was saved. It fails with errAway where the folder is out of reach.
+// openThere opens what is at the place of j's file. It fails with errAway if the folder is unreachable.
 func openThere(j office.Job) (*os.File, error) {
 	file, err := archive.OpenSaved(j.Folder, j.Target)
 	if err == nil {
@@ -249,7 +250,7 @@ func openThere(j office.Job) (*os.File, error) {
 	return nil, errors.Join(err, dir.Close())
 }
 
-// openSaved opens the file of j, if it is the one that was saved. sum is its SHA-256.
+// openSaved opens j's file, if it is the one saved. sum is its SHA-256.
 func openSaved(j office.Job) (file *os.File, sum string, err error) {
 	file, err = openThere(j)
 	if err != nil {
@@ -269,7 +270,7 @@ func openSaved(j office.Job) (file *os.File, sum string, err error) {
 	return file, sum, nil
 }
 
-// look has an open file looked into; it fails with errUnjudged unless ctx has ended.
+// look examines an open file; it fails with errUnjudged unless ctx has ended.
 func (r *Service) look(ctx context.Context, file *os.File, what string, found any) error {
 	answer, err := r.deps.Examine(ctx, file, what)
 	if err == nil {
@@ -281,7 +282,7 @@ func (r *Service) look(ctx context.Context, file *os.File, what string, found an
 	return err
 }
 
-// Authority is the certificate to trust so that the seal of a file is believed. The error is for people.
+// Authority returns the certificate to trust so that a file's seal counts as trusted. The error is for people.
 func (r *Service) Authority(ctx context.Context, path string) (*x509.Certificate, error) {
 	var found seal.Found
 	err := r.lookAt(ctx, path, "seal", &found)
@@ -295,7 +296,7 @@ func (r *Service) Authority(ctx context.Context, path string) (*x509.Certificate
 // errUnjudged means that a document could not be examined.
 var errUnjudged = errors.New("the document cannot be examined")
 
-// lookAt has any file looked into, see look. The error is for people, or errUnjudged.
+// lookAt examines any file, see look. The error is for people, or errUnjudged.
 func (r *Service) lookAt(ctx context.Context, path, what string, found any) error {
 	file, _, err := disk.OpenFile(path)
 	if err != nil {
@@ -308,7 +309,7 @@ func (r *Service) lookAt(ctx context.Context, path, what string, found any) erro
 	return err
 }
 
-// tellWrong keeps in step what health says of documents that are not what was sealed.
+// tellWrong updates the health issue about documents that are not what was sealed or sent.
 func (r *Service) tellWrong() error {
 	wrong, err := data.Read(r.Data, "the documents with a wrong seal", (*store.Tx).JobsWrong)
 	if err != nil {
@@ -322,7 +323,7 @@ func (r *Service) tellWrong() error {
 	return nil
 }
 
-// Read notes that somebody has read what health said of all documents that are not what was sealed, unless another was found since.
+// Read records that somebody has read that issue, unless another document was found since.
 func (r *Service) Read(said message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		wrong, err := tx.JobsWrong()

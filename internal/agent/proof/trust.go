@@ -16,10 +16,10 @@ import (
 	"countersign/internal/store"
 )
 
-// DocTrusted names the document with the certificates that the office trusts beside the system's, as DER.
+// DocTrusted is the document with the certificates that the office trusts in addition to the system's, as DER.
 const DocTrusted = "seals-trusted"
 
-// Trusted are the certificates that the office trusts beside the system's, in the order in which they came.
+// Trusted returns the certificates that the office trusts in addition to the system's, in the order of adding.
 func (r *Service) Trusted() (all []*x509.Certificate, err error) {
 	kept, _, err := data.Doc[[][]byte](r.Data, DocTrusted)
 	for _, der := range kept {
@@ -30,13 +30,14 @@ func (r *Service) Trusted() (all []*x509.Certificate, err error) {
 	return all, err
 }
 
-// trust is whom to believe now.
+// trust returns whom to trust now.
 func (r *Service) trust() (seal.Trust, error) {
 	pinned, err := r.Trusted()
 	return seal.Trust{Pinned: pinned, Now: r.Now()}, err
 }
 
-// Trust has the office believe seals that these certificates made or vouch for: all of them, or none. The error may be for people.
+// Trust makes the office trust seals made or vouched for by these certificates: all of them, or none on error. The error may be for
+// people.
 func (r *Service) Trust(more ...*x509.Certificate) error {
 	return r.changeTrust(office.SealStranger, func(kept [][]byte) [][]byte {
 		for _, c := range more {
@@ -48,7 +49,7 @@ func (r *Service) Trust(more ...*x509.Certificate) error {
 	})
 }
 
-// Distrust takes that back for some of them.
+// Distrust reverts that for some of them.
 func (r *Service) Distrust(some ...*x509.Certificate) error {
 	return r.changeTrust(office.SealIntact, func(kept [][]byte) [][]byte {
 		return slices.DeleteFunc(kept, func(der []byte) bool {
@@ -57,7 +58,7 @@ func (r *Service) Distrust(some ...*x509.Certificate) error {
 	})
 }
 
-// changeTrust changes whom the office believes, and has examined anew what may be judged otherwise by that.
+// changeTrust changes whom the office trusts, and re-examines what that may affect.
 func (r *Service) changeTrust(judged office.SealState, change func(kept [][]byte) [][]byte) error {
 	r.trusting.Lock()
 	defer r.trusting.Unlock()
@@ -83,7 +84,7 @@ func (r *Service) changeTrust(judged office.SealState, change func(kept [][]byte
 				return err
 			}
 			if i+1 < len(doubtful) && doubtful[i+1].PackageID == j.PackageID {
-				continue // which is looked at once, after its last file
+				continue // handled once, after its last file
 			}
 			if err := tellPackage(tx, j.PackageID, message.Message{}); err != nil {
 				return err
@@ -95,8 +96,8 @@ func (r *Service) changeTrust(judged office.SealState, change func(kept [][]byte
 	return err
 }
 
-// Authorities are the certificates that a file names, for a person to decide whether to trust them; see seal.Authorities. The error is
-// for people.
+// Authorities returns the certificates that a file names, for a person to decide whether to trust them; see seal.Authorities. The
+// error is for people.
 func (r *Service) Authorities(ctx context.Context, path string) (all []*x509.Certificate, err error) {
 	var found [][]byte
 	err = r.lookAt(ctx, path, "authorities", &found)

@@ -21,14 +21,14 @@ import (
 	"countersign/internal/store"
 )
 
-// verifyTogether is how many files of a folder are looked for in the record at once: each look reads all of it.
+// verifyTogether is how many files of a folder are looked up in the record at once, because each lookup reads all of it.
 const verifyTogether = 5000
 
-// pageOfLines is how many lines are read in a transaction.
+// pageOfLines is how many lines are read in one transaction.
 const pageOfLines = 10_000
 
-// Verify tells of any files, and of the documents in folders, whether they were sent or saved here, and what is known of their seals.
-// Where that was stopped after a file, it goes on behind it.
+// Verify reports on any files, and on the documents in folders: whether they were sent or saved here, and what is known of their
+// seals. After an interruption, pass the last file as after to continue.
 func (r *Service) Verify(ctx context.Context, paths []string, after string, tell func(office.Verified) error) error {
 	for _, p := range paths {
 		var batch []candidate
@@ -66,12 +66,12 @@ func (r *Service) Verify(ctx context.Context, paths []string, after string, tell
 	return nil
 }
 
-// candidate is a file to be verified.
+// candidate is a file to verify.
 type candidate struct {
 	office.Verified
 	digest, sha256 string
-	also           []string // the packages with which it was sent, by id
-	alone          bool     // somebody has named it: else it is told of only if it is ours or a PDF
+	also           []string // ids of the packages with which it was sent
+	alone          bool     // named by a person; others are reported only if ours or a PDF
 }
 
 func (r *Service) verify(ctx context.Context, files []candidate, tell func(office.Verified) error) error {
@@ -119,7 +119,7 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 			return err
 		}
 		if !f.alone && f.Known == office.Unknown && f.Seal.State == "" && f.Problem.IsZero() {
-			continue // another file in a folder of documents
+			continue // an unrelated file in a folder of documents
 		}
 		if err := tell(f.Verified); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (f *candidate) read() {
 	}
 }
 
-// Sealed reports whether a file claims to be sealed, without judging that.
+// Sealed reports whether a file claims to be sealed, without verifying it.
 func Sealed(path string) bool {
 	file, info, err := disk.OpenFile(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func Sealed(path string) bool {
 	return claimed && err == nil
 }
 
-// called is the name of a package, or its id where it is not known any more.
+// called returns a package's name, or its id if it is no longer known.
 func (r *Service) called(id string) (string, error) {
 	p, _, err := r.Data.Package(id)
 	if err != nil || p.ID == "" {
@@ -163,7 +163,7 @@ func (r *Service) called(id string) (string, error) {
 	return p.DisplayName(), nil
 }
 
-// judge adds what is known of the file's package and seal, and of a saved one what it was found to be beside what was sent.
+// judge adds what is known of the file's package and seal, and for a saved file how it compared with what was sent.
 func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) error {
 	if f.PackageID != "" {
 		var err error
@@ -209,7 +209,7 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 	return nil
 }
 
-// eachFact calls take with everything that was logged, and the numbers of the lines from 0.
+// eachFact calls take with everything logged, and the line numbers from 0.
 func (r *Service) eachFact(ctx context.Context, take func(n int64, f record.Fact)) error {
 	for at, size := int64(0), int64(1); at < size; {
 		if ctx.Err() != nil {

@@ -19,19 +19,19 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// How fast packages are asked about: Pace.Statuses a second, so many seconds' worth in a burst, and so many at once. One hand more is
-// kept for what people wait for (office.AtOnce), so that a service that is slow to tell about hundreds holds up none of that.
+// Limits on status calls: Pace.Statuses per second, so many seconds' worth in a burst, and so many at once. One more slot is
+// reserved for what people wait for (office.AtOnce), so that a service that is slow to answer about hundreds does not delay that.
 const (
 	statusAtOnce = 4
 	statusBurst  = 4
 )
 
-// NewBudget returns what all questions about packages share.
+// NewBudget returns the rate limit shared by all calls about packages.
 func NewBudget(pace loop.Pace) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(pace.Statuses), max(1, int(statusBurst*pace.Statuses)))
 }
 
-// RunWatch keeps in step what becomes true with time alone, and notices that the wall clock has jumped.
+// RunWatch updates what depends only on time, and detects jumps of the wall clock.
 func (r *Service) RunWatch(ctx context.Context) error {
 	clock := loop.WatchClock(r.Now())
 	for {
@@ -48,16 +48,16 @@ func (r *Service) RunWatch(ctx context.Context) error {
 	}
 }
 
-// maxIdle is the longest pause between two looks at what is due.
+// maxIdle is the longest pause between two checks for due packages.
 const maxIdle = time.Minute
 
-// RunStatus asks for the status of every package that is due: after the start, on wake, when the tunnel or the sign-in returns, after an
-// event, and otherwise at a pace that slows as packages grow old.
+// RunStatus requests the status of every due package: after the start, on wake, when the tunnel or the sign-in returns, after an
+// event, and otherwise at intervals that grow with a package's age.
 func (r *Service) RunStatus(ctx context.Context) error {
 	return loop.Repeat(ctx, r.work, r.reconcile)
 }
 
-// reconcile asks about everything that is due and returns how long nothing will be.
+// reconcile requests the status of everything due and returns how long until the next is.
 func (r *Service) reconcile(ctx context.Context) (pause time.Duration, err error) {
 	client, pause := r.mayAsk()
 	if client == nil {
@@ -78,7 +78,7 @@ func (r *Service) reconcile(ctx context.Context) (pause time.Duration, err error
 	return r.PauseAfter(err, int(r.failedRounds.Add(1)), loop.MaxRoundPause), nil
 }
 
-// mayAsk returns the service that can be asked now; nil, and when to look again, where there is none.
+// mayAsk returns the client if the service may be called now; otherwise nil and when to check again.
 func (r *Service) mayAsk() (client *esign.Client, pause time.Duration) {
 	client, online := r.Session.Online()
 	if !online {
@@ -90,21 +90,21 @@ func (r *Service) mayAsk() (client *esign.Client, pause time.Duration) {
 	return client, 0
 }
 
-// checks are the questions for the status of the packages that are due, until none is. What becomes due meanwhile is asked about, too.
-// Its fields belong to the goroutine of run, but for what is under mu.
+// checks requests the status of due packages until none is due, including those that become due meanwhile. Its fields belong to
+// run's goroutine, except those under mu.
 type checks struct {
 	service *Service
 	client  *esign.Client
-	due     []office.Package // and not asked about yet, the longest due first
-	burst   time.Time        // when more were due last than a person would cause in a moment
-	ended   chan struct{}    // rings when a question was answered, or a package is not busy any more
+	due     []office.Package // not requested yet, longest due first
+	burst   time.Time        // when more were last due than a person would cause at once
+	ended   chan struct{}    // signals that a call was answered, or a package is no longer busy
 
 	mu     sync.Mutex
-	asking int             // questions that are not answered
-	busy   map[string]bool // packages that are asked about, or whose answer is being recorded
+	asking int             // calls not answered yet
+	busy   map[string]bool // packages with a call in progress or an answer being recorded
 }
 
-// run returns early with an error that concerns the service as a whole; else how long nothing will be due.
+// run returns early with an error that concerns the service as a whole; otherwise how long nothing will be due.
 func (c *checks) run(ctx context.Context) (pause time.Duration, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -134,8 +134,8 @@ func (c *checks) run(ctx context.Context) (pause time.Duration, err error) {
 	return pause, err
 }
 
-// start has g ask about what is due, as far as there are hands. idle is set when nothing is, and nothing under way; pause is when to
-// look again.
+// start starts calls for due packages, as far as slots are free. idle is true if nothing is due or in progress; pause is when to
+// check again.
 func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause time.Duration, err error) {
 	r := c.service
 	for ctx.Err() == nil {
@@ -143,7 +143,7 @@ func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause
 		if err != nil {
 			return false, 0, err
 		}
-		if client, pause := r.mayAsk(); client != c.client { // else what is begun comes to its end
+		if client, pause := r.mayAsk(); client != c.client { // otherwise let calls in progress finish
 			return !c.atWork(), max(pause, loop.MinPause), nil
 		}
 		if len(c.due) == 0 {
@@ -172,13 +172,13 @@ func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause
 	return false, 0, nil
 }
 
-// catchingUpMany is how many packages may be due at once without that being catching up, which is told in a summary.
+// catchingUpMany is how many packages may be due at once without counting as catching up, which is reported in a summary.
 const catchingUpMany = 5
 
-// dueAtOnce is how many of the packages that are due are looked at together.
+// dueAtOnce is how many due packages are read together.
 const dueAtOnce = 200
 
-// look finds packages that are due and not busy; without any, how long there will be none, at most longest.
+// look finds packages that are due and not busy; if there are none, how long until then, at most longest.
 func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
 	r, now := c.service, c.service.Now()
 	c.mu.Lock()
@@ -196,7 +196,7 @@ func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
 	}
 	all := len(due)
 	due = slices.DeleteFunc(due, func(p office.Package) bool {
-		return p.Service != c.client.Home() || r.LeftAlone("package "+p.ID) // the service may have been changed just now
+		return p.Service != c.client.Home() || r.LeftAlone("package "+p.ID) // the service may have just changed
 	})
 	if len(due) > catchingUpMany {
 		c.burst = now
@@ -212,7 +212,7 @@ func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
 	return r.PauseBeside(alone+len(busy), max(pause, loop.MinPause)), nil
 }
 
-// begin takes a hand to ask about a package, unless there is none.
+// begin reserves a slot for a package, if one is free.
 func (c *checks) begin(id string, urgent bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,14 +224,14 @@ func (c *checks) begin(id string, urgent bool) bool {
 	return true
 }
 
-// atWork reports whether anything is under way.
+// atWork reports whether anything is in progress.
 func (c *checks) atWork() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.busy) > 0
 }
 
-// ask asks about p and records the answer.
+// ask requests p's status and records the answer.
 func (c *checks) ask(ctx context.Context, p office.Package, quiet bool) error {
 	answered := sync.OnceFunc(func() {
 		c.mu.Lock()
@@ -251,20 +251,20 @@ func (c *checks) ask(ctx context.Context, p office.Package, quiet bool) error {
 	}
 	retried := c.service.retried.Load()
 	status, err := c.client.Status(ctx, p.ID)
-	if err == nil { // a failure may be the last: nobody asks on until it is noted
+	if err == nil { // after a failure, start no other call until it is recorded
 		answered()
 	}
 	return c.service.One("package "+p.ID, func() error {
 		noted := c.service.notePackage(ctx, p, status, err, quiet)
 		if err != nil && noted == nil && retried != c.service.retried.Load() {
-			return c.service.putOff(p, 0) // the refusal is older than the person's word
+			return c.service.putOff(p, 0) // the refusal predates the person's request
 		}
 		return noted
 	})
 }
 
-// notePackage records what a status call brought: facts, save jobs, when to ask again. It returns only errors that concern
-// the service as a whole; trouble with one package puts off that package alone.
+// notePackage records the result of a status call: facts, save jobs, when to ask again. It returns only errors that concern the
+// service as a whole; trouble with one package postpones only that package.
 func (r *Service) notePackage(ctx context.Context, p office.Package, status esign.Status, err error, quiet bool) error {
 	r.Session.Note(ctx, err)
 	var e *esign.Error
@@ -304,13 +304,13 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 	if err != nil {
 		return err
 	}
-	if r.failedInRow.Add(1) > statusAtOnce { // a service that is out of reach is not asked about each package
+	if r.failedInRow.Add(1) > statusAtOnce { // stop asking an unreachable service about every package
 		return e
 	}
 	return nil
 }
 
-// setIDAside says of a package that its id cannot be used.
+// setIDAside records that a package's id cannot be used.
 func (r *Service) setIDAside(id string, problem message.Message) error {
 	r.TellUnusable(id, id, problem)
 	return r.Data.Update(func(tx *store.Tx) error {
@@ -323,7 +323,7 @@ func (r *Service) setIDAside(id string, problem message.Message) error {
 	})
 }
 
-// putOff leaves a package alone for a while. asked is the package as it was known when the question was put.
+// putOff postpones a package. asked is the package as known when the call was made.
 func (r *Service) putOff(asked office.Package, pause time.Duration) error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(asked.ID)
@@ -336,15 +336,15 @@ func (r *Service) putOff(asked office.Package, pause time.Duration) error {
 	})
 }
 
-// checkPause is how long a package may be left alone: the older, the longer; without events, less.
+// checkPause returns how long a package may go unchecked: longer for older ones, less without events.
 func (r *Service) checkPause(p office.Package, s office.Settings) time.Duration {
 	age := r.Age(p.Created)
-	if sent := p.Sent(); !sent.By { // which may be days later
+	if sent := p.Sent(); !sent.By { // possibly days later than its creation
 		age = min(age, r.Age(sent.Time))
 	}
 	var pause time.Duration
 	switch {
-	case p.State == office.PackageExecuted: // waits for its documents to be listed
+	case p.State == office.PackageExecuted: // waits until its documents are listed
 		return min(max(r.Age(p.Executed.Time), 30*time.Second), time.Hour)
 	case p.State.Over() && !p.RecordPending.IsZero():
 		return min(max(r.Age(p.RecordPending), r.Pace.Retry), time.Hour)
@@ -363,47 +363,47 @@ func (r *Service) checkPause(p office.Package, s office.Settings) time.Duration 
 	return pause
 }
 
-// How many questions the sweeps may put that nothing but a returning connection asked for: so many in a row, and so many a second
-// on the average. An office with few open packages gets one at once each time, and one with very many every five minutes. The return
-// of a service that works in part follows from the questions themselves, which a sweep puts again: there is the pause between two.
+// How many calls sweeps caused only by a returning connection may make: so many in a row, and so many per second on average. An
+// office with few open packages gets a sweep at once each time, and one with very many every five minutes. The recovery of a partly
+// working service is noticed by such calls themselves, which a sweep repeats: hence the pause between two sweeps.
 const (
 	sweepBurst  = 600
 	sweepSecond = 2
 	sweepPause  = 5 * time.Minute
 )
 
-// sweeper remembers that all open packages are to be asked about. Whoever asks for a sweep gets one: if not at once,
-// then when those before it have been paid for. Safe for concurrent use.
+// sweeper remembers that all open packages have to be checked. Every request for a sweep is granted: if not at once, then when
+// earlier sweeps have been paid for. Safe for concurrent use.
 type sweeper struct {
 	mu     sync.Mutex
 	wanted bool
-	atOnce bool          // it does not wait for its questions
-	opened bool          // the public address is open again, so that it waits for its questions and not for the pause
-	rest   loop.Cooldown // until the sweeps so far are paid for, the next of which may cost less than sweepBurst
-	pause  loop.Cooldown // after the last one
+	atOnce bool          // start regardless of the budget
+	opened bool          // the public address is open again: wait for the budget, not for the pause
+	rest   loop.Cooldown // until past sweeps are paid for; up to sweepBurst may be owed
+	pause  loop.Cooldown // after the last sweep
 
-	began           time.Time // the last one
-	asking, listing bool      // what it has not come to the end of: the packages, the list
-	unlisted        bool      // it has, but the list could not be read since
-	relist          bool      // takeList has not said so yet
-	last            time.Time // when everything had been asked about and the list could be read
+	began           time.Time // start of the last sweep
+	asking, listing bool      // the packages, or the list, are not done yet
+	unlisted        bool      // done, but the list could not be read
+	relist          bool      // not yet returned by takeList
+	last            time.Time // when everything had last been checked, including the list
 }
 
-// allDue notes that whatever is due by now is part of the sweep that has begun.
+// allDue records that whatever is due by now is part of the present sweep.
 func (s *sweeper) allDue(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.began = now.Round(0)
 }
 
-// covers reports whether the sweep under way, if any, asks about a package that is due since then.
+// covers reports whether the present sweep, if any, includes a package due since then.
 func (s *sweeper) covers(due time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !due.After(s.began)
 }
 
-// asked notes that every package was asked about, and reports whether that changes the state.
+// asked records that every package was checked, and reports whether that changes the state.
 func (s *sweeper) asked(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -414,7 +414,7 @@ func (s *sweeper) asked(now time.Time) bool {
 	return s.ended(now)
 }
 
-// listed notes whether the list could be read: without it nobody knows what there is besides. It reports whether that changes the
+// listed records whether the list could be read, without which unknown packages may be missing. It reports whether that changes the
 // state.
 func (s *sweeper) listed(now time.Time, ok bool) bool {
 	s.mu.Lock()
@@ -436,7 +436,7 @@ func (s *sweeper) ended(now time.Time) bool {
 	return true
 }
 
-// takeList reports, once, that a sweep has begun for which the list is to be read from its beginning, and whether one begins soon.
+// takeList reports, once, that a sweep has begun for which the list must be read from its beginning, and whether one begins soon.
 func (s *sweeper) takeList() (relist, soon bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -444,21 +444,21 @@ func (s *sweeper) takeList() (relist, soon bool) {
 	return relist, s.wanted && s.atOnce
 }
 
-// state is when the last sweep came to a good end, and whether one is under way or begins at once.
+// state returns when the last sweep ended successfully, and whether one is in progress or starts at once.
 func (s *sweeper) state() (last time.Time, under bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last, s.asking || s.listing || s.wanted && s.atOnce
 }
 
-// request asks for a sweep: at once, or because the public address is open again, or else because the service works again.
+// request asks for a sweep: at once, because the public address is open again, or otherwise because the service works again.
 func (s *sweeper) request(atOnce, opened bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wanted, s.atOnce, s.opened = true, s.atOnce || atOnce, s.opened || opened
 }
 
-// take reports whether a sweep over so many open packages begins now, and has it paid for; else how long it will not.
+// take reports whether a sweep over that many open packages starts now, and charges for it; otherwise how long until then.
 func (s *sweeper) take(now time.Time, open int) (begins bool, left time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -471,7 +471,7 @@ func (s *sweeper) take(now time.Time, open int) (begins bool, left time.Duration
 	return true, 0
 }
 
-// waits is how long the sweep that is wanted waits. s is locked.
+// waits returns how long the requested sweep has to wait. The caller holds mu.
 func (s *sweeper) waits(now time.Time, open int) time.Duration {
 	switch {
 	case s.atOnce:
@@ -483,7 +483,7 @@ func (s *sweeper) waits(now time.Time, open int) time.Duration {
 	}
 }
 
-// sweepCost is how long a sweep over so many open packages is to be paid for: the list is read, too.
+// sweepCost returns the time to pay for a sweep over that many open packages, including reading the list.
 func sweepCost(open int) time.Duration {
 	return time.Duration(min(open+1, sweepBurst)) * time.Second / sweepSecond
 }
@@ -494,7 +494,7 @@ func (s *sweeper) isWanted() bool {
 	return s.wanted
 }
 
-// takeSweep begins the sweep that is wanted, once it may. It returns when to look again, after maxIdle at the latest.
+// takeSweep starts the requested sweep once allowed. It returns when to check again, at most maxIdle.
 func (r *Service) takeSweep() (pause time.Duration, err error) {
 	if !r.sweep.isWanted() {
 		return maxIdle, nil
@@ -508,7 +508,7 @@ func (r *Service) takeSweep() (pause time.Duration, err error) {
 		return min(left, maxIdle), nil
 	}
 	if err := r.MakeAllDue(); err != nil {
-		r.sweep.request(false, true) // it is wanted all the same
+		r.sweep.request(false, true) // request it again
 		return 0, err
 	}
 	r.sweep.allDue(r.Now())
@@ -519,26 +519,26 @@ func (r *Service) takeSweep() (pause time.Duration, err error) {
 	return maxIdle, nil
 }
 
-// The reasons that may come in bursts: a tunnel that flaps, and a service that works in part.
+// Reasons that may come in bursts: a flapping tunnel, or a partly working service.
 const (
 	SweepReturn  = "the public address is open again"
 	SweepService = "the service works again"
 )
 
-// Sweep asks for the status of every package that is not final: something may have been missed.
+// Sweep requests the status of every package that is not final, because something may have been missed.
 func (r *Service) Sweep(why string) {
 	r.Log.Debug("reconcile", "why", why)
 	r.sweep.request(why != SweepReturn && why != SweepService, why == SweepReturn)
 	r.Wake()
 }
 
-// Retry has everything tried at once that waits for its time, also what is asked about just now and about to be refused.
+// Retry makes everything that waits be tried at once, including packages whose call in progress is about to be refused.
 func (r *Service) Retry() error {
 	r.retried.Add(1)
 	return r.MakeAllDue()
 }
 
-// MakeAllDue makes everything that waits for its time due now: packages that are not final, files and drafts.
+// MakeAllDue makes everything that waits due now: packages that are not final, files and drafts.
 func (r *Service) MakeAllDue() error {
 	now := r.Now()
 	return r.Data.Update(func(tx *store.Tx) error {

@@ -18,7 +18,7 @@ import (
 	"countersign/internal/store"
 )
 
-// Lines returns every package in a few words, newest first.
+// Lines returns every package in brief, newest first.
 func (r *Service) Lines() ([]office.PackageLine, error) {
 	return data.Read(r.Data, "the packages", packageLines)
 }
@@ -31,12 +31,12 @@ func packageLines(tx *store.Tx) (lines []office.PackageLine, err error) {
 	return lines, err
 }
 
-// LinesSince returns the packages in a few words: those that are new or changed since a version, or all.
+// LinesSince returns in brief the packages that are new or changed since a version, or all.
 func (r *Service) LinesSince(version uint64) (office.Lines, error) {
 	return data.Read(r.Data, "the packages", func(tx *store.Tx) (office.Lines, error) { return tx.LinesSince(version) })
 }
 
-// Package returns one package with its files; known is false when there is none of that id.
+// Package returns one package with its files; known is false if there is none with that id.
 func (r *Service) Package(id string) (row office.PackageRow, known bool, err error) {
 	row, err = data.Read(r.Data, "package "+id, func(tx *store.Tx) (office.PackageRow, error) {
 		p, ok, err := tx.Package(id)
@@ -74,8 +74,8 @@ func documentIndex(p office.Package, id string) int {
 	return slices.IndexFunc(p.Documents, func(d office.Document) bool { return d.ID == id })
 }
 
-// Archive takes a package out of the list, or puts it back. Nothing else changes: it is followed, saved and told of as
-// before, and when something new goes wrong with it, it is in the list again.
+// Archive hides a package from the list, or returns it. Nothing else changes: it is followed, saved and reported as before, and
+// listed again if something new goes wrong with it.
 func (r *Service) Archive(packageID string, archived bool) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
@@ -92,7 +92,7 @@ func (r *Service) Archive(packageID string, archived bool) error {
 	return nil
 }
 
-// NoteLetter notes that a mail to a signer was begun, whom the address names.
+// NoteLetter records that a mail was started to the signer with that address.
 func (r *Service) NoteLetter(packageID, address string) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
@@ -110,7 +110,7 @@ func (r *Service) NoteLetter(packageID, address string) error {
 	return nil
 }
 
-// Events returns authentic events, newest first, from before on ("" for the newest), and where the next page begins.
+// Events returns authentic events, newest first, starting from before ("" for the newest), and where the next page begins.
 func (r *Service) Events(before office.Cursor, limit int) (list []office.Event, next office.Cursor, err error) {
 	list, err = data.Read(r.Data, "the events", func(tx *store.Tx) (list []office.Event, err error) {
 		list, next, err = tx.Events(before, limit)
@@ -119,8 +119,8 @@ func (r *Service) Events(before office.Cursor, limit int) (list []office.Event, 
 	return list, next, err
 }
 
-// RetryEvent handles an event once more: one that could not be understood, by a newer version perhaps, or one whose
-// package deserves another look.
+// RetryEvent processes an event again: one that could not be understood, perhaps now by a newer version, or one whose package should
+// be checked again.
 func (r *Service) RetryEvent(eventID string) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		e, ok, err := tx.Event(eventID)
@@ -137,11 +137,11 @@ func (r *Service) RetryEvent(eventID string) error {
 	return nil
 }
 
-// forgetAtOnce is how many events one commit forgets.
+// forgetAtOnce is how many events one commit deletes.
 const forgetAtOnce = 500
 
-// ForgetEvents forgets the contents of events that were handled as many days ago as the settings say, as the store counts
-// days; the id of each stays.
+// ForgetEvents deletes the contents of events processed longer ago than the settings say, in days as counted by the store; their ids
+// stay.
 func (r *Service) ForgetEvents(ctx context.Context) error {
 	keep, all := r.deps.Settings().KeepEvents, 0
 	for n := forgetAtOnce; n == forgetAtOnce && ctx.Err() == nil; all += n {
@@ -164,7 +164,7 @@ func (r *Service) ForgetEvents(ctx context.Context) error {
 // eventsAtOnce is how many events are read in one transaction.
 const eventsAtOnce = 500
 
-// EventLines returns the events that q asks for, oldest first.
+// EventLines returns the events matching q, oldest first.
 func (r *Service) EventLines(q office.EventQuery) (lines []office.EventLine, err error) {
 	for before, more := office.Cursor(""), true; more; {
 		before, err = data.Read(r.Data, "the events", func(tx *store.Tx) (next office.Cursor, err error) {
@@ -194,7 +194,7 @@ func (r *Service) EventLines(q office.EventQuery) (lines []office.EventLine, err
 	return lines, err
 }
 
-// eventLine is e in words. packages are those met before.
+// eventLine puts e into words. packages caches those met before.
 func eventLine(tx *store.Tx, e office.Event, packages map[string]office.Package) (office.EventLine, error) {
 	l := office.EventLine{ID: e.ID, Action: e.Action, PackageID: e.PackageID, Time: e.Time, Received: e.Received, Outcome: e.Outcome, Copies: e.Copies, Text: e.Reason}
 	parsed, unreadable := esign.ParseEvent(e.Body)
@@ -204,7 +204,7 @@ func eventLine(tx *store.Tx, e office.Event, packages map[string]office.Package)
 	p, met := packages[e.PackageID]
 	if !met {
 		var err error
-		if p, _, err = tx.Package(e.PackageID); err != nil && !errors.Is(err, store.ErrRecord) { // its name is all that is missing
+		if p, _, err = tx.Package(e.PackageID); err != nil && !errors.Is(err, store.ErrRecord) { // only its name will be missing
 			return l, err
 		}
 		packages[e.PackageID] = p
@@ -220,8 +220,8 @@ func eventLine(tx *store.Tx, e office.Event, packages map[string]office.Package)
 	return l, nil
 }
 
-// Follow tells of each event from now on, once it is known what became of it, until ctx ends; before that, of those since
-// then (zero: none). One that is handled anew is told again. It returns ctx's error, or why it cannot go on.
+// Follow reports each future event once its outcome is known, until ctx ends, after those since then (zero for none). A reprocessed
+// event is reported again. It returns ctx's error, or why it cannot continue.
 func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.EventLine) error) error {
 	news, stop := r.settled.Watch()
 	defer stop()
@@ -231,7 +231,7 @@ func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.
 			return err
 		}
 		for _, l := range before {
-			if l.Outcome == office.EventPending { // it is told when it is handled
+			if l.Outcome == office.EventPending { // reported once processed
 				continue
 			}
 			if err := tell(l); err != nil {
@@ -255,7 +255,7 @@ func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.
 	}
 }
 
-// outcome is what became of an event; known is false while it is not handled.
+// outcome returns an event's outcome; known is false until it is processed.
 func (r *Service) outcome(id string) (l office.EventLine, known bool, err error) {
 	l, err = data.Read(r.Data, "event "+id, func(tx *store.Tx) (l office.EventLine, err error) {
 		e, ok, err := tx.Event(id)
@@ -268,10 +268,10 @@ func (r *Service) outcome(id string) (l office.EventLine, known bool, err error)
 	return l, known && err == nil, err
 }
 
-// Settled tells those who follow that it is known what became of an event. It never blocks.
+// Settled notifies followers that an event's outcome is known. It never blocks.
 func (r *Service) Settled(eventID string) { r.settled.Signal(eventID) }
 
-// Find returns the packages that q asks for, in its order.
+// Find returns the packages matching q, in its order.
 func (r *Service) Find(q office.Query) ([]office.Package, error) {
 	return data.Read(r.Data, "the packages", func(tx *store.Tx) (list []office.Package, err error) {
 		lines, err := packageLines(tx)
@@ -281,7 +281,7 @@ func (r *Service) Find(q office.Query) ([]office.Package, error) {
 		for _, l := range q.Choose(lines) {
 			p, ok, err := tx.Package(l.ID)
 			switch {
-			case errors.Is(err, store.ErrRecord): // it holds up none of the others, and its line is there
+			case errors.Is(err, store.ErrRecord): // it must not stop others, and its line exists
 				list = append(list, office.Package{ID: l.ID, Name: l.Name, State: l.State, Origin: l.Origin, Created: l.Created, Due: l.Due, Executed: office.When{Time: l.Executed}})
 			case err != nil:
 				return nil, err
@@ -293,7 +293,7 @@ func (r *Service) Find(q office.Query) ([]office.Package, error) {
 	})
 }
 
-// ErrNoLinks matches an error that means that the service gives out no links to sign with, whoever asks.
+// ErrNoLinks matches an error that the service provides signing links to nobody.
 var ErrNoLinks = errors.New("the service has no links to sign with")
 
 // EditPage returns the address of the service's own editor for a package, where fields are placed.
@@ -303,8 +303,8 @@ func (r *Service) EditPage(ctx context.Context, packageID string) (string, error
 	})
 }
 
-// SignerPage returns the address of the page where a person signs, whom signer names: by id, e-mail address or name. It is
-// asked for at the moment of use, because it does not live long, and is kept nowhere: whoever has it can sign.
+// SignerPage returns the address of the page where a person signs, identified by id, e-mail address or name. It is requested at the
+// moment of use, because it is short-lived, and never stored, because anyone who has it can sign.
 func (r *Service) SignerPage(ctx context.Context, packageID, signer string) (string, error) {
 	return r.link(ctx, packageID, func(client *esign.Client, p office.Package) (string, error) {
 		s, ok := p.Find(signer)
@@ -313,7 +313,7 @@ func (r *Service) SignerPage(ctx context.Context, packageID, signer string) (str
 			return "", message.Error(message.NoSuchSigner(signer), nil)
 		case s.ID == "":
 			return "", message.Error(message.SignerNotListed(), nil)
-		case !p.StillSigns(s): // a service may hand out a link all the same
+		case !p.StillSigns(s): // a service may return a link anyway
 			return "", message.Error(message.NothingToSign(s.DisplayName()), nil)
 		}
 		link, err := client.SignLink(ctx, packageID, s.ID)

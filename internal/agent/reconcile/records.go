@@ -19,38 +19,38 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// recordOwedFor is how long the record of a package that is over is asked for. What it would tell after that is old news.
+// recordOwedFor is how long the record of a package that is over is requested. After that, its content would be old news.
 const recordOwedFor = 14 * 24 * time.Hour
 
-// How many records are asked for at once, how long each may take, and the longest pause after one that could not be had. Nothing that
-// is necessary waits for them, so that they need not take long either.
+// How many records are requested at once, how long each may take, and the longest pause after a failure. Nothing necessary waits for
+// them, so they need not take long.
 const (
 	recordsAtOnce = 2
 	recordLimit   = 10 * time.Second
 	recordPause   = time.Hour
-	recordUrgent  = 10 * time.Minute // the shortest where files wait
+	recordUrgent  = 10 * time.Minute // the shortest pause if files wait
 
-	recordShare = 0.2 // of what may be asked, while there are packages to be asked about
+	recordShare = 0.2 // share of the allowed calls while packages wait for theirs
 )
 
-// records are the questions for full records that wait, and the packages whose record could not be had, which are left alone for a
-// while. They are lost when the program ends; the next status asks again. Safe for concurrent use.
+// records are the waiting requests for full records, and the packages whose record was unavailable, which are postponed. They are
+// lost when the program ends; the next status requests them again. Safe for concurrent use.
 type records struct {
-	ring chan struct{} // rings when one was added
+	ring chan struct{} // signals that one was added
 
 	mu     sync.Mutex
 	queue  []recordQuestion
-	failed loop.Retries // packageId
+	failed loop.Retries // by package id
 }
 
 type recordQuestion struct {
 	id     string
-	home   string // of the service that knows the package
-	tell   bool   // people are told of what it shows; else it is old
+	home   string // home of the package's service
+	tell   bool   // report what it shows; otherwise it is old news
 	urgent bool   // files wait for it
 }
 
-// add has a question asked, once.
+// add queues a request, once.
 func (q *records) add(question recordQuestion) {
 	q.mu.Lock()
 	if i := slices.IndexFunc(q.queue, func(x recordQuestion) bool { return x.id == question.id }); i >= 0 {
@@ -76,11 +76,11 @@ func (q *records) next() (question recordQuestion, ok bool) {
 	return question, true
 }
 
-// needRecord notes in p, which was known as was before s, whether its full record is to be asked for, and returns the question. No
-// event tells of signers who declined, and the published status does not either (service-facts.md, 6 and 7.1), so that the record of a
-// package whose signers say nothing of themselves is asked for as often as the status, and of one that is over until it is told:
-// somebody may have declined before, while nobody asked. So is that of one whose name nobody has told, since its files are called by it
-// for good. A service without such records is asked once. tell is whether people are told of what an answer shows.
+// needRecord records in p, which was known as was before s, whether its full record must be requested, and returns the request.
+// Neither events nor the published status tell of signers who declined (service-facts.md, 6 and 7.1). So the record is requested as
+// often as the status while signers' states are missing there, and after a package is over until the record has been seen, because
+// somebody may have declined unnoticed. It is also requested while the package's name is unknown, because its files are named after
+// it permanently. A service without such records is asked once. tell says whether to report what an answer shows.
 func (r *Service) needRecord(p *office.Package, was office.Package, s esign.Status, tell bool) *recordQuestion {
 	p.RecordPending = time.Time{}
 	over, executed := p.State.Over(), p.State == office.PackageExecuted
@@ -107,7 +107,7 @@ func (r *Service) needRecord(p *office.Package, was office.Package, s esign.Stat
 	return &recordQuestion{p.ID, p.Service, tell, executed}
 }
 
-// RunRecords asks for full records, apart from all that is necessary: one that hangs holds up others of its kind alone.
+// RunRecords requests full records, apart from everything necessary: one that hangs delays only other records.
 func (r *Service) RunRecords(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	hands := semaphore.NewWeighted(recordsAtOnce)
@@ -137,7 +137,7 @@ func (r *Service) RunRecords(ctx context.Context) error {
 }
 
 func (r *Service) askRecord(ctx context.Context, client *esign.Client, question recordQuestion) error {
-	// Another service may be in use since, or this one may have said that it has none.
+	// Another service may be in use by now, or this one may have said that it has no records.
 	if question.home != client.Home() || r.noRecords.Waits(question.home, r.Now()) || r.deps.Budget.Wait(ctx) != nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (r *Service) askRecord(ctx context.Context, client *esign.Client, question 
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case err == nil && question.urgent && record.Name == "": // nor will it be told the next moment, and files wait
+	case err == nil && question.urgent && record.Name == "": // it will not appear in the next moment either, and files wait
 		r.records.failed.Failed(question.id, r.Now(), r.recordPause(question))
 		return r.noteRecord(question, &record)
 	case err == nil:
@@ -157,9 +157,9 @@ func (r *Service) askRecord(ctx context.Context, client *esign.Client, question 
 	case esign.NotOffered(err):
 		r.noRecords.Failed(client.Home(), r.Now(), loop.NotOfferedFor)
 	case (loop.ConcernsAll(err) || r.Session.SignedOut(err)) && question.urgent:
-		return r.noteRecord(question, nil) // which has the status asked for at once, as soon as anything can be
+		return r.noteRecord(question, nil) // requests the status at once, as soon as possible
 	case loop.ConcernsAll(err), r.Session.SignedOut(err):
-		return nil // the next status asks again
+		return nil // the next status requests it again
 	case errors.As(err, &e) && e.RetryAfter > 0:
 		r.Session.Note(ctx, err)
 	}
@@ -167,7 +167,7 @@ func (r *Service) askRecord(ctx context.Context, client *esign.Client, question 
 	return r.noteRecord(question, nil)
 }
 
-// recordPause is how long a package is left alone whose record does not tell. Where files wait for it, the status is answered
+// recordPause returns how long to postpone a package whose record has no answer. If files wait for it, the status is requested
 // meanwhile, which plans them.
 func (r *Service) recordPause(question recordQuestion) func(tries int) time.Duration {
 	return func(tries int) time.Duration {
@@ -179,8 +179,8 @@ func (r *Service) recordPause(question recordQuestion) func(tries int) time.Dura
 	}
 }
 
-// noteRecord records what the full record of a package says beside its status, or with nil that it cannot be had for now. Nothing
-// waits for it any more: neither files for a name, nor news for who declined.
+// noteRecord records what a package's full record says in addition to its status, or, if nil, that it is unavailable for now. Then
+// nothing waits for it any more: neither files for a name, nor news of who declined.
 func (r *Service) noteRecord(question recordQuestion, record *esign.Status) error {
 	var found changes
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -195,7 +195,7 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 			apply.Status(&p, beside(p, *record), r.Now())
 			p.Checked, p.Heard = was.Checked, r.Now()
 			if !slices.ContainsFunc(record.Signers, func(x esign.Signer) bool { return x.IsNext }) {
-				p.NextSigners = was.NextSigners // as the status said
+				p.NextSigners = was.NextSigners // as in the status
 			}
 		}
 		if record != nil || !p.State.Over() || r.noRecords.Waits(p.Service, r.Now()) {
@@ -218,10 +218,10 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 	return nil
 }
 
-// beside is what a full record says of p that its status does not.
+// beside returns what a full record says of p in addition to its status.
 func beside(p office.Package, record esign.Status) esign.Status {
 	s := esign.Status{
-		PackageID: p.ID, State: p.State, // as it is known: the record may be older
+		PackageID: p.ID, State: p.State, // as already known: the record may be older
 		TimeCreated: record.TimeCreated, TimeRescinded: record.TimeRescinded, TimeExecuted: record.TimeExecuted,
 		Name: record.Name, Type: record.Type, Recipients: record.Recipients, RescindMessage: record.RescindMessage, Signers: record.Signers,
 	}
