@@ -60,19 +60,6 @@ func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
 	})
 }
 
-func TestTheDefaultClientSaysWhatItMeansAboutCertificates(t *testing.T) {
-	s := httptest.NewTLSServer(nil)
-	defer s.Close()
-	s.Config.ErrorLog = nil
-	client := NewHTTPClient((&net.Dialer{}).DialContext)
-	defer client.CloseIdleConnections()
-	_, err := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c", HTTP: client}, &tokens{}).Status(context.Background(), "p")
-	var unknown x509.UnknownAuthorityError
-	if kindOf(err) != Network || !errors.As(err, &unknown) || !strings.Contains(Message(err).String(), "not trusted") {
-		t.Errorf("%v (%s)", err, Message(err).String())
-	}
-}
-
 func TestEveryKindHasASentence(t *testing.T) {
 	for _, k := range []Kind{SignedOut, Denied, BadClient, Forbidden, NotFound, Refused, TooMany, Server, Network, NotReady, BadAnswer,
 		Unknown, NotKept, Interrupted, "new"} {
@@ -240,7 +227,7 @@ func TestAProxyThatOpensTLSIsTrustedWhenTheComputerTrustsIt(t *testing.T) {
 	distrusting, _ := behind(t, s, pool, opening)
 	_, err = distrusting.Status(context.Background(), "p")
 	for _, want := range []string{"Office inspection", "example.com"} {
-		if text := Message(err).String(); !strings.Contains(text, want) {
+		if text := Message(err).String(); !strings.Contains(text, want) || kindOf(err) != Network {
 			t.Errorf("people read %q, without %q", text, want)
 		}
 	}
@@ -318,6 +305,7 @@ func TestAPageThatForbidsIsTheNetworksWordAndNotTheServices(t *testing.T) {
 
 func TestAPageInPlaceOfATokenAnswerCostsNothing(t *testing.T) {
 	for name, page := range map[string]func(w http.ResponseWriter, form url.Values){
+		"503": func(w http.ResponseWriter, _ url.Values) { w.WriteHeader(503) }, // no page, but for as long
 		"401": func(w http.ResponseWriter, _ url.Values) {
 			w.WriteHeader(401)
 			io.WriteString(w, "<html>Sign in</html>")
@@ -345,7 +333,7 @@ func TestAPageInPlaceOfATokenAnswerCostsNothing(t *testing.T) {
 			}, func(t *testing.T, p *provider, cfg Config) {
 				s, v := started(p, cfg)
 				_, err := s.Access(t.Context())
-				if kindOf(err) != BadAnswer || v.now() != "rt-0" || s.Ended() || strings.Contains(err.Error(), "rt-0") {
+				if want := map[bool]Kind{true: Server, false: BadAnswer}[name == "503"]; kindOf(err) != want || v.now() != "rt-0" || s.Ended() || strings.Contains(err.Error(), "rt-0") {
 					t.Errorf("%v, the vault holds %q", err, v.now())
 				}
 				closed = false

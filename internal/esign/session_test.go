@@ -116,27 +116,6 @@ func TestALostAnswerIsAskedForAgainWithTheSameToken(t *testing.T) {
 	}
 }
 
-func TestAServiceThatStaysAwayIsAnErrorAndTheTokenIsKept(t *testing.T) {
-	bubble(t, func(p *provider) {
-		p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-			if n <= refreshAttempts {
-				w.WriteHeader(503)
-			}
-			return n <= refreshAttempts
-		}
-	}, func(t *testing.T, p *provider, cfg Config) {
-		s, v := started(p, cfg)
-		_, err := s.Access(context.Background())
-		if kindOf(err) != Server || v.now() != "rt-0" {
-			t.Errorf("%v", err)
-		}
-		harmless(t, err, "rt-0", p.secret)
-		if access(t, s) != "at-1" {
-			t.Error("did not recover")
-		}
-	})
-}
-
 func TestAnotherProcessMayHaveRenewedMeanwhile(t *testing.T) {
 	v := &vault{token: "rt-0"}
 	bubble(t, func(p *provider) {
