@@ -143,21 +143,6 @@ func TestTheBaseAddressMayOrMayNotHaveThePrefix(t *testing.T) {
 	expect(t, (Config{BaseURL: "https://example.com/sign/api/v1/"}).apiRoot(), "https://example.com/sign", "below a path: %q")
 }
 
-func TestAWebApplicationBesideTheAPIIsNotTheAPI(t *testing.T) {
-	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/api/v1") {
-			w.WriteHeader(404)
-			return
-		}
-		io.WriteString(w, "<!DOCTYPE html><html>welcome</html>")
-	}))
-	_, err := client.Status(t.Context(), "p-1")
-	_, err2 := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", ""))
-	if kindOf(err) != NotFound || kindOf(err2) != NotFound {
-		t.Errorf("%v, %v", err, err2)
-	}
-}
-
 func TestARejectedTokenIsRenewedOnce(t *testing.T) {
 	var got []string
 	client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,6 @@
 package esign
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,30 +9,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// Most answers are plain and take a fast path; an odd part of one must not hide the rest.
-func TestAListIsReadTheSameHoweverOddItsElementsAre(t *testing.T) {
-	type person struct {
-		Name text   `json:"name"`
-		Age  number `json:"age"`
-	}
-	anna, bert := person{"Anna", 30}, person{"Bert", 40}
-	for raw, want := range map[string]list[person]{
-		`[{"name":"Anna","age":30},{"name":"Bert","age":40}]`:            {anna, bert},
-		`[{"name":"Anna","age":30},null,{"name":"Bert","age":40}]`:       {anna, bert},
-		`[{"name":"Anna","age":30},7,"x",[],{"name":"Bert","age":"40"}]`: {anna, bert},
-		`{"name":"Anna","age":30}`:                                       {anna},
-		`[{}]`:                                                           {{}},
-		`null`:                                                           nil,
-		`"x"`:                                                            nil,
-		`[]`:                                                             nil,
-	} {
-		var got list[person]
-		if err := json.Unmarshal([]byte(raw), &got); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is read as %v, %v; want %v", raw, got, err, want)
-		}
-	}
-}
 
 func TestTextIsReadTheSameHoweverItIsWritten(t *testing.T) {
 	for raw, want := range map[string]text{

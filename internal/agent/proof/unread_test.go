@@ -23,9 +23,8 @@ import (
 
 func TestAnAccessToTheDataThatFailsIsNeverTakenForOneThatWasMade(t *testing.T) {
 	server, own := authority(t, x509.ExtKeyUsageTimeStamping, func(*timestamp.Timestamp) {})
-	file := office.File{DocumentID: "d", Kind: office.FileSigned}
-	in := func(do func(*store.Tx) error) func(*testService, office.Job) error {
-		return func(x *testService, _ office.Job) error { return x.Data.Update(do) }
+	came := func(x *testService) office.Job {
+		return office.Job{PackageID: "p", DocumentID: "d", Kind: office.FileSigned, Folder: x.folder, Target: "p.pdf"}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -36,40 +35,40 @@ func TestAnAccessToTheDataThatFailsIsNeverTakenForOneThatWasMade(t *testing.T) {
 		}
 		return err
 	}
-	for name, do := range map[string]func(*testService, office.Job) error{
-		"found": func(x *testService, j office.Job) error {
+	for name, do := range map[string]func(*testService) error{
+		"found": func(x *testService) error {
 			_, err := x.examineDue(x.t.Context())
-			return unless(x, func() bool { j = x.now(j); return j.Seal.State != "" && j.Match.State == office.MatchChanged }, err)
+			return unless(x, func() bool { j := x.now(came(x)); return j.Seal.State != "" && j.Match.State == office.MatchChanged }, err)
 		},
-		"kept": func(x *testService, _ office.Job) error {
+		"kept": func(x *testService) error {
 			return unless(x, func() bool {
 				done, today, err := x.today()
 				state := must(x.RecordState())
 				return err == nil && done.Record == today && state.Stamped == state.Size
 			}, x.keepRecord(x.t.Context()))
 		},
-		"the record": func(x *testService, _ office.Job) error {
+		"the record": func(x *testService) error {
 			state, err := x.RecordState()
 			return unless(x, func() bool { return state.Head != "" }, err)
 		},
-		"proven": func(x *testService, j office.Job) error {
+		"proven": func(x *testService) error {
 			path := filepath.Join(x.t.TempDir(), "proof.zip")
 			err := x.Prove(x.t.Context(), "p", []office.EventLine{{ID: "e"}}, path, false)
 			return unless(x, func() bool {
 				head, err := os.ReadFile(filepath.Join(unpack(x.t, path), "record", "head.txt"))
-				return err == nil && strings.Contains(string(head), "\n— ") && x.of(j) != ""
+				return err == nil && strings.Contains(string(head), "\n— ") && x.of(came(x)) != ""
 			}, err)
 		},
-		"a line": func(x *testService, _ office.Job) error {
+		"a line": func(x *testService) error {
 			_, _, err := x.CheckRecord("Countersign record: 2 " + strings.Repeat("0", 64))
 			return err
 		},
-		"a stamp": func(x *testService, _ office.Job) error { _, err := x.TestStamp(x.t.Context(), server.URL); return err },
-		"at the start": func(x *testService, _ office.Job) error {
+		"a stamp": func(x *testService) error { _, err := x.TestStamp(x.t.Context(), server.URL); return err },
+		"at the start": func(x *testService) error {
 			x.busy = true
 			return errors.Join(x.Run(ended), x.RunRecord(ended))
 		},
-		"in time": func(x *testService, _ office.Job) error {
+		"in time": func(x *testService) error {
 			ctx, stop := context.WithTimeout(x.t.Context(), 2*time.Minute)
 			defer stop()
 			err := x.RunRecord(ctx)
@@ -78,35 +77,33 @@ func TestAnAccessToTheDataThatFailsIsNeverTakenForOneThatWasMade(t *testing.T) {
 				return err == nil && done.Record == today && done.Checked == today
 			}, err)
 		},
-		"read": func(x *testService, _ office.Job) error { return x.Read(message.DocumentsWrong(1)) },
-		"read astray": func(x *testService, _ office.Job) error {
+		"read": func(x *testService) error { return x.Read(message.DocumentsWrong(1)) },
+		"read astray": func(x *testService) error {
 			return x.ReadAstray(message.FilesAstray(1, []string{"old.pdf"}))
 		},
-		"trusted":     func(x *testService, _ office.Job) error { return x.Trust(x.mine) },
-		"not trusted": func(x *testService, _ office.Job) error { return x.Distrust(own) },
-		"differences": func(x *testService, _ office.Job) error {
-			_, err := x.Differences(x.t.Context(), "p", file)
+		"trusted":     func(x *testService) error { return x.Trust(x.mine) },
+		"not trusted": func(x *testService) error { return x.Distrust(own) },
+		"differences": func(x *testService) error {
+			_, err := x.Differences(x.t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned})
 			return err
 		},
-		"verified": func(x *testService, j office.Job) error {
-			return x.Verify(x.t.Context(), []string{x.path(j)}, "", func(office.Verified) error { return nil })
+		"verified": func(x *testService) error {
+			return x.Verify(x.t.Context(), []string{x.path(came(x))}, "", func(office.Verified) error { return nil })
 		},
-		"adopted": in(func(tx *store.Tx) error {
-			lines := []store.Record{{Kind: store.KindLogged, Key: make([]byte, 8), Bytes: []byte("{}")}}
-			err := Adopt(tx, lines, []json.RawMessage{[]byte(`{"size": 1}`), []byte(`{"size": 2}`), []byte("{}")})
-			if stamps, failed := Stamps(tx); err == nil && failed == nil && len(stamps) != 1 {
-				return fmt.Errorf("of a record of one line there are %d stamps", len(stamps))
-			} else {
-				return errors.Join(err, failed)
-			}
-		}),
+		"adopted": func(x *testService) error {
+			return x.Data.Update(func(tx *store.Tx) error {
+				lines := []store.Record{{Kind: store.KindLogged, Key: make([]byte, 8), Bytes: []byte("{}")}}
+				err := Adopt(tx, lines, []json.RawMessage{[]byte(`{"size": 1}`), []byte(`{"size": 2}`), []byte("{}")})
+				stamps, failed := Stamps(tx)
+				if err = errors.Join(err, failed); err == nil && len(stamps) != 1 {
+					err = fmt.Errorf("of a record of one line there are %d stamps", len(stamps))
+				}
+				return err
+			})
+		},
 	} {
 		test := func(t *testing.T) {
-			type job struct {
-				*testService
-				office.Job
-			}
-			looptest.EachFault(t, func() (job, *data.Data) {
+			looptest.EachFault(t, func() (*testService, *data.Data) {
 				x := newService(t)
 				x.settings.SaveTo, x.deps.HTTP, x.deps.Words = t.TempDir(), server.Client(), message.English
 				noErr(t, x.Trust(own))
@@ -126,8 +123,9 @@ func TestAnAccessToTheDataThatFailsIsNeverTakenForOneThatWasMade(t *testing.T) {
 					_, err := tx.AddEvent(office.Event{ID: "e", Received: x.Now(), Body: []byte("{}")})
 					return errors.Join(err, tx.PutDoc(docAstray, astrayFiles{Files: []astray{{Name: "old.pdf"}}}))
 				}))
-				return job{x, x.save("p", "9,250")}, x.Data
-			}, func(x job) error { return do(x.testService, x.Job) })
+				x.save("p", "9,250")
+				return x, x.Data
+			}, do)
 		}
 		if name == "in time" {
 			looptest.Bubble(t, name, test)
