@@ -565,6 +565,8 @@ func TestAFolderIsTriedWithoutBeingKept(t *testing.T) {
 	d.restart()
 	f := office.HotFolder{Path: t.TempDir(), Ask: true, Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example.com"}}}
 	write(t, filepath.Join(f.Path, "Old.pdf"), pdf("old"))
+	write(t, filepath.Join(f.Path, "~$Open.docx"), pdf("what an office program leaves beside an open file"))
+	noErr(t, os.Mkdir(filepath.Join(f.Path, "Folder.pdf"), 0o700))
 	code := func(f office.HotFolder, documents int) office.Code {
 		t.Helper()
 		n, err := d.Try(f)

@@ -152,7 +152,7 @@ func read(folder string) (sources []*source, places []*place) {
 }
 
 var (
-	logger = regexp.MustCompile(`(?i)(^|\.)(s?log)$`)
+	logger = regexp.MustCompile(`(?i)(^|\.)s?log(\(\))?$`)
 	swaps  = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
 		token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+"}
 )
