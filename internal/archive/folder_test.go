@@ -197,8 +197,7 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 		exists := func(looks *DirCache, name string) bool {
 			f := open(t, dir)
 			f.Cache = looks
-			there := must(f.Exists(name))
-			return there
+			return must(f.Exists(name))
 		}
 		var looks DirCache
 		if !exists(&looks, "LEASE.pdf") || exists(&looks, "OFFER.pdf") {

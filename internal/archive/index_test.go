@@ -30,8 +30,7 @@ func addLines(t *testing.T, f *Folder, last Mark, from, to int) Mark {
 			lines = append(lines, line)
 		}
 	}
-	mark := must(x.Append(lines))
-	return mark
+	return must(x.Append(lines))
 }
 
 // wantLines checks that the index lists each of the files 1..n once, in lines that Excel can read.

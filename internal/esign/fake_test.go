@@ -332,8 +332,7 @@ func started(p *provider, cfg Config) (*Session, *vault) {
 
 func access(t *testing.T, s *Session) string {
 	t.Helper()
-	a := must(s.Access(context.Background()))
-	return a
+	return must(s.Access(context.Background()))
 }
 
 func (l *pipeListener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }

@@ -539,13 +539,11 @@ func TestAStateHasOneFormWhateverAnswerItCameIn(t *testing.T) {
 	shapes := map[string]func(t *testing.T, fields string) Status{
 		"status": func(t *testing.T, fields string) Status {
 			c, _ := api(t, answering(200, `{"packageId":"p-1",`+fields+`}`))
-			s := must(c.Status(context.Background(), "p-1"))
-			return s
+			return must(c.Status(context.Background(), "p-1"))
 		},
 		"the full record": func(t *testing.T, fields string) Status {
 			c, _ := api(t, answering(200, `{"package":{"packageId":"p-1",`+fields+`}}`))
-			s := must(c.Status(context.Background(), "p-1"))
-			return s
+			return must(c.Status(context.Background(), "p-1"))
 		},
 		"list": func(t *testing.T, fields string) Status {
 			c, _ := api(t, answering(200, `{"items":[{"packageId":"p-1",`+fields+`}],"total":1}`))

@@ -14,8 +14,7 @@ import (
 // german is the German printer.
 func german(t *testing.T) *Printer {
 	t.Helper()
-	p := must(NewPrinter("de"))
-	return p
+	return must(NewPrinter("de"))
 }
 
 func TestAMessageIsTheSameAfterItWasStored(t *testing.T) {

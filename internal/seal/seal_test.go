@@ -63,16 +63,14 @@ func newIdentity(t testing.TB, name string, key crypto.Signer, change func(*x509
 }
 
 func ecKey(t testing.TB) crypto.Signer {
-	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	return key
+	return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 }
 
 // seal puts the identity's seal on a PDF.
 func (i identity) seal(t testing.TB, pdf []byte) []byte {
 	t.Helper()
 	prepared := must(press.Press{}.Prepare(pdf, sealedAt))
-	sealed := must(press.Fill(prepared, i.sign))
-	return sealed
+	return must(press.Fill(prepared, i.sign))
 }
 
 func (i identity) sign(covered ...[]byte) ([]byte, error) {
@@ -102,8 +100,7 @@ func judge(t testing.TB, pdf []byte, trust seal.Trust) office.Seal {
 
 func document(t testing.TB) []byte {
 	t.Helper()
-	pdf := must(os.ReadFile("../../assets/samples/Lease Sonnenweg 4.pdf"))
-	return pdf
+	return must(os.ReadFile("../../assets/samples/Lease Sonnenweg 4.pdf"))
 }
 
 var noErr = trytest.NoErr

@@ -12,8 +12,7 @@ import (
 
 func box(t *testing.T, k Key) *Box {
 	t.Helper()
-	b := must(NewBox(k))
-	return b
+	return must(NewBox(k))
 }
 
 func TestASealedValueOpensOnlyWithItsKeyItsNameAndAllItsBytes(t *testing.T) {

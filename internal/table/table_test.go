@@ -64,8 +64,7 @@ func TestTextIsReadAsSpreadsheetsWriteIt(t *testing.T) {
 func TestAWorkbookIsReadAsPeopleSeeIt(t *testing.T) {
 	f := excelize.NewFile()
 	style := func(s excelize.Style) int {
-		n := must(f.NewStyle(&s))
-		return n
+		return must(f.NewStyle(&s))
 	}
 	hour := `yyyy-mm-dd hh:mm`
 	german, colour := `[$-407]dd. mmm yyyy`, `[Red]0.00" days"`

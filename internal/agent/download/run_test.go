@@ -647,8 +647,7 @@ func TestANameIsShownAsItWillBe(t *testing.T) {
 	x.settings.NameTemplate, x.settings.Language = "{package} - {document} {kind}", "de"
 	name := func() string {
 		t.Helper()
-		name := must(x.PreviewName(x.settings))
-		return name
+		return must(x.PreviewName(x.settings))
 	}
 	expect(t, name(), "Lease Sonnenweg 4 - Lease unterschrieben.pdf", "without a package it is %q")
 	x.plan("an old one")

@@ -317,8 +317,7 @@ func TestDocumentsGoBesideTheirOriginalWhereThatWasChosenAndIsThere(t *testing.T
 	})
 	goes := func(draft string) string {
 		t.Helper()
-		got := must(x.Folder(x.settings, office.Package{ID: "p", Source: office.Source{DraftID: draft}}))
-		return got
+		return must(x.Folder(x.settings, office.Package{ID: "p", Source: office.Source{DraftID: draft}}))
 	}
 	expect(t, goes("draft"), usual, "nobody has chosen that: %q")
 	x.settings.BesideOriginal = true

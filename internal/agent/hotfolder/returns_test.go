@@ -85,8 +85,7 @@ func (d *desk) packages(change func(*office.Package)) {
 
 func (d *desk) rows() []office.HotFolderRow {
 	d.t.Helper()
-	rows := must(d.Folders())
-	return rows
+	return must(d.Folders())
 }
 
 // records are the names of all records of files.

@@ -182,8 +182,7 @@ func (d *desk) looks() {
 
 func (d *desk) drafts(states ...office.DraftState) []office.Draft {
 	d.t.Helper()
-	list := must(data.Read(d.tools.Data, "drafts", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(states...) }))
-	return list
+	return must(data.Read(d.tools.Data, "drafts", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(states...) }))
 }
 
 // decide brings every draft to a state.
