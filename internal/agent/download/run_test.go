@@ -252,6 +252,7 @@ func TestAServiceThatGivesNothingIsLeftAloneAndAskedAgainAtAWord(t *testing.T) {
 		}
 		x.Wake()
 		time.Sleep(time.Hour)
+		synctest.Wait() // for what is asked at the same moment
 		asked := 0
 		for _, j := range jobs {
 			asked += g.times(j.PackageID)
