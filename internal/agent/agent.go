@@ -212,6 +212,7 @@ const (
 	ActUnlock       = health.ActUnlock
 	ActNetwork      = health.ActNetwork
 	ActTakeEndpoint = health.ActTakeEndpoint
+	ActBeHub        = health.ActBeHub
 	ActTakeBack     = health.ActTakeBack
 	ActRetry        = health.ActRetry
 	ActReview       = health.ActReview

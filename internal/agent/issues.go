@@ -27,6 +27,8 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 		a.dismiss(i)
 	case ActTakeEndpoint:
 		return a.webhook.Register(ctx, true)
+	case ActBeHub:
+		return a.desks.BeAgain()
 	case ActTakeBack:
 		return a.TakeBack(ctx)
 	case ActRetry:

@@ -467,14 +467,13 @@ func (a *Agent) FetchOffice(ctx context.Context, code, hub string) (OfficeFile, 
 // Hub is the public key of this computer as the hub, and which hub of the office it is.
 func (a *Agent) Hub() (key string, epoch int, err error) { return a.desks.Hub() }
 
-// InviteDesk makes a desk of that name, and the file that its computer opens. servers is where it reaches this one; empty for
-// this computer's own addresses. The client secret goes along only withSecret.
-func (a *Agent) InviteDesk(ctx context.Context, name, servers string, withSecret bool) (OfficeFile, error) {
-	v, err := a.desks.Invite(ctx, name, servers)
+// InviteDesk makes a desk, and the file that its computer opens.
+func (a *Agent) InviteDesk(ctx context.Context, q office.DeskInvite) (OfficeFile, error) {
+	v, err := a.desks.Invite(ctx, q)
 	if err != nil {
 		return OfficeFile{}, err
 	}
-	return a.invitation(v, withSecret)
+	return a.invitation(v, q.WithSecret)
 }
 
 // invitation is the file with the settings of a desk of this hub.

@@ -24,6 +24,7 @@ type desksInviteCmd struct {
 	Name       string `arg:"" optional:"" help:"What the desk is called here."`
 	To         string `help:"The file to write, in place of a code." type:"path" placeholder:"FILE"`
 	Moved      bool   `help:"Add no desk: the code or file is for all that are desks already, and tells them where the hub is now."`
+	Again      bool   `help:"Invite a desk anew that is there already: what it was given before opens nothing any more."`
 	Servers    string `help:"Where desks reach this computer, if not at its own addresses." placeholder:"HOST:PORT"`
 	WithSecret bool   `help:"Hand over the client secret, too. Whoever has the file or the code has the secret."`
 }
@@ -56,7 +57,7 @@ var (
 		if q.Moved {
 			return l.agent.MovedHub(q.Servers)
 		}
-		return l.agent.InviteDesk(ctx, q.Name, q.Servers, q.WithSecret)
+		return l.agent.InviteDesk(ctx, office.DeskInvite{Name: q.Name, Servers: q.Servers, WithSecret: q.WithSecret, Again: q.Again})
 	})
 	callOffer = declareNews("offer", running, func(l *local, ctx context.Context, file agent.OfficeFile, tell func(string) error) (string, error) {
 		return "", l.agent.OfferDesk(ctx, file, tell)
@@ -84,7 +85,7 @@ func (c *desksInviteCmd) Run(r *run) error {
 	if c.To == "" {
 		hand = c.offer
 	}
-	if err = hand(r, o, file); err != nil && !c.Moved { // nobody has its key yet
+	if err = hand(r, o, file); err != nil && !c.Moved && !c.Again { // nobody has its key yet
 		_, err2 := callDesks.of(context.WithoutCancel(r.ctx), o, desksRequest{Remove: c.Name})
 		err = errors.Join(err, err2)
 	}

@@ -244,8 +244,10 @@ func StreamName(epoch int) string { return fmt.Sprint(streamName, epoch) }
 
 func (s Stream) subject(token string) string { return fmt.Sprintf("ev.%d.%s", s.Epoch, token) }
 
-// ErrFenced means that a later hub has a stream.
-var ErrFenced = errors.New("another computer is the hub now")
+// Fenced is the error for a later hub that has a stream; its value is the number of that hub.
+type Fenced int
+
+func (Fenced) Error() string { return "another computer is the hub now" }
 
 // Prepare creates the stream or updates its settings. A stream that holds fewer events than were published is new or was
 // lost.
@@ -266,7 +268,7 @@ func (c *Conn) Prepare(ctx context.Context, s Stream) error {
 	return err
 }
 
-// earlier returns the streams of all hubs before the previous one, or ErrFenced.
+// earlier returns the streams of all hubs before the previous one, or Fenced.
 func (c *Conn) earlier(ctx context.Context, s Stream) (list []string, err error) {
 	names := c.js.StreamNames(ctx)
 	for name := range names.Name() {
@@ -275,7 +277,7 @@ func (c *Conn) earlier(ctx context.Context, s Stream) (list []string, err error)
 		switch {
 		case !ours || err != nil || StreamName(epoch) != name: // another stream of the office's server
 		case epoch > s.Epoch:
-			return nil, ErrFenced
+			return nil, Fenced(epoch)
 		case epoch < s.Epoch-1:
 			list = append(list, name)
 		}
@@ -386,8 +388,11 @@ func (c *Conn) Waiting(ctx context.Context, s Stream, key string) (events int, l
 // Question is a desk's request to the hub.
 type Question struct {
 	Person string `json:"person,omitempty"` // who works there
+	Met    int    `json:"met,omitempty"`    // the latest hub that the desk has met
 	Events bool   `json:"events,omitempty"` // asks for a page of the events the hub has stored, newest first, starting after Before
 	Before string `json:"before,omitempty"`
+	Asker  string `json:"asker,omitempty"` // of a code: the computer that types it, by a word of its own
+	Got    bool   `json:"got,omitempty"`   // it has what the code is for
 }
 
 // Answer is the hub's reply.

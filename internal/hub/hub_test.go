@@ -301,7 +301,7 @@ func TestAStreamThatIsGoneIsMadeAnewAndAnEarlierHubIsFenced(t *testing.T) {
 	if err := o.own.Prepare(t.Context(), later); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.own.Prepare(t.Context(), stream); !errors.Is(err, desk.ErrFenced) {
+	if err := o.own.Prepare(t.Context(), stream); !errors.Is(err, desk.Fenced(2)) {
 		t.Errorf("the hub before: %v", err)
 	}
 }

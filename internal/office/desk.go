@@ -10,6 +10,14 @@ type Desk struct {
 	Person string    `json:"person,omitempty"` // who works there, according to its last message
 }
 
+// DeskInvite is a request for the invitation of a desk.
+type DeskInvite struct {
+	Name       string
+	Servers    string // where the desk reaches the hub; empty for all addresses of this computer
+	WithSecret bool   // the invitation contains the client secret
+	Again      bool   // the desk may exist already; its former key then stops working
+}
+
 // DeskRow is a desk as shown to people.
 type DeskRow struct {
 	Desk

@@ -1,6 +1,8 @@
 package office
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"countersign/internal/message"
@@ -60,10 +62,27 @@ func (v Verified) Text() message.Message {
 		known = message.VerifyDiffers(v.Package)
 	}
 	if len(v.Also) > 0 {
-		known = message.Then(known, message.VerifyAlso(v.Also))
+		known = message.Then(known, message.VerifyAlso(counted(v.Also)))
 	}
 	if v.Match.State == MatchChanged {
 		known = message.Then(known, v.Match.Text())
 	}
 	return message.Then(known, v.Seal.Text())
+}
+
+// counted are names with how often each is there.
+func counted(names []string) (list []string) {
+	times := map[string]int{}
+	for _, name := range names {
+		times[name]++
+	}
+	for _, name := range names {
+		if n := times[name]; n > 1 {
+			name = fmt.Sprintf("%s (%d)", name, n)
+		}
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }

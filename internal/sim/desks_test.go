@@ -52,7 +52,7 @@ func (d *otherDesk) folder() string { return filepath.Join(d.dir, "folder") }
 // joins has the office invite a desk, and somebody sign in there.
 func (w *world) joins(name string) *otherDesk {
 	d := w.newDesk(name, deskAt, newKeyring())
-	file, err := w.office.InviteDesk(w.living, name, hubAt+","+twinAt, true)
+	file, err := w.office.InviteDesk(w.living, office.DeskInvite{Name: name, Servers: hubAt + "," + twinAt, WithSecret: true})
 	w.model.holds("a desk can be invited", err)
 	d.settings = file.Settings
 	d.settings.SaveTo, d.settings.Redirect, d.settings.RedirectURI = d.folder(), office.RedirectPaste, returnURL

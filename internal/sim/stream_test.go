@@ -287,7 +287,7 @@ func (c *streamConn) Current(_ context.Context, s desk.Stream) error {
 	defer c.of.mu.Unlock()
 	for epoch := range c.of.kept[c.c.Folder] {
 		if epoch > s.Epoch {
-			return desk.ErrFenced
+			return desk.Fenced(epoch)
 		}
 	}
 	return c.lives()

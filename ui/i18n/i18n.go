@@ -298,11 +298,6 @@ func (c *catalogue) say(key string, count any, data []any) (said string, ok bool
 	return said, said != ""
 }
 
-// NoBrowser says that no browser shows an address, why, and what to do instead.
-func NoBrowser(err error) string {
-	return Error(err) + " " + lang.L("Copy the address and open it in a browser yourself.")
-}
-
 // File name patterns have placeholders such as {package}. Settings, commands and administrators' files contain the English names;
 // the window shows those of its language and accepts those of all, because the language may change while a pattern is being typed.
 

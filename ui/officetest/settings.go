@@ -304,11 +304,11 @@ func (o *Office) Desks(context.Context) []office.DeskRow {
 	return read(o, func() []office.DeskRow { return slices.Clone(o.DeskRows) })
 }
 
-func (o *Office) InviteDesk(_ context.Context, name, _ string, _ bool) (agent.OfficeFile, error) {
+func (o *Office) InviteDesk(_ context.Context, q office.DeskInvite) (agent.OfficeFile, error) {
 	if err := o.first("InviteDesk"); err != nil {
 		return agent.OfficeFile{}, err
 	}
-	o.Change(office.SettingsChanged, func(o *Office) { o.DeskRows = append(o.DeskRows, office.DeskRow{Desk: office.Desk{Name: name}}) })
+	o.Change(office.SettingsChanged, func(o *Office) { o.DeskRows = append(o.DeskRows, office.DeskRow{Desk: office.Desk{Name: q.Name}}) })
 	return agent.OfficeFile{Settings: o.invitation()}, nil
 }
 

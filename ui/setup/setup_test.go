@@ -365,7 +365,7 @@ func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	w.System.NoBrowser = message.Error(message.NoBrowser(), nil)
 	w.Next()
 	w.Until(func() bool { return w.bar.text.Text != "Finish the sign-in in your browser." })
-	if w.bar.text.Text != "No browser could be opened. Copy the address and open it in a browser yourself." {
+	if w.bar.text.Text != message.NoBrowser().String() {
 		t.Errorf("said %q", w.bar.text.Text)
 	}
 	if w.signIn.shown.Text != "https://sign.example.com/connect/authorize" || !w.signIn.running.Visible() {

@@ -116,7 +116,7 @@ func (p *signIn) opened(address string) {
 	p.screen.env.Browse(address, func(err error) {
 		if err != nil && p.screen.cancel != nil && p.address == address {
 			p.help(true)
-			p.screen.bar.say(theme.MarkProblem, i18n.NoBrowser(err))
+			p.screen.bar.say(theme.MarkProblem, i18n.Error(err))
 		}
 	})
 }

@@ -306,7 +306,7 @@ func (a *account) open(address string) error {
 		a.env.Browse(address, func(err error) {
 			if err != nil && a.address == address {
 				a.lost = true
-				a.problem.SetText(i18n.NoBrowser(err))
+				a.problem.SetText(i18n.Error(err))
 				a.draw()
 			}
 		})

@@ -131,7 +131,7 @@ func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	signingIn(b)
 	a := b.window.account
 	b.Until(func() bool { return a.lost })
-	if a.problem.Text != "No browser could be opened. Copy the address and open it in a browser yourself." || a.cancel == nil {
+	if a.problem.Text != message.NoBrowser().String() || a.cancel == nil {
 		t.Errorf("said %q", a.problem.Text)
 	}
 	a.stop()

@@ -38,7 +38,7 @@ func measure(b *testing.B, desks, events int, pause time.Duration) {
 	var open atomic.Int64
 	open.Store(int64(events))
 	for n := range desks {
-		v, err := hub.Invite(ctx, fmt.Sprint(n), "")
+		v, err := hub.Invite(ctx, office.DeskInvite{Name: fmt.Sprint(n)})
 		noErr(b, err)
 		running.Go(func() {
 			conn, err := desk.Connect(ctx, desk.Way{Servers: "nats://" + v.Servers, Pin: v.Pin, Seed: v.Key})

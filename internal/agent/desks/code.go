@@ -74,8 +74,12 @@ func keys(typed string) (seed, key string, secret safe.Secret, err error) {
 type offer struct {
 	sealed []byte
 	once   bool
+	asker  string // of once: the computer that was given it, and gets it again until it says that it has it
 	end    context.CancelCauseFunc
 }
+
+// asker is this computer's word, until the program ends.
+var asker = rand.Text()
 
 var errTaken = errors.New("it was taken")
 
@@ -166,15 +170,16 @@ func (r *Service) guests() []string {
 	return slices.Collect(maps.Keys(r.offers))
 }
 
-// handOut answers who is no desk: one that knows a code, or one that was removed.
-func (r *Service) handOut(key string) (a desk.Answer, err error) {
+// handOut answers who is no desk: one that knows a code, or one that was removed. What is for one computer is for the first one that
+// asks: an answer may be lost, and then it asks again.
+func (r *Service) handOut(key string, q desk.Question) (a desk.Answer, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := r.offers[key]
-	if o == nil {
+	if o == nil || o.once && (len(q.Asker) != len(asker) || o.asker != "" && o.asker != q.Asker) {
 		return a, desk.ErrRemoved
 	}
-	if o.once {
+	if o.asker = q.Asker; o.once && q.Got {
 		delete(r.offers, key)
 		o.end(errTaken)
 	}
@@ -219,7 +224,7 @@ func fetch(ctx context.Context, w desk.Way, secret safe.Secret) ([]byte, error) 
 		return nil, err
 	}
 	defer conn.Close()
-	a, err := conn.Ask(ctx, desk.Question{})
+	a, err := conn.Ask(ctx, desk.Question{Asker: asker})
 	if err != nil {
 		return nil, err
 	}
@@ -227,5 +232,9 @@ func fetch(ctx context.Context, w desk.Way, secret safe.Secret) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(r, maxInvitation))
+	invitation, err := io.ReadAll(io.LimitReader(r, maxInvitation))
+	if err == nil {
+		_, _ = conn.Ask(ctx, desk.Question{Asker: asker, Got: true}) // unheard, the code ends with its time
+	}
+	return invitation, err
 }

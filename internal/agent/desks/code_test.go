@@ -3,6 +3,7 @@ package desks
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"net"
@@ -78,6 +79,23 @@ func TestAnInvitationIsGivenOnceToWhoKnowsItsCode(t *testing.T) {
 	go func() { lying <- nearby.Answer(ctx, desk.Token(key), netip.MustParseAddrPort(where)) }()
 	_, err = Fetch(t.Context(), code, where)
 	fails(t, "a false hub", err, message.CodeNotReached())
+
+	// An answer that is lost is given again, to the same computer alone.
+	seed, _, _, err := keys(code)
+	noErr(t, err)
+	asks := func(as string) error {
+		conn, err := desk.Connect(t.Context(), desk.Way{Servers: "nats://" + at, Seed: seed, Guest: true})
+		noErr(t, err)
+		defer conn.Close()
+		_, err = conn.Ask(t.Context(), desk.Question{Asker: as})
+		return err
+	}
+	noErr(t, asks(asker))
+	for _, as := range []string{rand.Text(), ""} {
+		if err := asks(as); !errors.Is(err, desk.ErrRemoved) {
+			t.Errorf("another computer with the code: %v", err)
+		}
+	}
 
 	got, err := Fetch(t.Context(), strings.ToLower(strings.NewReplacer("-", " ", "0", "o", "1", "l").Replace(code)), "")
 	if string(got) != "for one" || err != nil {

@@ -360,7 +360,10 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 	list := r.desks.Get()
 	at := slices.IndexFunc(list, func(d office.Desk) bool { return d.Key == key })
 	if at < 0 {
-		return r.handOut(key)
+		return r.handOut(key, q)
+	}
+	if q.Met > id.Epoch && q.Met < id.Epoch+maxSteps { // desks believe what counts on from it
+		r.meet(q.Met)
 	}
 	now := r.Now()
 	r.mu.Lock()
@@ -454,31 +457,39 @@ type Invitation struct {
 	Key          string // of that desk alone
 }
 
-// Invite makes a desk and what its computer needs. servers is where it reaches the hub; empty for this computer's own addresses.
-func (r *Service) Invite(ctx context.Context, name, servers string) (v Invitation, err error) {
-	s := r.Settings()
+// Invite makes a desk and what its computer needs. The former key of a desk that is invited again is dead when Invite returns.
+func (r *Service) Invite(ctx context.Context, q office.DeskInvite) (v Invitation, err error) {
+	s, name := r.Settings(), strings.TrimSpace(q.Name)
 	if !s.IsHub() {
 		return v, message.Error(message.NotTheHub(), nil)
 	}
-	if name = strings.TrimSpace(name); name == "" || utf8.RuneCountInString(name) > office.MaxDeskName || strings.ContainsFunc(name, unicode.IsControl) {
+	if name == "" || utf8.RuneCountInString(name) > office.MaxDeskName || strings.ContainsFunc(name, unicode.IsControl) {
 		return v, message.Error(message.DeskNameForm(), nil)
 	}
-	if v, err = r.place(s, servers); err != nil {
+	if v, err = r.place(s, q.Servers); err != nil {
 		return v, err
 	}
 	seed, key, err := desk.NewKey()
 	if err != nil {
 		return v, err
 	}
-	d := office.Desk{Name: name, Key: key, Made: r.Now().UTC()}
+	d, former := office.Desk{Name: name, Key: key, Made: r.Now().UTC()}, ""
 	err = r.change(func(list []office.Desk) ([]office.Desk, error) {
-		if slices.ContainsFunc(list, func(x office.Desk) bool { return strings.EqualFold(x.Name, name) }) {
+		at := slices.IndexFunc(list, func(x office.Desk) bool { return strings.EqualFold(x.Name, name) })
+		switch {
+		case at < 0:
+			return append(list, d), nil
+		case !q.Again:
 			return nil, message.Error(message.DeskNameTwice(), nil)
 		}
-		return append(list, d), nil
+		former, list[at] = list[at].Key, d
+		return list, nil
 	})
 	if err != nil {
 		return v, err
+	}
+	if former != "" {
+		r.shutOut(ctx, former)
 	}
 	if x := r.running(); x != nil {
 		if err := x.welcome(ctx, d); err != nil {
@@ -559,16 +570,23 @@ func (r *Service) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if x := r.running(); x != nil {
-		if x.hub != nil {
-			x.hub.Remove(gone.Key)
-		}
-		if err := x.conn.Forget(ctx, x.stream, gone.Key); err != nil {
-			r.Log.Warn("what waits for a desk that was removed stays for now", "err", err)
-		}
-	}
+	r.shutOut(ctx, gone.Key)
 	r.Record(office.Activity{Kind: "desk", Text: message.DeskRemoved(gone.Name)})
 	return nil
+}
+
+// shutOut has a key that is no desk's any more open nothing.
+func (r *Service) shutOut(ctx context.Context, key string) {
+	x := r.running()
+	if x == nil {
+		return
+	}
+	if x.hub != nil {
+		x.hub.Remove(key)
+	}
+	if err := x.conn.Forget(ctx, x.stream, key); err != nil {
+		r.Log.Warn("what waits for a desk that was removed stays for now", "err", err)
+	}
 }
 
 // List are the desks of this hub; none where it is none.

@@ -115,11 +115,11 @@ func (r *Service) take(ctx context.Context, e desk.Event) error {
 
 // ask asks the hub how it is, and notes which hub it is and which desks it has: one of them may take its place one day.
 func (r *Service) ask(ctx context.Context, conn Conn) (desk.Answer, error) {
-	a, err := conn.Ask(ctx, desk.Question{Person: r.Person()})
-	if err != nil {
-		return a, err
-	}
 	met, err := r.epoch()
+	if err != nil {
+		return desk.Answer{}, err
+	}
+	a, err := conn.Ask(ctx, desk.Question{Person: r.Person(), Met: met})
 	switch {
 	case err != nil:
 		return a, err

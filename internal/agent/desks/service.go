@@ -132,6 +132,7 @@ type Service struct {
 	since   time.Time            // of a desk: since when it hears; zero while it does not
 	offers  map[string]*offer    // by the key of the code
 	moved   *desk.Place          // of a hub that was replaced: where the hub is now; nil before
+	later   int                  // the latest hub after this one that anybody has told of; 0 for none
 }
 
 // New makes a Service. It reads nothing; Load does.
@@ -287,8 +288,8 @@ func (r *Service) tell(err error, s office.Settings) {
 		return
 	}
 	if s.Tunnel != office.TunnelOffice {
-		if errors.Is(err, desk.ErrFenced) {
-			r.Health.Set(health.HubReplaced, message.HubReplaced())
+		if later, is := errors.AsType[desk.Fenced](err); is {
+			r.meet(int(later))
 			return
 		}
 		r.Health.Set(health.HubFails, message.HubFails())
@@ -306,6 +307,29 @@ func (r *Service) tell(err error, s office.Settings) {
 	default:
 		r.Health.Set(health.HubAway, message.HubAway())
 	}
+}
+
+// meet notes that there was a later hub than this one. Whether that one is gone, or was a mistake, only a person can tell: see BeAgain.
+func (r *Service) meet(later int) {
+	r.mu.Lock()
+	r.later = max(r.later, later)
+	r.mu.Unlock()
+	r.Health.Set(health.HubReplaced, message.HubReplaced())
+}
+
+// BeAgain has this hub count on from the later one, so that desks that have met that one hear it.
+func (r *Service) BeAgain() error {
+	r.mu.Lock()
+	later := r.later
+	r.mu.Unlock()
+	met, err := r.epoch()
+	if err == nil && later > met {
+		err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docEpoch, later) })
+	}
+	if err == nil {
+		r.Reopen()
+	}
+	return err
 }
 
 // epoch is the latest hub that this computer has met or been.

@@ -189,7 +189,7 @@ func newHub(t testing.TB) (hub *computer, at string) {
 
 func (c *computer) invite(name string) *computer {
 	c.t.Helper()
-	v, err := c.Invite(c.t.Context(), name, "")
+	v, err := c.Invite(c.t.Context(), office.DeskInvite{Name: name})
 	noErr(c.t, err)
 	d := newComputer(c.t, office.TunnelSettings{Tunnel: office.TunnelOffice, Office: "nats://" + v.Servers, OfficePin: v.Pin})
 	noErr(c.t, d.Vault.Put(map[string][]byte{issuer.DeskKey.Of(issuer.Desks): []byte(v.Key)}))
@@ -258,16 +258,19 @@ func TestARemovedDeskIsOutAtOnceAndStaysOut(t *testing.T) {
 	hub, _ := newHub(t)
 	d := hub.invite("one")
 	d.listens()
-	if _, err := hub.Invite(t.Context(), "ONE", ""); err == nil {
+	if _, err := hub.Invite(t.Context(), office.DeskInvite{Name: "ONE"}); err == nil {
 		t.Error("there are two of one name")
 	}
 	eventually(t, "the hub knows who works there", func() bool {
 		rows := hub.List(t.Context())
 		return len(rows) == 1 && rows[0].Person == "ana@example.com" && rows[0].Connected && !rows[0].Seen.IsZero()
 	})
-	noErr(t, hub.Remove(t.Context(), "one"))
-	noErr(t, hub.store("a"))
+	if _, err := hub.Invite(t.Context(), office.DeskInvite{Name: "One", Again: true}); err != nil || hub.List(t.Context())[0].Connected {
+		t.Errorf("invited again, what it was given before opens something: %v", err)
+	}
 	d.says(health.DeskUnwelcome, "does not know this computer")
+	noErr(t, hub.Remove(t.Context(), "One"))
+	noErr(t, hub.store("a"))
 	hub.stop()
 	noErr(t, hub.Load())
 	hub.start()
@@ -277,7 +280,7 @@ func TestARemovedDeskIsOutAtOnceAndStaysOut(t *testing.T) {
 	if d.has() != "" || len(hub.List(t.Context())) != 0 {
 		t.Errorf("it got %q", d.has())
 	}
-	if err := hub.Remove(t.Context(), "one"); err == nil {
+	if err := hub.Remove(t.Context(), "One"); err == nil {
 		t.Error("it is removed twice")
 	}
 }
@@ -324,7 +327,14 @@ func TestADeskTakesThePlaceOfTheHub(t *testing.T) {
 	noErr(t, err)
 	other.set(func(s *office.TunnelSettings) { s.Office, s.OfficePin = "nats://"+before.Servers, before.Pin })
 	other.says(health.DeskUnwelcome, "hub that was replaced")
+
+	// Which of the two is right, people say there: that one counts on.
+	old.says(health.HubReplaced, "became the hub after this one")
+	noErr(t, old.BeAgain())
+	other.listens()
 	other.set(func(s *office.TunnelSettings) { *s = back })
+	next.says(health.HubReplaced, "became the hub after this one")
+	noErr(t, next.BeAgain())
 	other.listens()
 
 	// It is told where the hub is now, and becomes a desk; one that is still with it is told so by it.

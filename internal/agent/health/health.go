@@ -33,6 +33,7 @@ const (
 	ActUnlock       Action = "unlock_keyring"
 	ActNetwork      Action = "open_network" // the page of the network, in the browser
 	ActTakeEndpoint Action = "take_endpoint"
+	ActBeHub        Action = "be_hub"    // again, in place of a later one
 	ActTakeBack     Action = "take_back" // the office, from another computer
 	ActRetry        Action = "retry"
 	ActReview       Action = "review"  // a draft whose outcome only a person can decide

@@ -51,8 +51,8 @@ var (
 	DeskUnwelcome = State{ID: "hub", Step: message.StepAddress(), Severity: Problem, Action: ActSettings, After: soon}
 	// HubFails ends when other desks can be served, or this is no longer a hub.
 	HubFails = State{ID: "desks", Severity: Problem, Action: ActRetry, After: soon}
-	// HubReplaced ends likewise.
-	HubReplaced = State{ID: "desks", Severity: Problem, Action: ActSettings, After: soon}
+	// HubReplaced ends likewise, or when this computer counts on from the later hub.
+	HubReplaced = State{ID: "desks", Severity: Problem, Action: ActBeHub, After: soon}
 	// EndpointFails ends when the endpoint is registered.
 	EndpointFails = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActRetry, Ends: WithService | WithSignIn}
 	// EndpointForbidden ends likewise, but needs another account.
