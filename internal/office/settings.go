@@ -256,6 +256,12 @@ func (s TunnelSettings) IsHub() bool {
 	return s.Tunnel != TunnelOffice && s.OfficeListen+s.Office != ""
 }
 
+// HubName returns the first address of the hub that a desk connects to.
+func (s TunnelSettings) HubName() string {
+	first, _, _ := strings.Cut(s.Office, ",")
+	return strings.TrimPrefix(first, "nats://")
+}
+
 // timeOfDay writes a time with two digits for the hour; anything else stays as it is.
 func timeOfDay(s string) string {
 	s = strings.TrimSpace(s)

@@ -28,7 +28,7 @@ type Office interface {
 // Code asks for the code that a hub shows, and hands over what the hub gives for it. It asks where the hub is once that was not found.
 func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
 	code, at := widgets.NewEntry("ABCD-EFGH-JKMN"), widgets.NewEntry("192.0.2.20:"+office.HubPort)
-	typed := widgets.NewField(lang.L("Code"), code, lang.L("The hub shows it when a desk is added there. Both computers must be in the same network."))
+	typed := widgets.NewField(lang.L("Code"), code, lang.L("Whoever invites you sees it on their computer. Both computers must be in the same network."))
 	where := widgets.NewField(lang.L("Address of the hub"), at, lang.L("Leave empty to look for it in this network."))
 	where.Hide()
 	var popup *widgets.PopUp
@@ -70,7 +70,7 @@ func Ask(d *env.Env, o Office, file agent.OfficeFile, done func()) {
 	widgets.Ask(d.Window.Canvas(), widgets.Question{
 		Title: lang.L("Get events from this hub?"),
 		Text: lang.L("The invitation names the hub at {{.Address}}. What the signing service reports then comes from there, and no longer to an address of this computer.",
-			i18n.V{"Address": file.Settings.Office}),
+			i18n.V{"Address": file.Settings.HubName()}),
 		Safe: lang.L("Cancel"), Do: lang.L("Connect"),
 		OnDo: func() {
 			d.Attempt(func(ctx context.Context) error {

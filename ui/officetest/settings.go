@@ -308,8 +308,14 @@ func (o *Office) InviteDesk(_ context.Context, q office.DeskInvite) (agent.Offic
 	if err := o.first("InviteDesk"); err != nil {
 		return agent.OfficeFile{}, err
 	}
-	o.Change(office.SettingsChanged, func(o *Office) { o.DeskRows = append(o.DeskRows, office.DeskRow{Desk: office.Desk{Name: q.Name}}) })
-	return agent.OfficeFile{Settings: o.invitation()}, nil
+	known := slices.ContainsFunc(o.Desks(nil), func(d office.DeskRow) bool { return d.Name == q.Name })
+	switch {
+	case known && !q.Again:
+		return agent.OfficeFile{}, message.Error(message.DeskNameTwice(), nil)
+	case !known:
+		o.Change(office.SettingsChanged, func(o *Office) { o.DeskRows = append(o.DeskRows, office.DeskRow{Desk: office.Desk{Name: q.Name}}) })
+	}
+	return agent.OfficeFile{Settings: o.invitation(), ClientSecret: map[bool]string{true: "s3cret"}[q.WithSecret]}, nil
 }
 
 func (o *Office) MovedHub(string) (agent.OfficeFile, error) {
@@ -318,7 +324,10 @@ func (o *Office) MovedHub(string) (agent.OfficeFile, error) {
 
 func (o *Office) invitation() office.Settings {
 	s := o.Settings()
-	s.Tunnel, s.Office, s.OfficePin, s.OfficeListen, s.Redirect = office.TunnelOffice, "nats://192.0.2.20:7422", "", "", office.RedirectLocalhost
+	s.Tunnel, s.Office, s.OfficePin, s.OfficeListen, s.Redirect = office.TunnelOffice, "nats://192.0.2.20:7422", "", "", office.RedirectLoopback
+	if s.AuthURL == "" { // of an office elsewhere
+		s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com", "office"
+	}
 	return s
 }
 
@@ -346,7 +355,7 @@ func (o *Office) FetchOffice(_ context.Context, code, _ string) (agent.OfficeFil
 	if code != Code {
 		return agent.OfficeFile{}, message.Error(message.CodeNotFound(), nil)
 	}
-	return agent.OfficeFile{Settings: o.invitation()}, nil
+	return agent.OfficeFile{Settings: o.invitation(), DeskKey: "key"}, nil
 }
 
 func (o *Office) RemoveDesk(_ context.Context, name string) error {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -19,7 +20,7 @@ import (
 // Desks are the other computers of the office.
 type Desks interface {
 	Desks(ctx context.Context) []office.DeskRow
-	InviteDesk(ctx context.Context, name, servers string, withSecret bool) (agent.OfficeFile, error)
+	InviteDesk(ctx context.Context, q office.DeskInvite) (agent.OfficeFile, error)
 	MovedHub(servers string) (agent.OfficeFile, error)
 	OfferDesk(ctx context.Context, file agent.OfficeFile, tell func(code string) error) error
 	FetchOffice(ctx context.Context, code, hub string) (agent.OfficeFile, error)
@@ -38,6 +39,7 @@ type desks struct {
 	section fyne.CanvasObject // of both
 	where   *widgets.Prose
 	list    *fyne.Container
+	tell    *widgets.Button // them where the hub is
 }
 
 func newDesks(s *Screen) *desks {
@@ -45,15 +47,21 @@ func newDesks(s *Screen) *desks {
 	d.reader = async.NewReader(s.env.Work, func(ctx context.Context) ([]office.DeskRow, error) { return s.office.Desks(ctx), nil }, d.show)
 	d.begin = widgets.Section(lang.L("Desks"), 12, widgets.NewProse(lang.L("Several people can work in this office, each on their own computer.")),
 		widgets.Flow(8, widgets.NewButton(lang.L("Share with other desks…"), d.makeHub), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
-	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("The other desks hear from the signing service through this computer. Keep it switched on.")),
-		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a desk…"), d.add), widgets.NewButton(lang.L("Stop sharing…"), d.stop).Quiet()),
-		widgets.NewFold(lang.L("Did this computer take over from another one?"), false, widgets.Across(nil,
-			widgets.NewProse(lang.L("Then tell the other desks once to connect to this computer.")), widgets.NewButton(lang.L("Tell the other desks…"), d.tellMoved))))
+	d.tell = widgets.NewButton(lang.L("Reconnect desks…"), d.tellMoved).Quiet()
+	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This computer is the hub: the other desks hear from the signing service through it. Keep it switched on.")),
+		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a desk…"), func() { d.invite("") }), d.tell, widgets.NewButton(lang.L("Stop sharing…"), d.stop).Quiet()))
 	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is the hub gone? Make this computer the hub, or enter the code that a new hub shows.")),
 		widgets.Flow(8, widgets.NewButton(lang.L("Make this computer the hub…"), d.takeOver), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()),
-		s.place("saved_elsewhere", tabProgram))
-	d.section = widgets.Section(lang.L("Desks"), 12, d.hub, d.desk, s.place("notify_mine", tabProgram))
+		d.check("saved_elsewhere"))
+	d.section = widgets.Section(lang.L("Desks"), 12, d.hub, d.desk, d.check("notify_mine"))
 	return d
+}
+
+// check is a setting that begins where the rest of the section does.
+func (d *desks) check(key string) fyne.CanvasObject {
+	k := d.screen.form.by[key]
+	k.tab = tabComputers
+	return k.field
 }
 
 // adapt shows what goes with the settings as they are kept.
@@ -63,7 +71,7 @@ func (d *desks) adapt(s office.Settings) {
 	widgets.Show(d.section, desk || s.IsHub())
 	widgets.Show(d.hub, s.IsHub())
 	widgets.Show(d.desk, desk)
-	d.where.Set(lang.L("Events come from the hub at {{.Address}}.", i18n.V{"Address": s.Office}))
+	d.where.Set(lang.L("Events come from the hub at {{.Address}}.", i18n.V{"Address": s.HubName()}))
 	if s.IsHub() {
 		d.reader.Ask()
 	}
@@ -76,10 +84,12 @@ func (d *desks) show(rows []office.DeskRow, _ error) {
 	}
 	widgets.Remake(d.list, parts...)
 	widgets.Show(d.list, len(parts) > 0)
+	widgets.Show(d.tell, len(parts) > 0)
+	d.section.Refresh()
 }
 
 func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
-	mark, state := theme.MarkLater, lang.L("Not connected yet. Open its invitation with Countersign on that computer.")
+	mark, state := theme.MarkLater, lang.L("Invited. It hasn’t connected yet.")
 	switch {
 	case x.Connected:
 		mark, state = theme.MarkSigned, lang.L("Connected.")
@@ -89,14 +99,15 @@ func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
 	if x.Waiting > 0 {
 		state += " " + lang.N("{{.PluralCount}} events are waiting.", x.Waiting)
 	}
-	text := widgets.Stack(2, widgets.NewFullName(x.Name))
 	if x.Person != "" {
-		text.Add(widgets.NewFullCaption(x.Person))
+		state = x.Person + " · " + state
 	}
-	says := widgets.NewProse(state)
-	says.Colour = theme.Secondary
-	text.Add(says)
-	return widgets.Across(widget.NewIcon(mark.Resource()), text, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }).Quiet())
+	text := widgets.Stack(2, widgets.NewFullName(x.Name), widgets.NewProse(state))
+	deeds := widgets.Row(4, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }).Quiet())
+	if !x.Connected {
+		deeds.Objects = slices.Insert(deeds.Objects, 0, fyne.CanvasObject(widgets.NewButton(lang.L("New code…"), func() { d.invite(x.Name) }).Quiet()))
+	}
+	return widgets.Across(widgets.Mark(20, widget.NewIcon(mark.Resource())), text, deeds)
 }
 
 // makeHub explains what the system is about to ask, and has others be able to connect.

@@ -26,6 +26,7 @@ const (
 	tabNotices
 	tabProgram
 	tabService
+	tabComputers
 )
 
 // form is the settings as inputs. It turns settings into what is shown and back, and knows nothing of keeping them.
@@ -43,7 +44,8 @@ type form struct {
 	shapes                   *choice
 	choose                   *widgets.Button // of the folder
 	reminds, quiet           *widgets.Check
-	days                     *widgets.Entry // before the due date
+	days                     *widgets.Entry    // before the due date
+	hours                    fyne.CanvasObject // of quiet
 	by                       map[string]*setting
 	filling                  bool // what changes is no person\'s doing
 }

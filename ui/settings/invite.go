@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -20,34 +21,58 @@ import (
 	"countersign/ui/widgets"
 )
 
-// add asks what the desk is called.
-func (d *desks) add() {
+// invite asks what a new desk is called, or invites again the one of that name, and offers its invitation.
+func (d *desks) invite(again string) {
 	name := widgets.NewEntry(lang.L("Reception"))
-	d.ask(lang.L("Add a desk"), lang.L("Continue"), name, func() bool {
-		called := name.Text
-		if called != "" {
-			env.Get(d.screen.env, func(ctx context.Context) (agent.OfficeFile, error) {
-				return d.screen.office.InviteDesk(ctx, called, "", false)
-			}, func(file agent.OfficeFile) { d.offer(called, file) })
-		}
-		return called != ""
-	}, widgets.NewField(lang.L("Name of the desk"), name, lang.L("The invitation is for one computer. Whoever has it reads what the service reports to this office, so hand it over safely.")))
+	name.SetText(again)
+	secret := widgets.NewCheck(lang.L("Include the client secret"), nil)
+	title, first := lang.L("Add a desk"), fyne.Focusable(name)
+	if again != "" {
+		title, first = lang.L("Invite {{.Name}}", i18n.V{"Name": again}), nil
+	}
+	field := widgets.NewField(lang.L("Name of the desk"), name, "")
+	name.Hidden, field.Hidden = again != "", again != ""
+	about := widgets.NewField("", widgets.Outdent(secret), lang.L("Otherwise, whoever sets up that computer has to enter it. The invitation is for one computer; whoever has it reads what the service reports to this office."))
+	beside := map[bool]*widgets.Field{true: field, false: about}[again == ""]
+	var file agent.OfficeFile
+	d.ask(title, lang.L("Continue"), first, beside, func(ctx context.Context) (err error) {
+		file, err = d.screen.office.InviteDesk(ctx, office.DeskInvite{Name: name.Text, WithSecret: secret.Checked, Again: again != ""})
+		return err
+	}, func() { d.offer(strings.TrimSpace(name.Text), file) }, field, about)
 }
 
-// ask shows fields and what is done with them, which reports whether they are filled in.
-func (d *desks) ask(title, do string, first fyne.Focusable, done func() bool, fields ...fyne.CanvasObject) {
+// ask shows fields until what is done with them works: until then it says beside one of them why not. Without a first one the cursor
+// stands on the button.
+func (d *desks) ask(title, do string, first fyne.Focusable, beside *widgets.Field, done func(context.Context) error, then func(), fields ...fyne.CanvasObject) {
 	var popup *widgets.PopUp
+	var act *widgets.Button
 	leave := func() { popup.Close() }
 	press := func() {
-		if done() {
-			leave()
+		if act.Disabled() {
+			return
 		}
+		act.Disable()
+		async.Try(d.screen.env.Work, done, func(err error) {
+			act.Enable()
+			if err == nil {
+				leave()
+				then()
+				return
+			}
+			beside.Wrong(i18n.Error(err))
+			popup.Refresh()
+			widgets.Focus(d.screen.env.Window.Canvas(), first)
+		})
+	}
+	act = widgets.NewButton(do, press).Primary()
+	if first == nil {
+		first = act
 	}
 	if e, typed := first.(*widgets.Entry); typed {
 		e.OnSubmitted, e.OnEscape = func(string) { press() }, leave
 	}
 	rows := append([]fyne.CanvasObject{widgets.NewHeading(title)}, fields...)
-	rows = append(rows, widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), widgets.NewButton(do, press).Primary()))
+	rows = append(rows, widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), act))
 	popup = widgets.Open(d.screen.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, rows...)), fyne.NewSize(480, 0), first, nil)
 }
 
@@ -57,40 +82,27 @@ func (d *desks) tellMoved() {
 }
 
 // offer shows the code of an invitation until it was typed; without a name, of what all desks are told, for as long as it is valid. The
-// same is to be had as a file. A desk whose invitation nobody got is removed: nobody has its key.
+// same is to be had as a file.
 func (d *desks) offer(name string, file agent.OfficeFile) {
-	title, how := lang.L("Invite {{.Name}}", i18n.V{"Name": name}), lang.L("On the other computer, choose “Enter a code…” in Countersign and type this code. It is valid once, for ten minutes, while this stays open.")
-	if name == "" {
-		title, how = lang.L("Tell all desks where the hub is"), lang.L("On each of the other desks, choose “Enter a code…” in Settings and type this code. It is valid for ten minutes, while this stays open.")
+	all := name == ""
+	title, called, how := lang.L("Invite {{.Name}}", i18n.V{"Name": name}), name, lang.L("On the other computer, choose “Enter a code…” in Countersign and type this code. It is valid once, for ten minutes, while this stays open.")
+	if all {
+		title, called, how = lang.L("Reconnect the desks"), lang.L("Hub"), lang.L("If this computer took over from another hub, tell the desks: on each of them, choose “Enter a code…” in Settings and type this code. It is valid for ten minutes, while this stays open.")
 	}
-	code, says := widgets.NewFullHeading(""), widgets.NewParagraph(how)
+	code, says := widgets.NewFullHeading(""), widgets.NewParagraph("")
 	code.Scale = theme.Code
-	has := name == "" // somebody has the invitation
 	stop := func() {}
 	var popup *widgets.PopUp
-	var show func()
-	again := widgets.NewButton(lang.L("New code"), func() { show() })
-	leave := widgets.NewButton(lang.L("Cancel"), func() { popup.Close() })
-	if has {
-		leave.SetText(lang.L("Close"))
-	}
-	var save *widgets.Button
-	have := func(text string) {
-		if has = true; name != "" {
-			stop()
-			code.Hide()
-			save.Hide()
-		}
+	var again, save *widgets.Button
+	say := func(text string, valid, renew bool) {
 		says.Set(text)
-		leave.SetText(lang.L("Close"))
+		widgets.Show(code, valid)
+		widgets.Show(again, renew)
 		popup.Refresh()
 	}
-	show = func() {
-		again.Hide()
+	show := func() {
 		code.Set("…")
-		code.Show()
-		says.Set(how)
-		popup.Refresh()
+		say(how, true, false)
 		stop = async.Try(d.screen.env.Work, func(ctx context.Context) error {
 			return d.screen.office.OfferDesk(ctx, file, func(now string) error {
 				d.screen.env.Work.Do(func() { code.Set(now) })
@@ -99,33 +111,31 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 		}, func(err error) {
 			switch {
 			case err == nil:
-				have(lang.L("{{.Name}} has its invitation. The list shows it as connected once it is set up.", i18n.V{"Name": name}))
+				save.Hide()
+				say(lang.L("{{.Name}} has its invitation. The list shows it as connected once it is set up.", i18n.V{"Name": name}), false, false)
 			case !errors.Is(err, context.Canceled):
-				code.Hide()
-				says.Set(i18n.Error(err))
-				again.Show()
-				popup.Refresh()
+				say(i18n.Error(err), false, true)
 			}
 		})
 	}
+	again = widgets.NewButton(lang.L("New code"), show)
 	save = widgets.NewButton(lang.L("Save as a file…"), func() {
-		browse.Save(d.screen.env, lang.L("Invitation"), map[bool]string{true: lang.L("Hub"), false: name}[name == ""]+agent.OfficeEnding, func(path string, _ bool) {
+		browse.Save(d.screen.env, lang.L("Invitation"), called+agent.OfficeEnding, func(path string, _ bool) {
 			async.Try(d.screen.env.Work, func(context.Context) error { return agent.WriteOffice(path, file) }, func(err error) {
 				if err != nil {
-					says.Set(i18n.Error(err))
-					popup.Refresh()
+					say(i18n.Error(err), code.Visible(), again.Visible())
 					return
 				}
-				have(lang.L("The invitation is saved. Open the file with Countersign on the other computer, and delete it then."))
+				stop() // the code is for the same computer
+				widgets.Show(save, all)
+				say(lang.L("The invitation is saved. Open the file with Countersign on the other computer, and delete it then."), false, all)
 			})
 		})
 	}).Quiet()
+	leave := widgets.NewButton(lang.L("Close"), func() { popup.Close() })
 	popup = widgets.Open(d.screen.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(title), code, says,
 		widgets.Row(8, save, layout.NewSpacer(), again, leave))), fyne.NewSize(480, 0), leave, func() {
 		stop()
-		if !has {
-			d.screen.env.Attempt(func(ctx context.Context) error { return d.screen.office.RemoveDesk(ctx, name) }, d.reader.Ask)
-		}
 		d.reader.Ask()
 	})
 	show()
@@ -155,17 +165,12 @@ func (d *desks) takeOver() {
 	}, nil)
 	kind.Offer(2, s.PublicURL != "")
 	kind.Choose(slices.Index(kinds, s.Tunnel))
-	d.ask(lang.L("Make this computer the hub?"), lang.L("Make this computer the hub"), kind.Items[kind.Chosen], func() bool {
+	d.ask(lang.L("Make this computer the hub?"), lang.L("Make this computer the hub"), kind.Items[kind.Chosen], secret, func(ctx context.Context) error {
 		s.Office, s.OfficePin, s.OfficeListen, s.SavedElsewhere = "", "", hubPort, false
-		secrets := office.Secrets{NgrokAuthtoken: token.Text}
-		async.Try(d.screen.env.Work, func(ctx context.Context) error { return d.screen.office.Configure(ctx, s, secrets) }, func(err error) {
-			if d.screen.Reload(); err != nil {
-				d.screen.env.Notice(i18n.Error(err))
-				return
-			}
-			d.tellMoved()
-		})
-		return true
+		return d.screen.office.Configure(ctx, s, office.Secrets{NgrokAuthtoken: token.Text})
+	}, func() {
+		d.screen.Reload()
+		d.tellMoved()
 	}, widgets.NewParagraph(lang.L("The signing service then reports to this computer, documents are saved here, and the other desks connect to it. How does the service reach it?")),
 		kind, secret, widgets.NewProse(lang.L("The system may ask whether Countersign may take connections from the network. Allow it for private networks: only invited desks get in.")))
 }

@@ -42,14 +42,19 @@ type Office interface {
 	Seals
 	Desks
 
+	Kept
+
+	Status() (agent.Status, error)
+	MayGo(office.Query) ([]office.Package, error)
+	MoveOut(ctx context.Context, path, password string) error
+}
+
+type Kept interface {
 	Settings() office.Settings
 	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
 	Fixed(setting string) bool
 	PreviewName(settings office.Settings) (string, error)
 	HasSecrets() (clientSecret, ngrokToken bool, err error)
-	Status() (agent.Status, error)
-	MayGo(office.Query) ([]office.Package, error)
-	MoveOut(ctx context.Context, path, password string) error
 }
 
 type Connection interface {
@@ -82,7 +87,6 @@ type Screen struct {
 	form    *form
 	pages   []fyne.CanvasObject
 	scroll  *container.Scroll
-	hours   fyne.CanvasObject // of quiet
 	tabs    *widgets.Tabs
 
 	footer
@@ -428,8 +432,9 @@ func (s *Screen) build() {
 	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
 	s.foot = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
-	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service()}
-	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account")}, s.turn)
+	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service(),
+		page(s.desks.section, s.desks.begin, widgets.Section(lang.L("Another computer"), 12, s.moveOut()))}
+	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account"), lang.L("Computers")}, s.turn)
 	stack := container.NewStack()
 	for _, p := range s.pages {
 		stack.Add(p)
@@ -470,8 +475,8 @@ func (s *Screen) documents() fyne.CanvasObject {
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
-	s.hours = widgets.Stack(12, at(office.FieldQuietFrom), at(office.FieldQuietTo))
-	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), at(office.FieldDueDays), widgets.NewField("", widgets.Outdent(s.form.quiet), "").Row(), s.hours,
+	s.form.hours = widgets.Stack(12, at(office.FieldQuietFrom), at(office.FieldQuietTo))
+	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), at(office.FieldDueDays), widgets.NewField("", widgets.Outdent(s.form.quiet), "").Row(), s.form.hours,
 		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification."))))
 }
 
@@ -484,8 +489,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
-	parts = append(parts, s.updates.section(at("check_updates")), s.desks.section, s.desks.begin, widgets.Section(lang.L("Another computer"), 12, s.moveOut()))
-	return page(parts...)
+	return page(append(parts, s.updates.section(at("check_updates")))...)
 }
 
 func (s *Screen) service() fyne.CanvasObject {
@@ -514,7 +518,7 @@ func (s *Screen) adapt() {
 	widgets.Enable(f.days, f.reminds.Checked && !f.reminds.Disabled())
 	f.quiet.Checked = f.by[office.FieldQuietFrom].get()+f.by[office.FieldQuietTo].get() != ""
 	f.quiet.Refresh()
-	widgets.Show(s.hours, f.quiet.Checked)
+	widgets.Show(f.hours, f.quiet.Checked)
 	f.shapes.show(f.pattern())
 	s.tests.showReturn()
 	s.desks.adapt(s.kept)

@@ -1,9 +1,11 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -33,21 +35,17 @@ type bring struct {
 	says     *fyne.Container // what is in the file
 	rows     *container.Scroll
 	folder   *widgets.Entry
-	said     *widgets.Prose
-	saying   *fyne.Container
+	place    *widgets.Field // around it
 	do       *widgets.Button
 }
 
 func newBring(s *Screen, path string) *bring {
-	b := &bring{screen: s, path: path, password: widgets.NewSecret(), folder: widgets.NewEntry(""), said: widgets.NewProse("")}
+	b := &bring{screen: s, path: path, password: widgets.NewSecret(), folder: widgets.NewEntry("")}
 	choose := widgets.NewButton(lang.L("Choose…"), func() { browse.Folder(s.env, b.folder.Text, b.folder.SetText) })
-	place := widgets.NewField(lang.L("Folder for signed documents on this computer"), widgets.Across(nil, b.folder, choose), "")
+	b.place = widgets.NewField(lang.L("Folder for signed documents on this computer"), widgets.Across(nil, b.folder, choose), "")
 	b.rows = widgets.NewVScroll(widgets.Stack(8))
-	b.says = widgets.Stack(16, b.rows, place)
+	b.says = widgets.Stack(16, b.rows, b.place)
 	b.says.Hide()
-	b.said.Colour = theme.Attention
-	b.saying = widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), b.said, nil)
-	b.saying.Hide()
 	b.do = widgets.NewButton(lang.L("Continue"), b.press).Primary()
 	leave := widgets.NewButton(lang.L("Cancel"), func() { b.popup.Close() })
 	for _, e := range []*widgets.Entry{b.password, b.folder} {
@@ -56,7 +54,7 @@ func newBring(s *Screen, path string) *bring {
 	}
 	b.ask = widgets.NewField(lang.L("Password of the file"), b.password, "")
 	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Bring over from another computer")),
-		widgets.NewParagraph(lang.L("You’ll see what is in the file before anything is brought over.")), b.ask, b.says, b.saying,
+		widgets.NewParagraph(lang.L("You’ll see what is in the file before anything is brought over.")), b.ask, b.says,
 		widgets.Row(8, layout.NewSpacer(), leave, b.do)))
 	b.popup = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(520, 0), b.password, nil)
 	return b
@@ -69,51 +67,41 @@ func (b *bring) press() {
 	}
 	office, password, digest, folder := b.screen.office, b.password.Text, b.shown.Digest, b.folder.Text
 	b.do.Disable()
-	b.saying.Hide()
 	if digest == "" {
 		async.Then(b.screen.env.Work, func(ctx context.Context) (agent.Arrival, error) { return office.ReadMove(ctx, b.path, password) }, func(x agent.Arrival, err error) {
-			if b.ended(err) {
+			if b.ended(b.ask, err) {
 				b.show(x)
 			}
 		})
 		return
 	}
 	async.Try(b.screen.env.Work, func(ctx context.Context) error { return office.MoveIn(ctx, b.path, password, digest, folder) }, func(err error) {
-		if b.ended(err) {
+		if b.ended(b.place, err) {
 			b.popup.Close()
 			b.screen.exits.Done()
 		}
 	})
 }
 
-func (b *bring) ended(err error) bool {
+// ended says beside a field why it did not work, and reports whether it did.
+func (b *bring) ended(beside *widgets.Field, err error) bool {
 	b.do.Enable()
-	if err != nil {
-		b.said.Set(i18n.Error(err))
-		b.saying.Show()
-		b.popup.Refresh()
+	if beside.Wrong(""); err != nil {
+		beside.Wrong(i18n.Error(err))
 	}
+	b.popup.Refresh()
 	return err == nil
 }
 
 func (b *bring) show(x agent.Arrival) {
 	b.shown = x
-	rows := widgets.Stack(8)
-	for _, row := range [][2]string{
+	rows := facts([][2]string{
 		{lang.L("Sign-in at"), x.SignIn}, {lang.L("Documents go to"), x.Service}, {lang.L("Events arrive at"), x.Events},
 		{lang.L("Sign-in returns to"), x.Returns}, {lang.L("Account"), x.Account},
 		{lang.L("From computer"), x.Computer + ", " + x.Made.Local().Format("2006-01-02 15:04")},
 		{lang.L("Folder there"), x.Folder}, {lang.L("Watched folders, paused"), strings.Join(x.Watched, "\n")},
 		{lang.L("Packages"), fmt.Sprint(x.Packages)}, {lang.L("Drafts"), fmt.Sprint(x.Drafts)},
-	} {
-		if strings.Trim(row[1], " ,") == "" {
-			continue
-		}
-		for i, line := range strings.Split(row[1], "\n") {
-			name := widgets.NewCaption([]string{row[0], ""}[min(i, 1)])
-			rows.Add(container.NewBorder(nil, nil, container.NewGridWrap(fyne.NewSize(170, name.MinSize().Height), name), nil, widgets.NewProse(line)))
-		}
-	}
+	})
 	for _, text := range x.LeftOut {
 		rows.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), widgets.NewProse(i18n.Message(text)), nil))
 	}
@@ -126,31 +114,36 @@ func (b *bring) show(x agent.Arrival) {
 	b.screen.env.Window.Canvas().Focus(b.folder)
 }
 
-// PickFile lets the person choose the file that an administrator has made.
-func (s *Screen) PickFile() {
-	if s.cancel == nil {
-		browse.One(s.env, lang.L("Open a file from your administrator"), lang.L("Settings"), []string{agent.OfficeEnding}, s.OpenFile)
+// facts are names with what they stand for, without those that stand for nothing.
+func facts(list [][2]string) *fyne.Container {
+	rows := widgets.Stack(8)
+	for _, fact := range list {
+		if strings.Trim(fact[1], " ,") == "" {
+			continue
+		}
+		for i, line := range strings.Split(fact[1], "\n") {
+			rows.Add(widgets.Across(widgets.Column(170, widgets.NewCaption([]string{fact[0], ""}[min(i, 1)])), widgets.NewParagraph(line), nil))
+		}
 	}
+	return rows
 }
 
-// PickMove lets the person choose the file that another computer has made for this one.
-func (s *Screen) PickMove() {
+// PickFile lets the person choose the file that an administrator, a hub or another computer has made.
+func (s *Screen) PickFile() {
 	if s.cancel == nil {
-		browse.One(s.env, lang.L("Bring over from another computer"), lang.L("Office from another computer"), []string{agent.OfficeEnding}, s.OpenFile)
+		browse.One(s.env, lang.L("Open a file"), lang.L("Settings"), []string{agent.OfficeEnding}, s.OpenFile)
 	}
 }
 
 // EnterCode fills the wizard with the invitation whose code the hub of an office shows.
 func (s *Screen) EnterCode() {
 	if s.cancel == nil {
-		join.Code(s.env, s.office, func(file agent.OfficeFile) {
-			s.take(file, lang.L("The invitation is here. Go through the steps and check what was filled in."))
-		})
+		join.Code(s.env, s.office, s.take)
 	}
 }
 
-// OpenFile fills the wizard with the file of an administrator and shows its first step, so that the person sees which service
-// it is before anything is asked or kept. A file that cannot be used changes nothing.
+// OpenFile takes the answers of an administrator's file, and shows them: the person sees which service it is before anything is
+// asked or kept. A file that cannot be used changes nothing.
 //
 // That of another computer, which is to bring its office over, asks for its password.
 func (s *Screen) OpenFile(path string) {
@@ -168,34 +161,26 @@ func (s *Screen) OpenFile(path string) {
 			case err != nil:
 				s.bar.say(theme.MarkProblem, i18n.Error(err))
 			default:
-				s.take(file, lang.L("The file is open. Go through the steps and check what was filled in."))
+				s.take(file)
 			}
 		})
 }
 
-func (s *Screen) take(file agent.OfficeFile, said string) {
+func (s *Screen) take(file agent.OfficeFile) {
 	a := s.answers
-	a.settings = file.Into(a.settings)
-	if file.ClientSecret != "" {
-		a.secrets.ClientSecret = file.ClientSecret
-	}
-	if file.DeskKey != "" {
-		a.secrets.DeskKey = file.DeskKey
-	}
+	a.settings, a.given = file.Into(a.settings), true
+	a.secrets.ClientSecret = cmp.Or(file.ClientSecret, a.secrets.ClientSecret)
+	a.secrets.DeskKey = cmp.Or(file.DeskKey, a.secrets.DeskKey)
 	s.showAnswers()
+	s.walk()
 	s.show(0)
-	s.keep()
-	s.bar.say(theme.MarkSaved, said)
 }
 
 // resume goes to where the person was when the program ended, but not beyond the folder: after it there are settings.
 func (s *Screen) resume() {
 	a := s.answers
-	for i, p := range s.steps[:len(s.steps)-1] {
-		if p.key == a.step {
-			a.at = i
-		}
-	}
+	s.walk()
+	a.at = max(0, slices.IndexFunc(s.steps, func(p *step) bool { return p.key == a.step && (p != s.signIn.step || a.finished) }))
 }
 
 // keep has the office keep what was entered, where that has changed, beside the window's goroutine. Where it cannot, the

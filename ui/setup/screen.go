@@ -1,8 +1,8 @@
 // Package setup is the wizard of the first run: the service, the public address, the return address, the registration,
 // the folder, the sign-in. Each step is one question and is checked before the next, what is wrong stands beside its field,
-// and nothing typed is lost by going back, by looking at the demo or by the end of the program. Who does not know an answer
-// gets a letter for the administrator, who may answer with a file. The wizard hands the settings to the office as a whole,
-// after the folder; it does not know how anything is done.
+// and nothing typed is lost by going back, by looking at the demo or by the end of the program. Who has a code or a file of the
+// office sees what that answers, and is asked for the rest alone; who knows nothing gets a letter for the administrator. The wizard
+// hands the settings to the office as a whole, after the folder; it does not know how anything is done.
 package setup
 
 import (
@@ -92,7 +92,7 @@ type Screen struct {
 	answers *Answers
 	exits   Exits
 	content fyne.CanvasObject
-	steps   []*step
+	steps   []*step // that are asked
 	page    *fyne.Container
 	scroll  *container.Scroll // around page
 	bar     *bar
@@ -104,6 +104,12 @@ type Screen struct {
 	cancel   func()          // ends what runs; nil while nothing does
 	playing  bool            // what runs is the start of the demo
 
+	questions
+}
+
+// questions are all there are.
+type questions struct {
+	known        *known
 	service      *service
 	address      *address
 	back         *wayBack
@@ -112,15 +118,18 @@ type Screen struct {
 	signIn       *signIn
 }
 
+// ofOffice are those about the office, not this computer or person: an office that is given answers them.
+func (q questions) ofOffice() []*step {
+	return []*step{q.service.step, q.address.step, q.back.step, q.registration.step}
+}
+
 // New returns the wizard where answers left it.
 func New(d *env.Env, o Office, answers *Answers, ways Exits) *Screen {
 	answers.begin(o) // from memory, like the question whether there is a wizard at all
 	s := &Screen{env: d, office: o, answers: answers, exits: ways, page: container.NewStack(), progress: widgets.NewCaption(""),
 		strip: widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())}
 	s.bar = newBar(s.Back, s.Next, s.Stop)
-	s.service, s.address, s.back = newService(s), newAddress(s), newWayBack(s)
-	s.registration, s.folder, s.signIn = newRegistration(s), newFolder(s), newSignIn(s)
-	s.steps = []*step{s.service.step, s.address.step, s.back.step, s.registration.step, s.folder.step, s.signIn.step}
+	s.questions = questions{newKnown(s), newService(s), newAddress(s), newWayBack(s), newRegistration(s), newFolder(s), newSignIn(s)}
 	s.resume()
 	s.build()
 	s.turn(answers.at)
@@ -152,18 +161,44 @@ func (s *Screen) Said() string { return s.bar.text.Text }
 const columnWidth = 620
 
 func (s *Screen) build() {
-	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator).Quiet()
-	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile).Quiet()
 	code := widgets.NewButton(lang.L("Enter a code…"), s.EnterCode).Quiet()
+	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile).Quiet()
+	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator).Quiet()
 	s.progress.Shorten = false
-	s.help = widgets.Stack(0, widgets.NewProse(lang.L("You don’t need to know all this. Your administrator can answer for you or send you a file.")),
-		widgets.Outdent(widgets.Flow(8, ask, open, code)))
-	column := widgets.Stack(20, widgets.Outdent(widgets.Across(nil, widgets.Brand(), s.progress)), s.page, s.help)
-	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 12, widgets.Middle(columnWidth, widgets.Tall(440, column))))
+	s.help = widgets.Stack(0, widgets.NewProse(lang.L("A code or a file, from your office or your former computer, answers all this.")),
+		widgets.Outdent(widgets.Flow(8, code, open, ask)))
+	column := widgets.Stack(20, widgets.Outdent(widgets.Across(nil, widgets.Brand(), s.progress)), s.page)
+	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, widgets.Stack(0, widgets.Middle(columnWidth, column)))) // the brand stays where it is
 	s.content = widgets.Frame(s.strip, nil, nil, widgets.Between(nil, s.bar.content, s.scroll))
 }
 
 func (s *Screen) current() *step { return s.steps[s.answers.at] }
+
+// walk chooses what is asked: everything or, of an office that is given, what that leaves open.
+func (s *Screen) walk() {
+	s.known.skipped, s.steps = nil, nil
+	if s.answers.given {
+		s.steps = []*step{s.known.step}
+	}
+	wrong := s.wrong()
+	for _, p := range s.ofOffice() {
+		if s.answers.given && !slices.ContainsFunc(slices.Collect(maps.Keys(p.fields)), func(key string) bool { return wrong[key] != "" }) {
+			s.known.skipped = append(s.known.skipped, p)
+			continue
+		}
+		s.steps = append(s.steps, p)
+	}
+	s.steps = append(s.steps, s.folder.step, s.signIn.step)
+}
+
+// open shows a step, also one that is not asked.
+func (s *Screen) open(p *step) {
+	if !slices.Contains(s.steps, p) {
+		s.answers.given = false
+		s.walk()
+	}
+	s.show(slices.Index(s.steps, p))
+}
 
 func (s *Screen) show(at int) {
 	s.turn(at)
@@ -191,10 +226,16 @@ func (s *Screen) turn(at int) {
 	}
 	text := widgets.NewParagraph(p.text)
 	text.Colour = theme.Secondary
-	s.page.Objects = []fyne.CanvasObject{widgets.Stack(16, widgets.Stack(8, widgets.NewFullHeading(p.title), text), p.content)}
-	s.page.Refresh()
+	parts := []fyne.CanvasObject{widgets.Stack(8, widgets.NewFullHeading(p.title), text), p.content}
+	switch {
+	case s.answers.given || p == s.signIn.step:
+	case at == 0: // who has a code reads no further
+		parts = slices.Insert(parts, 1, fyne.CanvasObject(s.help))
+	default:
+		parts = append(parts, s.help)
+	}
+	widgets.Remake(s.page, widgets.Stack(16, parts...))
 	s.bar.rest(at > 0, p.next)
-	widgets.Show(s.help, at < len(s.steps)-1)
 	s.progress.Set(lang.L("Step {{.Number}} of {{.All}}", i18n.V{"Number": at + 1, "All": len(s.steps)}))
 }
 
@@ -254,6 +295,10 @@ func (s *Screen) asked(p *step, err error) {
 	case errors.Is(err, context.Canceled):
 		s.Focus()
 	case err != nil:
+		if q := s.known.failing; p == s.known.step && q != nil && !ofConnection(message.For(err)) {
+			s.open(q)
+			p = q
+		}
 		if p.failed != nil {
 			p.failed(err)
 		}
@@ -449,29 +494,21 @@ func ofConnection(m message.Message) bool {
 // blameFields marks the fields that the wizard has, and reports whether there is one.
 func (s *Screen) blameFields(p *step, wrong []office.FieldError) (some bool) {
 	for _, f := range wrong {
-		at, field := s.find(f.Field)
-		if field == nil {
-			continue
+		for _, of := range append(s.ofOffice(), s.folder.step) {
+			field := of.fields[f.Field]
+			if field == nil {
+				continue
+			}
+			if !some && of != p {
+				s.open(of)
+			}
+			if some = true; of.reveal != nil {
+				of.reveal()
+			}
+			field.Wrong(i18n.Message(f.Text))
 		}
-		if !some && s.steps[at] != p {
-			s.show(at)
-		}
-		some = true
-		if reveal := s.steps[at].reveal; reveal != nil {
-			reveal()
-		}
-		field.Wrong(i18n.Message(f.Text))
 	}
 	return some
-}
-
-func (s *Screen) find(key string) (at int, field *widgets.Field) {
-	for i, p := range s.steps {
-		if f := p.fields[key]; f != nil {
-			return i, f
-		}
-	}
-	return 0, nil
 }
 
 // wayBack is the step that asks how the sign-in returns from the browser.
@@ -486,7 +523,7 @@ type wayBack struct {
 	card       *fyne.Container
 }
 
-var redirects = []office.RedirectKind{office.RedirectTunnel, office.RedirectLocalhost, office.RedirectPaste}
+var redirects = []office.RedirectKind{office.RedirectTunnel, office.RedirectLocalhost, office.RedirectPaste, office.RedirectLoopback}
 
 func newWayBack(s *Screen) *wayBack {
 	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewFullName("")}
@@ -501,6 +538,7 @@ func newWayBack(s *Screen) *wayBack {
 		{Name: lang.L("Through your office's public address"), Text: lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
 		{Name: lang.L("To this computer, https://localhost"), Text: lang.L("Works without a public address. The browser shows a warning once. The last step tells you what to click.")},
 		{Name: lang.L("By copy and paste"), Text: lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
+		{Name: lang.L("To this computer, http://127.0.0.1"), Text: lang.L("Some services allow it.")},
 	}, -1, p.choose, s.Next)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
 		lang.L("Fill in only if a different address is already registered."))
@@ -520,6 +558,7 @@ func (p *wayBack) enter() {
 	s := &p.screen.answers.settings
 	public := s.HasAddress()
 	p.kind.Offer(0, public)
+	p.kind.Offer(3, s.Redirect == office.RedirectLoopback) // a file may say so
 	if !public && s.Redirect == office.RedirectTunnel {
 		s.Redirect = office.RedirectLocalhost
 	}
@@ -555,6 +594,7 @@ func (p *wayBack) showAddress() {
 // value is a wizard nobody has seen. They hold secrets.
 type Answers struct {
 	began    bool
+	given    bool           // a code or a file answers for the office
 	at       int            // the step that is shown
 	step     string         // its key
 	kept     agent.FirstRun // what the office keeps already
@@ -613,7 +653,7 @@ func (a *Answers) recall(office Office) bool {
 		return false
 	}
 	now := a.settings
-	a.step, a.settings, a.secrets = f.Step, f.Settings, f.Secrets
+	a.step, a.settings, a.secrets, a.given = f.Step, f.Settings, f.Secrets, f.Given
 	a.settings.LookSettings = now.LookSettings
 	a.settings.SaveTo = cmp.Or(a.settings.SaveTo, proposedFolder())
 	return true
@@ -626,7 +666,7 @@ func (a *Answers) untouched() bool {
 }
 
 func (a *Answers) entered() agent.FirstRun {
-	return agent.FirstRun{Step: a.step, Settings: a.settings, Secrets: a.secrets}
+	return agent.FirstRun{Step: a.step, Settings: a.settings, Secrets: a.secrets, Given: a.given}
 }
 
 // proposedFolder is where signed documents go unless the person chooses otherwise, named in the language in use; empty where there

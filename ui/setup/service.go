@@ -43,10 +43,9 @@ func newService(s *Screen) *service {
 	}
 	p.own = widgets.Stack(0, widgets.Card(widgets.Halves(fields[office.FieldAuthURL], fields[office.FieldBaseURL])))
 	p.kind = widgets.NewChoice(p.list(), -1, p.choose, s.Next)
-	bring := widgets.NewButton(lang.L("Bring over from another computer…"), s.PickMove).Quiet()
 	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
-		content: widgets.Stack(16, widgets.Card(p.kind), p.own, widgets.Outdent(widgets.Row(0, bring))), fields: fields, next: lang.L("Continue"),
+		content: widgets.Stack(16, widgets.Card(p.kind), p.own), fields: fields, next: lang.L("Continue"),
 		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask,
 		reveal: func() { p.own.Show() }}
 	return p
@@ -117,9 +116,9 @@ func (p *service) choose(i int) {
 	} else {
 		p.fill(p.presets[i])
 	}
-	if p.screen.bar != nil && p.screen.cancel == nil {
-		p.screen.bar.next.SetText(p.next)
-		p.screen.bar.say("", "")
+	if s := p.screen; s.cancel == nil && len(s.steps) > 0 && s.current() == p.step {
+		s.bar.next.SetText(p.next)
+		s.bar.say("", "")
 	}
 	p.content.Refresh()
 }
@@ -178,8 +177,20 @@ func newRegistration(s *Screen) *registration {
 	p.step = &step{key: "registration", name: lang.L("Registration"), title: lang.L("How is your office registered with the service?"),
 		text:    lang.L("The service issues a client ID and a client secret when someone registers Countersign there. Enter both exactly as you received them."),
 		content: widgets.Card(widgets.Stack(14, fields[office.FieldClientID], fields[office.FieldClientSecret])),
-		first:   p.client, fields: fields, next: lang.L("Continue"), asking: lang.L("Testing the connection…"), ask: p.ask}
+		fields:  fields, next: lang.L("Continue"), asking: lang.L("Testing the connection…"), enter: p.enter, ask: p.ask}
 	return p
+}
+
+// enter says where to get the secret that an invitation does not carry, and puts the cursor where something is missing.
+func (p *registration) enter() {
+	a := p.screen.answers
+	p.first = p.client
+	if a.settings.ClientID != "" {
+		p.first = p.secret
+	}
+	if a.secrets.DeskKey != "" && !p.secretKept {
+		p.fields[office.FieldClientSecret].Hint(lang.L("The invitation doesn’t contain it. Whoever invited you can tell you, or send a new code that includes it."))
+	}
 }
 
 func (p *registration) ask() func(context.Context) error {

@@ -471,8 +471,51 @@ func TestTheCodeOfAHubFillsTheWizard(t *testing.T) {
 	}
 	fields()[0].SetText(officetest.Code)
 	w.Press(screentest.Top(w.Window), "Continue")
-	if s := w.answers.settings; screentest.Top(w.Window) != nil || s.Tunnel != office.TunnelOffice || s.Office != "nats://192.0.2.20:7422" || !strings.HasPrefix(w.bar.text.Text, "The invitation is here.") {
+	if s := w.answers.settings; screentest.Top(w.Window) != nil || s.Tunnel != office.TunnelOffice || s.Office != "nats://192.0.2.20:7422" {
 		t.Errorf("said %q, filled in %+v", w.bar.text.Text, s)
+	}
+	if said := screentest.Text(w.Content()); w.at() != "Your office" || !strings.Contains(said, "Step 1 of 4") || !strings.Contains(said, "192.0.2.20:7422") {
+		t.Errorf("at %q: %s", w.at(), said)
+	}
+	w.next()
+	if said := w.current().fields[office.FieldClientSecret].Said(); w.at() != "Registration" || !strings.Contains(said, "Whoever invited you") || w.Window.Canvas().Focused() != w.registration.secret {
+		t.Errorf("at %q: %s", w.at(), said)
+	}
+	w.registration.secret.SetText("s3cret")
+	w.next()
+	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
+	if w.at() != "Folder" {
+		t.Errorf("at %q", w.at())
+	}
+	w.next()
+	if s := w.Office.Settings(); w.at() != "Sign in" || s.Tunnel != office.TunnelOffice || s.Redirect != office.RedirectLoopback || w.answers.secrets.DeskKey != "key" {
+		t.Errorf("at %q, kept %+v", w.at(), s)
+	}
+}
+
+func TestWhatIsGivenIsCheckedAndCanBeChanged(t *testing.T) {
+	w := first(t)
+	s := office.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com", "from-the-file"
+	s.Tunnel, s.PublicURL, s.Listen = office.TunnelExternal, "https://public.example.com", "127.0.0.1:8080"
+	w.Office.Handed = map[string]agent.OfficeFile{"Office.countersign": {Settings: s, ClientSecret: "s3cret"}}
+	w.OpenFile("Office.countersign")
+	w.Settle()
+	w.Office.Fail("TestTunnel", message.Error(message.NoConnection(), nil))
+	w.next()
+	if w.at() != "Your office" || w.bar.text.Text != message.NoConnection().String() {
+		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
+	}
+	w.Office.Fail("TestTunnel", message.Error(message.PublicAddressSilent(), nil))
+	w.next()
+	if w.at() != "Public address" || w.said(office.FieldPublicURL) == "" || w.bar.next.Text != "Continue anyway" || len(w.steps) != 6 {
+		t.Errorf("at %q of %d steps, the button says %q", w.at(), len(w.steps), w.bar.next.Text)
+	}
+	w.answers = &Answers{} // as the program starts
+	w.open()
+	w.Settle()
+	if w.at() != "Public address" {
+		t.Errorf("at %q", w.at())
 	}
 }
 
@@ -490,8 +533,8 @@ func TestAnAdministratorsFileFillsTheWizard(t *testing.T) {
 	}
 	w.OpenFile("Office.countersign")
 	w.Settle()
-	if w.at() != "Signing service" || w.service.kind.Chosen != 0 || !strings.HasPrefix(w.bar.text.Text, "The file is open.") {
-		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
+	if said := screentest.Text(w.Content()); w.at() != "Your office" || !strings.Contains(said, "Example Sign") || !strings.Contains(said, "Step 1 of 3") {
+		t.Errorf("at %q: %s", w.at(), said)
 	}
 	if filepath.Base(w.answers.settings.SaveTo) != "Signed" {
 		t.Errorf("the file chose the folder %q", w.answers.settings.SaveTo)
@@ -538,6 +581,10 @@ func TestAKnownServiceIsOneInAllThatAFileSays(t *testing.T) {
 		w.Office.Handed = map[string]agent.OfficeFile{"Office.countersign": {Settings: c.settings.Normal()}}
 		w.OpenFile("Office.countersign")
 		w.Settle()
+		if shown := strings.Contains(screentest.Text(w.Content()), "Example Sign"); shown != (c.chosen == 0) {
+			t.Errorf("%s: the known name is shown: %v", name, shown)
+		}
+		w.Screen.open(w.service.step)
 		if w.service.kind.Chosen != c.chosen || w.service.own.Visible() != (c.chosen == other) {
 			t.Errorf("%s: service %d, addresses shown: %v", name, w.service.kind.Chosen, w.service.own.Visible())
 		}
@@ -562,8 +609,8 @@ func TestTheWizardAsksInTheDesktopsDialogs(t *testing.T) {
 	}
 	w.PickFile()
 	w.Settle()
-	if !strings.HasPrefix(w.bar.text.Text, "The file is open.") {
-		t.Errorf("said %q", w.bar.text.Text)
+	if w.at() != "Your office" {
+		t.Errorf("at %q", w.at())
 	}
 	w.folder.pick()
 	w.Settle()
@@ -650,6 +697,10 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 			w.Next()
 			w.Until(func() bool { return w.signIn.address != "" })
 		}, screentest.Big, 1},
+		{"known-dark", "de", "dark", func(w *wizard) {
+			file, _ := w.Office.FetchOffice(w.t.Context(), officetest.Code, "")
+			w.take(file)
+		}, screentest.Small, 1},
 		{"de-wayback", "de", "light", localhost, screentest.Small, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -699,9 +750,9 @@ func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
 	folder := t.TempDir()
 	seen := map[string]bool{} // the agent's own tests have every value; here one of each kind will do
 	for _, c := range settingstest.Cases(folder) {
-		at, field := w.find(c.Field)
+		at := slices.IndexFunc(w.steps, func(p *step) bool { return p.fields[c.Field] != nil })
 		kind := fmt.Sprint(c.Field, c.Code)
-		if field == nil || seen[kind] {
+		if at < 0 || seen[kind] {
 			continue
 		}
 		seen[kind] = true
@@ -838,7 +889,7 @@ func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T
 	}
 	w.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) { return []string{path}, nil }
 	w.Say("The file before it is damaged.")
-	w.PickMove()
+	w.PickFile()
 	w.Settle()
 	if w.Env.Window.Canvas().Overlays().Top() == nil || w.bar.text.Text != "" {
 		t.Fatalf("nothing is asked; said %q", w.bar.text.Text)
@@ -848,8 +899,8 @@ func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T
 	b.password.SetText("wrong")
 	b.press()
 	w.Settle()
-	if !strings.Contains(b.said.Text, "password does not open") || b.says.Visible() || w.done != 0 {
-		t.Errorf("said %q", b.said.Text)
+	if !strings.Contains(b.ask.Said(), "password does not open") || b.says.Visible() || w.done != 0 {
+		t.Errorf("said %q", b.ask.Said())
 	}
 	b.password.SetText(officetest.MovePassword)
 	b.press()
@@ -865,8 +916,8 @@ func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T
 	}
 	b.press()
 	w.Settle()
-	if !strings.Contains(b.said.Text, "Choose the folder") || w.done != 0 {
-		t.Errorf("said %q", b.said.Text)
+	if !strings.Contains(b.place.Said(), "Choose the folder") || w.done != 0 {
+		t.Errorf("said %q", b.place.Said())
 	}
 	b.folder.SetText("/signed")
 	b.press()

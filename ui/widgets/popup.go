@@ -182,8 +182,8 @@ func (s *overlayGuard) CreateRenderer() fyne.WidgetRenderer {
 	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))
 }
 
-// Question asks before something that cannot be undone. The first answer is the safe one and has the focus, so that Enter does no
-// harm. Escape gives no answer.
+// Question asks before something that cannot be undone. The safe answer has the focus, so that Enter does no harm; the filled button is
+// the action. Escape gives no answer.
 type Question struct {
 	Title, Text string
 	Safe, Do    string // the answers
@@ -201,8 +201,7 @@ func Ask(window fyne.Canvas, q Question) *PopUp {
 			}
 		})
 	}
-	safe, do := answer(q.Safe, q.OnSafe), answer(q.Do, q.OnDo)
-	safe.Importance = widget.HighImportance
+	safe, do := answer(q.Safe, q.OnSafe), answer(q.Do, q.OnDo).Primary()
 	text := NewParagraph(q.Text)
 	text.Colour = theme.Text
 	content := Pad(20, Stack(16, NewHeading(q.Title), text, Row(8, layout.NewSpacer(), safe, do)))

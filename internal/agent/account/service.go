@@ -445,6 +445,7 @@ type FirstRun struct {
 	Step     string          `json:"step"`
 	Settings office.Settings `json:"settings"`
 	Secrets  office.Secrets  `json:"secrets"`
+	Given    bool            `json:"given,omitempty"` // a code or a file answered for the office
 }
 
 // KeepFirstRun stores it, including secrets, sealed like any secret. Configure deletes it. While there is no key, nothing is stored.
