@@ -304,11 +304,11 @@ func (o *Office) Desks(context.Context) []office.DeskRow {
 	return read(o, func() []office.DeskRow { return slices.Clone(o.DeskRows) })
 }
 
-func (o *Office) InviteDesk(_ context.Context, q office.DeskInvite) (agent.OfficeFile, error) {
+func (o *Office) InviteDesk(ctx context.Context, q office.DeskInvite) (agent.OfficeFile, error) {
 	if err := o.first("InviteDesk"); err != nil {
 		return agent.OfficeFile{}, err
 	}
-	known := slices.ContainsFunc(o.Desks(nil), func(d office.DeskRow) bool { return d.Name == q.Name })
+	known := slices.ContainsFunc(o.Desks(ctx), func(d office.DeskRow) bool { return d.Name == q.Name })
 	switch {
 	case known && !q.Again:
 		return agent.OfficeFile{}, message.Error(message.DeskNameTwice(), nil)
