@@ -18,10 +18,10 @@ import (
 	"countersign/internal/store"
 )
 
-// The benchmarks measure the real program beside a floor, in the same run on the same machine, and report both and
-// their ratio. They judge nothing: `make bench` prints.
+// The benchmarks measure the real program and a baseline in the same run on the same machine, and report both and their
+// ratio. They assert nothing: `make bench` prints.
 
-// bareWindow builds the program with nothing but a window.
+// bareWindow builds a program that has only a window.
 func bareWindow(b *testing.B) string {
 	b.Helper()
 	path := filepath.Join(harness.ShortDir(b), "barewindow")
@@ -31,8 +31,8 @@ func bareWindow(b *testing.B) string {
 	return path
 }
 
-// untilShown starts a program and returns how long it took until its window was on the screen, and how much of a processor:
-// on a machine that others use, too, the latter says more.
+// untilShown starts a program and returns the time until its window was on the screen, and the processor time it used, which
+// says more on a busy machine.
 func untilShown(d *harness.Desktop, title, path string, args ...string) (took, computed time.Duration) {
 	d.T.Helper()
 	began := time.Now()
@@ -49,7 +49,7 @@ func untilShown(d *harness.Desktop, title, path string, args ...string) (took, c
 	return took, computed
 }
 
-// computing is the time that the threads of a process have computed, to the nanosecond.
+// computing is the processor time of a process's threads, to the nanosecond.
 func computing(p *harness.Process) (sum time.Duration) {
 	p.T.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.Cmd.Process.Pid))
@@ -75,7 +75,7 @@ func median(all []time.Duration) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// stoppedOffice is an office that is set up, signed in and registered, and whose program has ended.
+// stoppedOffice is an office that is set up, signed in and registered, whose program has been stopped.
 func stoppedOffice(b *testing.B, desk *harness.Desktop) *harness.Office {
 	o := harness.UsualOffice(b, desk)
 	o.Ready()
@@ -83,7 +83,8 @@ func stoppedOffice(b *testing.B, desk *harness.Desktop) *harness.Office {
 	return o
 }
 
-// BenchmarkStart is from the start of the process to its window, with more and more packages, beside a bare window.
+// BenchmarkStart measures the time from the start of the process to its window, with more and more packages, and compares it
+// with a bare window.
 func BenchmarkStart(b *testing.B) {
 	desk := harness.NewDesktop(b)
 	desk.StartDisplay()
@@ -96,7 +97,7 @@ func BenchmarkStart(b *testing.B) {
 			have = max(have, n)
 			for b.Loop() {
 				var floor, ours, beyond, computed []time.Duration
-				for range 11 { // in turns, so that whatever else the machine does troubles both
+				for range 11 { // alternating, so that other load on the machine affects both
 					f, fc := untilShown(desk, "Bare window", bare)
 					x, xc := untilShown(desk, "Countersign", harness.Program, o.Global...)
 					floor, ours, beyond, computed = append(floor, f), append(ours, x), append(beyond, x-f), append(computed, xc-fc)
@@ -110,7 +111,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// know puts saved packages into the state of a program that does not run, from number have to n.
+// know adds saved packages to the state of a stopped program, from number have to n.
 func know(o *harness.Office, have, n int) {
 	o.T.Helper()
 	s, err := store.Open(filepath.Join(o.Data, "state.db"), store.Options{})
@@ -149,8 +150,8 @@ func knownPackage(n int) records.Package {
 	}
 }
 
-// BenchmarkIdleInTheTray lets the program rest in the tray for a minute, signed in, with its address open, beside a bare
-// window that rests too.
+// BenchmarkIdleInTheTray leaves the program idle in the tray for a minute, signed in, with its address open, and compares it
+// with an idle bare window.
 func BenchmarkIdleInTheTray(b *testing.B) {
 	desk := harness.NewDesktop(b)
 	desk.StartDisplay()
@@ -166,7 +167,7 @@ func BenchmarkIdleInTheTray(b *testing.B) {
 	bare := harness.Start(b, desk.Env(), bareWindow(b))
 	desk.Window("Bare window")
 	const minute = time.Minute
-	<-time.After(75 * time.Second) // what was begun comes to rest, and the first backup, a minute after the start, is made
+	<-time.After(75 * time.Second) // until current work is done, including the first backup a minute after the start
 	for b.Loop() {
 		ours, floor, wrote := busy(o.Running), busy(bare), written(o.Running)
 		<-time.After(minute)
@@ -177,19 +178,19 @@ func BenchmarkIdleInTheTray(b *testing.B) {
 	}
 }
 
-// busy is the time a process has computed.
+// busy is the processor time of a process.
 func busy(p *harness.Process) time.Duration {
 	p.T.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
 	harness.Must(p.T, err)
 	_, rest, _ := strings.Cut(string(b), ") ")
-	fields := strings.Fields(rest) // from the third of proc(5) on
+	fields := strings.Fields(rest) // from the third field in proc(5) on
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// written is how many bytes a process has had written to a disk.
+// written is the number of bytes that a process has caused to be written to a disk.
 func written(p *harness.Process) (n int64) {
 	p.T.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.Cmd.Process.Pid))
@@ -202,11 +203,11 @@ func written(p *harness.Process) (n int64) {
 	return n
 }
 
-// large is the size of the one document.
+// large is the size of the document.
 const large = 512 << 20
 
-// BenchmarkOneLargeDocument is one executed PDF of 512 MB, from its request to the file that is told as saved, beside
-// curl and fsync.
+// BenchmarkOneLargeDocument measures an executed PDF of 512 MB, from its request to the notification that it is saved, and
+// compares it with curl and fsync.
 func BenchmarkOneLargeDocument(b *testing.B) {
 	o := harness.UsualOffice(b, harness.NewDesktop(b))
 	o.Ready("--no-cac", "--no-masterfile")
@@ -227,15 +228,15 @@ func BenchmarkOneLargeDocument(b *testing.B) {
 	b.ReportMetric(float64(more)/1024, "more-MiB")
 }
 
-// savesLarge has a package of one document signed and waits for its file, which it removes. It returns how long that took
-// from the request on, and how much memory it took at most, in KiB.
+// savesLarge lets a package of one document be signed, and waits for its file, which it removes. It returns the time since
+// the request, and the maximum memory in KiB.
 func savesLarge(o *harness.Office, name string) (took time.Duration, memory int, p harness.Pack) {
 	o.T.Helper()
 	o.Must("send", harness.Sample(o.T, "Offer 2026-118"), "--name", name, "--to", ana)
 	p = o.Service.Named(name)
 	saved, before := o.Status().Saves.Done, o.Running.Costs().Memory
 	o.Service.SignAll(p.ID)
-	look := time.NewTicker(10 * time.Millisecond) // looking costs what is measured
+	look := time.NewTicker(10 * time.Millisecond) // polling is part of the measured cost
 	defer look.Stop()
 	for began := time.Now(); ; <-look.C {
 		memory = max(memory, o.Running.Costs().Memory-before)
@@ -253,7 +254,7 @@ func savesLarge(o *harness.Office, name string) (took time.Duration, memory int,
 	return end.Sub(askedAt(o.Service, executed(p))), memory, p
 }
 
-// curls downloads the same document with curl and brings it to the disk.
+// curls downloads the same document with curl and flushes it.
 func curls(o *harness.Office, p harness.Pack) time.Duration {
 	o.T.Helper()
 	path := filepath.Join(filepath.Dir(o.Folder), "curl.pdf")
@@ -274,7 +275,7 @@ func executed(p harness.Pack) string {
 	return "/packages/" + p.ID + "/documents/" + p.Documents[0].ID + "/pdf/executed/download"
 }
 
-// askedAt is when the service was asked at a path for the first time.
+// askedAt is when a path was first requested from the service.
 func askedAt(s *harness.Service, path string) time.Time {
 	s.T.Helper()
 	var log []struct {
@@ -291,7 +292,7 @@ func askedAt(s *harness.Service, path string) time.Time {
 	return time.Time{}
 }
 
-// flush brings a file or a folder to the disk.
+// flush flushes a file or a folder.
 func flush(t testing.TB, path string) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -300,8 +301,8 @@ func flush(t testing.TB, path string) {
 	harness.Must(t, f.Sync())
 }
 
-// BenchmarkHiddenInTheTray is the memory of the program in the tray, once its window has shown so many packages and was
-// closed, beside a bare window: what the system holds for it alone, and with the parts of files.
+// BenchmarkHiddenInTheTray measures the memory of the program in the tray after its window has shown that many packages and
+// was closed, and compares it with a bare window: memory of its own, and including mapped files.
 func BenchmarkHiddenInTheTray(b *testing.B) {
 	desk := harness.NewDesktop(b)
 	desk.StartDisplay()
@@ -322,7 +323,7 @@ func BenchmarkHiddenInTheTray(b *testing.B) {
 				window.Still()
 				shown := held(o.Running)
 				window.Hide()
-				<-time.After(15 * time.Second) // what was begun comes to rest
+				<-time.After(15 * time.Second) // until current work is done
 				ours, floor := held(o.Running), held(bare)
 				const mega = 1 << 20
 				b.ReportMetric(shown.own/mega, "shown-MiB")
@@ -336,10 +337,10 @@ func BenchmarkHiddenInTheTray(b *testing.B) {
 	}
 }
 
-// memory is what the system holds for a process, in bytes.
+// memory is a process's memory, in bytes.
 type memory struct {
-	own float64 // in no file: it is there for this process alone, and could only be swapped out
-	all float64 // with the parts of files that are mapped, its own program among them
+	own float64 // private and not backed by a file: it could only be swapped out
+	all float64 // including mapped files, such as the program itself
 }
 
 func held(p *harness.Process) (m memory) {

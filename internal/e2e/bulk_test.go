@@ -14,7 +14,8 @@ import (
 	"countersign/internal/e2e/harness"
 )
 
-// TestAListIsSentOnce sends a list as Excel for Germany writes it, while the program is killed, and sends it again: as it is, and changed.
+// TestAListIsSentOnce sends a list in German Excel's format while the program is killed, and sends it again: unchanged, and
+// changed.
 func TestAListIsSentOnce(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))

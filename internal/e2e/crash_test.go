@@ -26,30 +26,31 @@ import (
 	"countersign/internal/store"
 )
 
-// interruptionsQuick is how often each of three series interrupts the program in a quick run, interruptionsLong in a long one.
+// interruptionsQuick is how often each of three series interrupts the program in a quick run, interruptionsLong in a long
+// one.
 const (
 	interruptionsQuick = 8
 	interruptionsLong  = 110
 )
 
-// crashTest is an office whose program is interrupted again and again: it is killed, or the power fails. Data folder, key and
-// documents are on a disk that forgets what was not flushed; its service is on another computer.
+// crashTest is an office whose program is interrupted again and again: it is killed, or the power fails. Data folder, key
+// and documents are on a disk that forgets unflushed data; the service is on another computer.
 type crashTest struct {
 	*harness.Office
-	disk         *powercut.Disk // nil where none can be mounted: then the program is only killed
-	home         string         // that was there before the program
+	disk         *powercut.Disk // nil if none can be mounted: then the program is only killed
+	home         string         // it existed before the program
 	random       *rand.Rand     // of this round
 	interrupted  int
-	seen         map[string][32]byte // every file that was ever found under its final name
-	served       map[[32]byte]string // what the service serves of executed packages
-	asked        map[string]bool     // those it was asked for
-	sent, denied []string            // names of packages that were to be sent; of these, those that send invited to send again
+	seen         map[string][32]byte // every file ever found under its final name
+	served       map[[32]byte]string // hashes of what the service serves for executed packages
+	asked        map[string]bool     // packages whose files were fetched from it
+	sent, denied []string            // names of packages to be sent; and those for which send suggested sending again
 }
 
-// TestNothingIsLostOrDoneTwice kills the program, and has the power fail, while it is set up, signs in, starts, sends, receives
-// and saves, with a service that misbehaves and events that come late, twice and in any order. COUNTERSIGN_E2E_CUTS says how often,
-// and that the power must be able to fail, COUNTERSIGN_E2E_TORTURE for how long at least. The choices come from a seed that is
-// printed; COUNTERSIGN_E2E_SEED makes them again. What a choice meets depends on the machine, too.
+// TestNothingIsLostOrDoneTwice kills the program and cuts the power while it is being set up, signs in, starts, sends,
+// receives and saves, with a misbehaving service and late, duplicate and reordered events. COUNTERSIGN_E2E_CUTS sets the
+// number of interruptions and requires power cuts, COUNTERSIGN_E2E_TORTURE the minimum duration. The choices come from a
+// seed that is printed; COUNTERSIGN_E2E_SEED repeats them. What a choice hits also depends on the machine.
 func TestNothingIsLostOrDoneTwice(t *testing.T) {
 	t.Parallel()
 	least := interruptionsQuick
@@ -87,7 +88,7 @@ func TestNothingIsLostOrDoneTwice(t *testing.T) {
 			c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 100_000}, nil)
 			c.interrupt(c.Running)
 			for n := 0; c.interrupted < least || time.Since(began) < lasting; n++ {
-				c.random = rand.New(rand.NewPCG(seed+uint64(n), uint64(i+1))) // whatever the rounds before took from theirs
+				c.random = rand.New(rand.NewPCG(seed+uint64(n), uint64(i+1))) // independent of earlier rounds
 				c.play(n)
 			}
 			c.Serve()
@@ -100,7 +101,8 @@ func TestNothingIsLostOrDoneTwice(t *testing.T) {
 	}
 }
 
-// recordVerifies computes the head of the record from its lines, after all those interruptions, and looks for events that are there twice.
+// recordVerifies computes the head of the record from its lines after all those interruptions, and looks for duplicate
+// events.
 func (c *crashTest) recordVerifies() {
 	c.T.Helper()
 	s, err := store.Open(filepath.Join(c.Data, "state.db"), store.Options{})
@@ -139,7 +141,7 @@ func (c *crashTest) recordVerifies() {
 	}
 }
 
-// newCrashTest puts an office on a disk of its own, in a home that was there before.
+// newCrashTest puts an office on a disk of its own, in a home that existed before.
 func newCrashTest(t testing.TB, o *harness.Office, random *rand.Rand, keyFile, forgets bool) *crashTest {
 	t.Helper()
 	c := &crashTest{Office: o, random: random, seen: map[string][32]byte{}, served: map[[32]byte]string{}, asked: map[string]bool{}}
@@ -147,7 +149,7 @@ func newCrashTest(t testing.TB, o *harness.Office, random *rand.Rand, keyFile, f
 	if forgets {
 		c.disk = powercut.New()
 		harness.Must(t, c.disk.Mount(dir))
-		t.Cleanup(func() { // before what lies there is removed
+		t.Cleanup(func() { // before the contents are removed
 			if err := c.disk.Unmount(); err != nil {
 				t.Error(err)
 			}
@@ -166,7 +168,7 @@ func newCrashTest(t testing.TB, o *harness.Office, random *rand.Rand, keyFile, f
 	return c
 }
 
-// soon is closed when the program is to be interrupted: after some requests to the disk, or some time.
+// soon returns a channel that is closed when the program is to be interrupted: after some disk requests, or some time.
 func (c *crashTest) soon() <-chan struct{} {
 	size := c.random.IntN(3)
 	steps, while := 1+c.random.IntN([]int{10, 60, 300}[size]), time.Duration(c.random.IntN([]int{50, 400, 3000}[size]))*time.Millisecond
@@ -178,8 +180,8 @@ func (c *crashTest) soon() <-chan struct{} {
 	return out
 }
 
-// interrupt ends what runs and looks at what the disk has kept. Every third time the power stays: what the program did is there for
-// the next one, and not flushed.
+// interrupt ends the running processes and checks what the disk has kept. Every third time the power stays on: the next
+// process sees everything, but unflushed.
 func (c *crashTest) interrupt(running ...*harness.Process) {
 	c.T.Helper()
 	killed := c.disk == nil || c.random.IntN(3) == 0
@@ -212,7 +214,7 @@ func (c *crashTest) interrupt(running ...*harness.Process) {
 	c.stopsIfFailed()
 }
 
-// stopsIfFailed ends the test with the first loss: what follows from it says nothing more.
+// stopsIfFailed ends the test at the first loss: later failures would only be consequences.
 func (c *crashTest) stopsIfFailed() {
 	c.T.Helper()
 	if c.T.Failed() {
@@ -220,7 +222,7 @@ func (c *crashTest) stopsIfFailed() {
 	}
 }
 
-// misbehaves has the service do what an office has to live with, and what ends by itself.
+// misbehaves makes the service misbehave temporarily, in ways that an office must cope with.
 func (c *crashTest) misbehaves() {
 	kinds := []map[string]any{
 		{"drop": true},
@@ -232,7 +234,7 @@ func (c *crashTest) misbehaves() {
 		{"truncate_after": 700},
 		{"status": 404},
 	}
-	// A renewal that is answered with nonsense ends the sign-in, rightly; and not every call may be absent.
+	// A nonsensical answer to a renewal rightly ends the sign-in, and not every call may be missing.
 	paths := []struct {
 		path  string
 		kinds int
@@ -245,7 +247,7 @@ func (c *crashTest) misbehaves() {
 	}
 }
 
-// behaves ends that, and adds up how often the service misbehaved.
+// behaves ends the misbehaviour, and counts it.
 func (c *crashTest) behaves() {
 	c.T.Helper()
 	var list []struct{ Applied int }
@@ -256,7 +258,7 @@ func (c *crashTest) behaves() {
 	c.Service.Tell("DELETE", "/faults", nil, nil)
 }
 
-// play works until the program is interrupted, at the latest when the work is done.
+// play works until the program is interrupted, or until the work is done.
 func (c *crashTest) play(n int) {
 	c.T.Helper()
 	name := fmt.Sprintf("Round %d", n)
@@ -291,7 +293,7 @@ func (c *crashTest) play(n int) {
 	c.work(name)
 }
 
-// startsInterrupted starts the program and interrupts it, at the latest a little after it answers.
+// startsInterrupted starts the program and interrupts it, soon after it answers at the latest.
 func (c *crashTest) startsInterrupted() {
 	c.T.Helper()
 	out := c.soon()
@@ -316,7 +318,7 @@ func (c *crashTest) startsInterrupted() {
 	c.interrupt(c.Running)
 }
 
-// awaits waits for the moment of the interruption, or for a little after the end of the work.
+// awaits waits for the interruption, or until shortly after the end of the work.
 func (c *crashTest) awaits(out, done <-chan struct{}) {
 	little := time.Duration(c.random.IntN(150)) * time.Millisecond
 	select {
@@ -330,7 +332,7 @@ func (c *crashTest) awaits(out, done <-chan struct{}) {
 	}
 }
 
-// work has several things done at the same time until the program is interrupted, and compares what was answered.
+// work does several things at once until the program is interrupted, and checks the answers.
 func (c *crashTest) work(name string) {
 	c.T.Helper()
 	if c.random.IntN(4) == 0 {
@@ -342,7 +344,7 @@ func (c *crashTest) work(name string) {
 		sends = true
 	}
 	var running []*harness.Process
-	if sends && c.random.IntN(4) == 0 { // without a running program
+	if sends && c.random.IntN(4) == 0 { // sometimes without a running program
 		c.Stop()
 	} else {
 		running = append(running, c.Running)
@@ -392,7 +394,7 @@ func (c *crashTest) work(name string) {
 	c.T.Logf("%s: interrupted (signs %v, sends %v, sets %v)", name, signs, sends, sets)
 }
 
-// ended reports whether a process has ended by itself with a code.
+// ended reports whether a process has ended by itself with this exit code.
 func ended(p *harness.Process, code int) bool {
 	select {
 	case <-p.Ended:
@@ -402,7 +404,7 @@ func ended(p *harness.Process, code int) bool {
 	}
 }
 
-// judge notes what a send said. Whatever it was, it is true and leads nobody to send the package twice.
+// judge records what a send said. Whatever it was, it must be true and must not lead anybody to send the package twice.
 func (c *crashTest) judge(name string, send *harness.Process) {
 	c.T.Helper()
 	code, said := send.Wait(), strings.TrimSpace(send.Stderr.String())
@@ -416,7 +418,7 @@ func (c *crashTest) judge(name string, send *harness.Process) {
 	}
 }
 
-// isSet checks that a setting that was answered is kept.
+// isSet checks that a setting that was confirmed is kept.
 func (c *crashTest) isSet(field, want string) {
 	c.T.Helper()
 	path := filepath.Join(c.T.TempDir(), fmt.Sprint(c.interrupted))
@@ -428,7 +430,7 @@ func (c *crashTest) isSet(field, want string) {
 	}
 }
 
-// unsigned is a package that not everyone has signed, "" for none.
+// unsigned is a package that not everyone has signed, "" if there is none.
 func (c *crashTest) unsigned() string {
 	c.T.Helper()
 	for _, p := range c.Service.Packages() {
@@ -446,10 +448,10 @@ func (c *crashTest) signEverything() {
 	}
 }
 
-// onItsWay reports whether a file has not got its final name yet.
+// onItsWay reports whether a file does not have its final name yet.
 func onItsWay(name string) bool { return strings.HasPrefix(filepath.Base(name), ".countersign-") }
 
-// filesNamed are the files that have their final names.
+// filesNamed are the files with their final names.
 func (c *crashTest) filesNamed() []string {
 	if _, err := os.Stat(c.Folder); err != nil {
 		return nil
@@ -457,7 +459,7 @@ func (c *crashTest) filesNamed() []string {
 	return slices.DeleteFunc(c.Files(), onItsWay)
 }
 
-// filesAreServed checks that whatever has a final name is, byte for byte, what the service serves, and stays as it is.
+// filesAreServed checks that every file with a final name is byte for byte what the service serves, and does not change.
 func (c *crashTest) filesAreServed() {
 	c.T.Helper()
 	for _, name := range c.filesNamed() {
@@ -477,7 +479,7 @@ func (c *crashTest) filesAreServed() {
 	}
 }
 
-// fetch asks the service for what it serves of the packages that everyone has signed since it was asked last.
+// fetch downloads the files of packages completed since the last call.
 func (c *crashTest) fetch() {
 	c.T.Helper()
 	token := ""
@@ -511,7 +513,7 @@ func (c *crashTest) nothingIsSetAside() {
 	}))
 }
 
-// isUnharmed checks that nothing of what is kept is damaged, missing or out of reach.
+// isUnharmed checks that none of the stored data is damaged, missing or unreachable.
 func (c *crashTest) isUnharmed(s harness.Status) {
 	c.T.Helper()
 	for _, id := range []string{"setup", "keyring", "keyring-replaced", "secret", "signin", "data", "data-restored", "data-not-read", "records", "aside"} {
@@ -521,10 +523,10 @@ func (c *crashTest) isUnharmed(s harness.Status) {
 	}
 }
 
-// settling is how long the program may take to catch up after everything: it may have been told to wait.
+// settling is how long the program may take to catch up at the end: it may have been told to wait.
 const settling = 3 * time.Minute
 
-// settles lets everyone sign, waits until the program has caught up, and has it do one thing more, in peace.
+// settles lets everyone sign, waits until the program has caught up, and makes it do one more thing, undisturbed.
 func (c *crashTest) settles() {
 	c.T.Helper()
 	c.Service.Tell("POST", "/events/disturb", map[string]any{}, nil)
@@ -534,8 +536,8 @@ func (c *crashTest) settles() {
 	c.endsInPeace()
 }
 
-// endsInPeace sends a package that nothing disturbs, of which people are told by its name. A summary of what went before takes in
-// whatever is signed until it is raised, and names no more than a few: then it is the next package's turn.
+// endsInPeace sends a package without disturbances, which must be announced by name. A summary of earlier events includes
+// whatever is signed before it is shown, and names only a few packages: then it tries with the next package.
 func (c *crashTest) endsInPeace() {
 	c.T.Helper()
 	for n := range 3 {
@@ -548,7 +550,7 @@ func (c *crashTest) endsInPeace() {
 		key, told, summary := "Everyone has signed "+quoted(name)+".", false, false
 		harness.Eventually(c.T, "told: "+key, func() bool {
 			notes := c.Desk.Notes.List()[before:]
-			// Where the files come long before or after the signature, it has a notification of its own.
+			// If the files come long before or after the signature, the signature has its own notification.
 			alone := slices.ContainsFunc(notes, func(n harness.Note) bool { return n.Title == "Ana Ruiz signed "+quoted(name)+"." })
 			for _, note := range notes {
 				told = told || note.Title == key && (alone || strings.HasPrefix(note.Body, "Ana Ruiz signed. ")) || strings.Contains(note.Body, key)
@@ -563,11 +565,11 @@ func (c *crashTest) endsInPeace() {
 	c.loss("people were told of no package by its name: %+v", c.Desk.Notes.List())
 }
 
-// catchesUp waits until all that has happened at the service has happened here.
+// catchesUp waits until the program has recorded everything that happened at the service.
 func (c *crashTest) catchesUp() {
 	c.T.Helper()
 	n := len(c.Service.Packages())
-	// The service itself waits ever longer with events it could not deliver: have them come now.
+	// The service waits ever longer before it retries failed events, so redeliver them now.
 	for _, e := range c.Service.Events() {
 		if e.Delivered == nil {
 			c.Service.Tell("POST", "/events/redeliver", map[string]string{"event_id": e.ID}, nil)
@@ -605,7 +607,7 @@ func (c *crashTest) nothingIsMissing() {
 	if s.Events.Problems != 0 || s.Saves.Failed != 0 || s.Outbox.Failed != 0 || s.Packages.Total != len(packages) {
 		c.loss("at the end: %+v; the service has %d packages", s, len(packages))
 	}
-	// A draft may stay unknown only when there is no package of it.
+	// A draft may only stay unknown if there is no package for it.
 	missing := 0
 	for _, name := range c.sent {
 		if byName[name] == 0 {
@@ -631,7 +633,7 @@ func (c *crashTest) nothingIsMissing() {
 		c.interrupted, len(packages), len(c.Files()), len(accepted), came-len(accepted))
 }
 
-// toldAtMostOnce checks the notifications: none of them twice, none again in a summary.
+// toldAtMostOnce checks the notifications: none is repeated, not even in a summary.
 func (c *crashTest) toldAtMostOnce() {
 	c.T.Helper()
 	told, summaries := map[string]int{}, ""
@@ -648,7 +650,7 @@ func (c *crashTest) toldAtMostOnce() {
 	}
 	for key, times := range told {
 		title, document, _ := strings.Cut(key, "|")
-		if document == "" { // a summary names no documents, so that it cannot be held against one of several
+		if document == "" { // a summary names no documents, so it cannot be attributed to one of several
 			times += strings.Count(summaries, title)
 		}
 		if times > 1 {
@@ -657,7 +659,7 @@ func (c *crashTest) toldAtMostOnce() {
 	}
 }
 
-// leavesNothingBehind checks the folders after a clean end: no file on its way, no socket.
+// leavesNothingBehind checks the folders after a clean end: no temporary file, no socket.
 func (c *crashTest) leavesNothingBehind() {
 	c.T.Helper()
 	for _, name := range c.Files() {
@@ -681,13 +683,13 @@ func (c *crashTest) loss(format string, args ...any) {
 	c.T.Errorf(format, args...)
 }
 
-// interruptedAtFirst interrupts the first minutes of one new office after another, at least so often.
+// interruptedAtFirst interrupts the first minutes of new offices, at least that often.
 func interruptedAtFirst(t *testing.T, seed uint64, least int, forgets bool) {
 	desk := harness.NewDesktop(t)
 	usual := harness.UsualOffice(t, desk)
 	made := 0
 	for n := 0; made < least; n++ {
-		t.Run(fmt.Sprintf("office %d", n), func(t *testing.T) { // which ends all that is its own
+		t.Run(fmt.Sprintf("office %d", n), func(t *testing.T) { // a subtest, which ends everything it started
 			o := harness.NewOffice(t, desk, usual.Service, usual.Front)
 			c := newCrashTest(t, o, rand.New(rand.NewPCG(seed+uint64(n), 0)), n%2 == 0, forgets)
 			c.setsUpInterrupted()
@@ -707,7 +709,7 @@ func interruptedAtFirst(t *testing.T, seed uint64, least int, forgets bool) {
 	}
 }
 
-// setsUpInterrupted interrupts the first set-up, perhaps more than once.
+// setsUpInterrupted interrupts the first set-up, perhaps several times.
 func (c *crashTest) setsUpInterrupted() {
 	c.T.Helper()
 	for {
@@ -739,7 +741,7 @@ func (c *crashTest) signsInInterrupted() {
 	go func() {
 		defer close(walked)
 		if address, ok := p.Said("http", out); ok {
-			harness.NewVisitor(c.Front.Authority).SignIn(ctx, "http"+address, harness.Olivia, true) // whose end is p's
+			harness.NewVisitor(c.Front.Authority).SignIn(ctx, "http"+address, harness.Olivia, true) // p reports how it ends
 		}
 	}()
 	c.awaits(out, p.Ended)

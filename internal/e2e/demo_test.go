@@ -14,7 +14,7 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 )
 
-// demoFiles are what the demo leaves behind.
+// demoFiles are the documents that the demo leaves behind.
 var demoFiles = []string{
 	"Lease Sonnenweg 4/Lease Sonnenweg 4 - certificate.pdf",
 	"Lease Sonnenweg 4/Lease Sonnenweg 4 - signed.pdf",
@@ -26,7 +26,7 @@ var demoFiles = []string{
 	"Offer 2026-118/master file.pdf",
 }
 
-// demo is a demo that runs in a session, with a folder for temporary files of its own.
+// demo is a demo that runs in a session, with its own folder for temporary files.
 type demo struct {
 	*harness.Process
 	folder, temp string

@@ -12,7 +12,7 @@ import (
 	"countersign/internal/e2e/harness"
 )
 
-// invited takes an invitation of the hub, as a computer of its own.
+// invited is a new computer that accepts the hub's invitation.
 func invited(hub *harness.Office, at, name string) *harness.Office {
 	file := filepath.Join(harness.ShortDir(hub.T), name+".countersign")
 	hub.Must("desks", "invite", name, "--to", file, "--servers", at)
@@ -40,7 +40,7 @@ func joined(hub *harness.Office, with ...string) *harness.Office {
 	return d
 }
 
-// newHub is an office whose computer hands events on.
+// newHub is an office whose computer is a hub.
 func newHub(t *testing.T) (hub *harness.Office, at string) {
 	f := harness.NewFront(t)
 	at = harness.FreeAddress(t)
@@ -76,7 +76,7 @@ func TestSeveralDesksOfOneOffice(t *testing.T) {
 		toldOnce(o, false, lease)
 	}
 
-	one.Running.Kill() // in the middle of whatever it does
+	one.Running.Kill() // in the middle of whatever it is doing
 	offer := sendOffer(two)
 	hub.Service.SignAll(offer.ID)
 	hub.Running.Kill()
@@ -87,9 +87,9 @@ func TestSeveralDesksOfOneOffice(t *testing.T) {
 	two.Until("the hub is back", func(s harness.Status) bool { return s.Issue("hub") == "" })
 	for _, o := range all {
 		savedAsServed(o, lease, offer)
-		toldOnce(o, false, lease) // still
+		toldOnce(o, false, lease) // still only once
 	}
-	toldOnce(two, false, offer) // the others were killed, perhaps while they told it
+	toldOnce(two, false, offer) // the others were killed, perhaps while announcing it
 
 	var listed struct {
 		Desks []struct {

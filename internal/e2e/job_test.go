@@ -22,7 +22,7 @@ import (
 	"countersign/internal/e2e/harness"
 )
 
-// TestTheWholeJob is the main job with everything at its usual setting and the commands beside the running program.
+// TestTheWholeJob is the main job with default settings and with commands beside the running program.
 func TestTheWholeJob(t *testing.T) {
 	t.Parallel()
 	desk := harness.NewDesktop(t)
@@ -72,7 +72,7 @@ func TestTheWholeJob(t *testing.T) {
 	}
 }
 
-// sendLease sends the package with two documents and two signers, one after the other.
+// sendLease sends a package with two documents and two signers, in sequence.
 func sendLease(o *harness.Office) harness.Pack {
 	o.T.Helper()
 	out := o.Must("send", harness.Sample(o.T, "Lease Sonnenweg 4"), harness.Sample(o.T, "Mandate Keller"), "--sequential", "--name", "Lease",
@@ -88,7 +88,7 @@ func sendLease(o *harness.Office) harness.Pack {
 	return p
 }
 
-// sendOffer sends the package whose two signers sign at any time.
+// sendOffer sends a package whose two signers sign in any order.
 func sendOffer(o *harness.Office) harness.Pack {
 	o.T.Helper()
 	o.Must("send", harness.Sample(o.T, "Offer 2026-118"), "--name", "Offer", "--due", "2031-12-31",
@@ -100,7 +100,7 @@ func sendOffer(o *harness.Office) harness.Pack {
 	return p
 }
 
-// knownToTheRecord asks of files what the record knows, and of a line of it whether it still fits.
+// knownToTheRecord checks what the record knows about files, and whether one of its lines still fits.
 func knownToTheRecord(o *harness.Office) {
 	o.T.Helper()
 	line := strings.TrimSpace(o.Must("record"))
@@ -120,7 +120,8 @@ func knownToTheRecord(o *harness.Office) {
 	}
 }
 
-// matches waits until the signed documents of a package were compared with what was sent, and says how they match. What goes with them is not.
+// matches waits until the signed documents of a package were compared with what was sent, and checks the result. Other files
+// are not compared.
 func matches(o *harness.Office, p harness.Pack, want string) {
 	o.T.Helper()
 	type file struct {
@@ -163,7 +164,7 @@ func TestADocumentThatIsNotWhatWasSentIsToldOf(t *testing.T) {
 	o.UntilWithin(2*harness.Patience, "people are told", func(s harness.Status) bool { return strings.Contains(s.Issue("seal"), "sealed or sent") })
 }
 
-// provenWithoutTheProgram checks a proof of a package as it says that anybody can, with the commands that stand in it.
+// provenWithoutTheProgram checks a proof of a package as its report describes for anybody, with the commands it contains.
 func provenWithoutTheProgram(o *harness.Office, p harness.Pack) {
 	o.T.Helper()
 	path, dir := filepath.Join(o.T.TempDir(), "proof.zip"), o.T.TempDir()
@@ -207,7 +208,7 @@ func provenWithoutTheProgram(o *harness.Office, p harness.Pack) {
 	}
 }
 
-// savedAsServed checks that the folder holds what the service serves for the packages, byte for byte, and nothing else.
+// savedAsServed checks that the folder contains exactly the files that the service serves for the packages, byte for byte.
 func savedAsServed(o *harness.Office, packages ...harness.Pack) {
 	o.T.Helper()
 	token := o.Service.Token()
@@ -237,11 +238,11 @@ func savedAsServed(o *harness.Office, packages ...harness.Pack) {
 	}
 }
 
-// quoted is a name as notifications show it: quotation marks that no program takes for its own.
+// quoted is a name as notifications show it: in quotation marks that no program interprets.
 func quoted(name string) string { return "“" + name + "”" }
 
-// toldOnce checks that people were told once of every saved package, and of every signature at most once, by itself or with the
-// files. bare is a service that never says who its signers are.
+// toldOnce checks that people were notified once of every saved package, and at most once of every signature, separately or
+// with the files. bare is for a service that does not say who signs.
 func toldOnce(o *harness.Office, bare bool, packages ...harness.Pack) {
 	o.T.Helper()
 	defer func() {
@@ -252,9 +253,9 @@ func toldOnce(o *harness.Office, bare bool, packages ...harness.Pack) {
 	for _, p := range packages {
 		everyone := "Everyone has signed " + quoted(p.Name) + "."
 		is := func(n harness.Note) bool { return n.Title == everyone }
-		// The last notification may be on its way when the status already says that all is saved.
+		// The status may say that everything is saved before the last notification is shown.
 		harness.Eventually(o.T, "told: "+everyone, func() bool { return slices.ContainsFunc(o.Desk.Notes.List(), is) })
-		saved, signed := 0, map[string]int{} // documents, by who signed them
+		saved, signed := 0, map[string]int{} // number of documents, by signer
 		for _, n := range o.Desk.Notes.List() {
 			if n.App != "Countersign" {
 				o.T.Errorf("the notification %q comes from %q", n.Title, n.App)
@@ -313,7 +314,7 @@ func statusIsRight(o *harness.Office, public string) {
 	}
 }
 
-// keepsSecrets checks that no secret lies readable in the data folder.
+// keepsSecrets checks that the data folder contains no readable secret.
 func keepsSecrets(o *harness.Office) {
 	o.T.Helper()
 	err := filepath.WalkDir(o.Data, func(path string, e os.DirEntry, err error) error {
@@ -331,8 +332,8 @@ func keepsSecrets(o *harness.Office) {
 	}
 }
 
-// TestPeopleGetCopiesAndLinks sends with copies, those of the settings among them, and has a link to sign printed, which is
-// left nowhere.
+// TestPeopleGetCopiesAndLinks sends with copies, including the default recipients, and prints a signing link, which must not
+// be stored anywhere.
 func TestPeopleGetCopiesAndLinks(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
@@ -371,7 +372,7 @@ func TestPeopleGetCopiesAndLinks(t *testing.T) {
 	}))
 }
 
-// The process that reads documents gets no environment; without a home it has to do without the compiled PDFium.
+// The process that reads documents gets no environment; without a home it cannot use the compiled PDFium.
 func TestADocumentIsReadWithoutAnEnvironment(t *testing.T) {
 	t.Parallel()
 	document, err := os.Open(harness.Sample(t, "Offer 2026-118"))
@@ -385,8 +386,8 @@ func TestADocumentIsReadWithoutAnEnvironment(t *testing.T) {
 	}
 }
 
-// hostileNames are what people, or a service, may call a package, a signer or a document to do harm. TRAP stands for a
-// file that a shell would make.
+// hostileNames are names that people, or a service, may give to a package, a signer or a document to do harm. TRAP is
+// replaced by a file that a shell would create.
 var hostileNames = []string{
 	"$(touch TRAP)", "`touch TRAP`", "; touch TRAP #", "| touch TRAP", `"; touch TRAP; "`, `'; touch TRAP; '`, "%PATH% $HOME ${HOME} $env:HOME",
 	"<b>bold</b> <img src=x onerror=alert(1)> &amp; &lt;", "]]><script>x</script>", `" onmouseover="x`, `\" \n \\ \u0041`,
@@ -441,7 +442,7 @@ func TestHostileNamesAreShownHarmlessly(t *testing.T) {
 	}
 }
 
-// sendAs sends a package with a name that everything in it bears, and reports whether anybody would take it.
+// sendAs sends a package in which everything has this name, and reports whether it was accepted.
 func sendAs(o *harness.Office, n int, name string) bool {
 	o.T.Helper()
 	b, err := os.ReadFile(harness.Sample(o.T, "Offer 2026-118"))
@@ -461,8 +462,8 @@ func sendAs(o *harness.Office, n int, name string) bool {
 	return r.Code == 0
 }
 
-// leavesAQuestion has the service lose the answer about a package with this name, so that health and the notifications
-// speak of it.
+// leavesAQuestion makes the service lose the answer about a package with this name, so that health and the notifications
+// mention it.
 func leavesAQuestion(o *harness.Office, name string) {
 	o.T.Helper()
 	o.Service.Tell("POST", "/events/hold", nil, nil)
@@ -482,19 +483,19 @@ func leavesAQuestion(o *harness.Office, name string) {
 	}
 }
 
-// variant is one way in which a service, or an office, differs from the usual one.
+// variant is a service or an office that differs from the usual one.
 type variant struct {
 	name    string
 	service harness.ServiceOptions
 	path    string   // of the public address
 	base    string   // appended to the service's address for --base-url
-	setup   []string // flags of setup
+	setup   []string // flags for setup
 	keyFile bool
-	disturb map[string]any // how events travel
-	bare    bool           // the service says no more than interface.md shows
+	disturb map[string]any // how events are delivered
+	bare    bool           // the service says only what interface.md shows
 }
 
-// Each differs in several ways at once, and no two differ in the same one.
+// Each variant differs in several ways, and no two in the same one.
 var variants = []variant{
 	{name: "exactly interface.md, no discovery, the API under its prefix alone", bare: true, base: "/api/v1/", keyFile: true,
 		service: harness.ServiceOptions{Flags: []string{"--bare", "--no-discovery", "--only-api-prefix"}}},
@@ -505,7 +506,7 @@ var variants = []variant{
 		service: harness.ServiceOptions{Flags: []string{"--signature-header", "X-Signed-By-Me"}}, setup: []string{"--signature-header", "X-Signed-By-Me"}},
 }
 
-// TestTheWholeJobWithServicesAndOfficesOfAllKinds plays the main job once per variant.
+// TestTheWholeJobWithServicesAndOfficesOfAllKinds runs the main job with each variant.
 func TestTheWholeJobWithServicesAndOfficesOfAllKinds(t *testing.T) {
 	t.Parallel()
 	for _, v := range variants {
@@ -550,8 +551,8 @@ func playVariant(t testing.TB, v variant) {
 	keepsSecrets(o)
 }
 
-// TestCommandsWorkWithoutARunningProgram sets up, signs in and sends with nothing running, lets people sign meanwhile,
-// and expects the next start to catch up.
+// TestCommandsWorkWithoutARunningProgram sets up, signs in and sends with nothing running, lets people sign meanwhile, and
+// expects the next start to catch up.
 func TestCommandsWorkWithoutARunningProgram(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
@@ -587,7 +588,7 @@ func TestCommandsWorkWithoutARunningProgram(t *testing.T) {
 	}
 }
 
-// TestPackagesAreWithdrawnByCommand withdraws packages beside the running program and without it.
+// TestPackagesAreWithdrawnByCommand withdraws packages with and without a running program.
 func TestPackagesAreWithdrawnByCommand(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
@@ -616,7 +617,7 @@ func TestPackagesAreWithdrawnByCommand(t *testing.T) {
 	if r := o.Command("withdraw", kept.ID, "nobody's"); r.Code != 1 || !strings.Contains(r.Stderr, `There is no package "nobody's".`) {
 		t.Errorf("withdraw of an unknown package ended with %d: %s", r.Code, r.Stderr)
 	}
-	want(kept.ID, "open", 0) // one word that names nothing withdraws nothing
+	want(kept.ID, "open", 0) // one unknown word prevents all withdrawals
 
 	o.Service.SignAll(signed.ID)
 	r := o.Command("withdraw", "--json", beside.ID, signed.ID)
@@ -643,18 +644,18 @@ func TestPackagesAreWithdrawnByCommand(t *testing.T) {
 	want(alone.ID, "rescinded", 0)
 }
 
-// ana signs most of what the tests send.
+// ana signs most of the tests' packages.
 const ana = "Ana Ruiz <ana.ruiz@example.com>"
 
-// TestManySendsAtOnceAreEachSentOnce sends from many processes at once, where none runs and beside one: each is told the
-// truth, and no package is there twice.
+// TestManySendsAtOnceAreEachSentOnce sends from many processes at once, with and without a running program: each is told the
+// truth, and no package exists twice.
 func TestManySendsAtOnceAreEachSentOnce(t *testing.T) {
 	t.Parallel()
 	const each = 8
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
 	o.Ready()
 
-	// The running program sends for all of them, and renews once for all of them.
+	// The running program sends for all of them, with a single renewal.
 	asked := tokens(o)
 	o.Service.Tell("POST", "/tokens/expire", nil, nil)
 	sendsAtOnce(o, "beside", each)
@@ -663,7 +664,7 @@ func TestManySendsAtOnceAreEachSentOnce(t *testing.T) {
 	}
 	o.Stop()
 
-	// An access token is never kept, so whichever process sends for itself, or for those that find it, renews once.
+	// Access tokens are never stored; whichever process sends renews once for all it serves.
 	asked = tokens(o)
 	o.Service.Tell("POST", "/tokens/expire", nil, nil)
 	sendsAtOnce(o, "alone", each)
@@ -671,7 +672,7 @@ func TestManySendsAtOnceAreEachSentOnce(t *testing.T) {
 		t.Errorf("alone %d tokens were asked for by %d processes", n, each)
 	}
 
-	// Started together with the program, they find it, wait for it or are waited for.
+	// Started at the same time as the program, they find it, wait for it or make it wait.
 	asked = tokens(o)
 	o.Running = o.Begin("serve")
 	sendsAtOnce(o, "starting", each)
@@ -685,7 +686,7 @@ func TestManySendsAtOnceAreEachSentOnce(t *testing.T) {
 	}
 }
 
-// tokens is how often the service was asked for tokens.
+// tokens counts the requests for tokens at the service.
 func tokens(o *harness.Office) int { return len(o.Service.Requests("/connect/token")) }
 
 func sendsAtOnce(o *harness.Office, how string, n int) {

@@ -11,8 +11,8 @@ import (
 	"countersign/internal/e2e/harness"
 )
 
-// TestAnOfficeMovesToAnotherComputer moves an office from one data folder to another, with a package that is open and with
-// the same public address.
+// TestAnOfficeMovesToAnotherComputer moves an office from one data folder to another, with an open package and the same
+// public address.
 func TestAnOfficeMovesToAnotherComputer(t *testing.T) {
 	t.Parallel()
 	desk := harness.NewDesktop(t)

@@ -17,7 +17,7 @@ import (
 	"countersign/internal/proxy/proxytest"
 )
 
-// press clicks the button that has this value.
+// press clicks the button with this value.
 func press(value string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(chromedp.CSS(`button[value="`+value+`"]`), chromedp.NodeVisible)
 }
@@ -46,7 +46,7 @@ func TestSignInAndSignaturesInARealBrowser(t *testing.T) {
 	c.Do("allow", chromedp.Navigate("http"+login.Line("http")), press(harness.Olivia))
 	c.Shows("You are signed in")
 	c.Shows(harness.Olivia)
-	// On the office's own address, whose bar no longer shows the code.
+	// The browser ends on the office's own address, without the code.
 	if at, err := chromedp.Run(c.Ctx, chromedp.Location()); err != nil || at != f.URL+"/oauth/callback" {
 		t.Errorf("the sign-in ended on %s, %v", at, err)
 	}
@@ -63,7 +63,7 @@ func TestSignInAndSignaturesInARealBrowser(t *testing.T) {
 	toldOnce(o, false, lease)
 }
 
-// signTyped signs with the name that the page proposes.
+// signTyped signs with the name that the page suggests.
 func signTyped(c *harness.Chromium, page string) {
 	c.T.Helper()
 	c.Do("sign", chromedp.Navigate(page), press("sign"))
@@ -109,7 +109,7 @@ func TestAPastedAddressSignsIn(t *testing.T) {
 		p := o.Begin("login", "--no-browser")
 		_, end, err := harness.NewVisitor(nil, nobody).SignIn(t.Context(), "http"+p.Line("http"), harness.Olivia, true)
 		harness.Must(t, err)
-		// A wrong address is told and waited out.
+		// A wrong address is reported, and the command continues to wait.
 		wrong := strings.Replace(end.String(), "state=", "state=x", 1)
 		for _, line := range []string{"what is this", wrong, end.String()} {
 			if _, err := io.WriteString(p.In, line+"\n"); err != nil {
@@ -126,7 +126,8 @@ func TestAPastedAddressSignsIn(t *testing.T) {
 	}
 }
 
-// The office's network lets nobody out but through its proxy, which wants a password and alone knows ngrok's name.
+// The office's network only allows connections through its proxy, which demands a password and alone can resolve ngrok's
+// name.
 func TestTheJobThroughTheProxyOfTheOffice(t *testing.T) {
 	t.Parallel()
 	const connect, password = "connect.ngrok.test:443", "proxy-password-0815"

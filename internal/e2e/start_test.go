@@ -17,10 +17,10 @@ import (
 	"countersign/internal/single"
 )
 
-// boxes stands in for the desktop's program that shows a message, and keeps what it is told.
+// boxes stands in for the desktop's program for message boxes, and records their texts.
 type boxes struct{ dir string }
 
-// serveBoxes puts it in front of every other in the office's PATH.
+// serveBoxes puts it first in the office's PATH.
 func serveBoxes(o *harness.Office) boxes {
 	b := boxes{harness.ShortDir(o.T)}
 	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >'" + b.dir + "'/said.$$.new && mv '" + b.dir + "'/said.$$.new '" + b.dir + "'/said.$$\n"
@@ -29,7 +29,7 @@ func serveBoxes(o *harness.Office) boxes {
 	return b
 }
 
-// said is what the boxes so far said.
+// said are the texts of the boxes so far.
 func (b boxes) said() (texts []string) {
 	files, _ := filepath.Glob(filepath.Join(b.dir, "said.*[0-9]"))
 	for _, f := range files {
@@ -40,7 +40,7 @@ func (b boxes) said() (texts []string) {
 	return texts
 }
 
-// wants waits for box number n to say something.
+// wants waits for box number n to contain these texts.
 func (b boxes) wants(t *testing.T, n int, texts ...string) {
 	t.Helper()
 	harness.Eventually(t, "a box is shown", func() bool { return len(b.said()) >= n })
@@ -73,7 +73,7 @@ func TestWithoutOpenGLTheOfficeWorksOnInTheTray(t *testing.T) {
 		}
 	}
 
-	// Documents are sent, saved and told as ever, and the tray follows.
+	// Documents are sent, saved and announced as usual, and the tray is updated.
 	o.MustLogin()
 	o.Registered()
 	harness.Eventually(t, "the tray shows the account", func() bool { return harness.Contains(icon.Labels(), harness.Olivia) })
@@ -85,7 +85,7 @@ func TestWithoutOpenGLTheOfficeWorksOnInTheTray(t *testing.T) {
 	savedAsServed(o, lease)
 	toldOnce(o, false, lease)
 
-	// Whoever asks for the window is told again why there is none.
+	// Asking for the window again shows the reason again.
 	second := harness.Start(t, desk.Env(o.More...), harness.Program, o.Global...)
 	if code := second.Wait(); code != 0 {
 		t.Errorf("the second start ended with %d: %s", code, second.Stderr)
@@ -102,7 +102,7 @@ func TestWithoutOpenGLTheOfficeWorksOnInTheTray(t *testing.T) {
 		t.Errorf("it printed %q", said)
 	}
 
-	// With the computer it starts without a word: nobody asked for a window.
+	// Started at login it shows nothing: nobody asked for a window.
 	o.Running = harness.Start(t, desk.Env(o.More...), harness.Program, append(o.Global, "--hidden")...)
 	o.Answers()
 	icon = tray.Item()
@@ -159,7 +159,7 @@ func TestAWindowThatDoesNotComeSaysWhy(t *testing.T) {
 	}
 }
 
-// makeNewer has a state as a later version would leave it.
+// makeNewer makes a state look like a later version's.
 func makeNewer(t *testing.T, path string) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
@@ -170,7 +170,7 @@ func makeNewer(t *testing.T, path string) {
 	}))
 }
 
-// rounds is how often the program is quit: some dozen times, and 500 times where the tests are to torture it.
+// rounds is how often the program is quit: a few dozen times, and 500 times in a torture run.
 func rounds() int {
 	if os.Getenv("COUNTERSIGN_E2E_TORTURE") != "" {
 		return 500
@@ -178,8 +178,8 @@ func rounds() int {
 	return 24
 }
 
-// TestItQuitsEveryTime quits the program in every way there is, again and again with one data folder. Each time the
-// process is gone in time, and the next start has the folder and its window.
+// TestItQuitsEveryTime quits the program in every possible way, again and again with one data folder. Each time the process
+// ends in time, and the next start gets the folder and shows its window.
 func TestItQuitsEveryTime(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(*harness.Office, *harness.Window, *harness.Tray){
@@ -200,7 +200,7 @@ func TestItQuitsEveryTime(t *testing.T) {
 		"by closing it, without a tray": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
 			w.Drawn()
 			before := w.Active().Still()
-			w.Keys("ctrl+w") // asks whether to keep running, which is the safe answer
+			w.Keys("ctrl+w") // answers the question whether to keep running the safe way
 			w.ChangesFrom(before)
 			w.Keys("Tab", "Return")
 		},
@@ -241,7 +241,7 @@ func TestItQuitsEveryTime(t *testing.T) {
 	}
 }
 
-// wantFree checks that no process has a data folder.
+// wantFree checks that no process holds a data folder.
 func wantFree(t *testing.T, folder string) {
 	t.Helper()
 	lock, err := os.Open(filepath.Join(folder, "instance.lock"))
@@ -253,23 +253,23 @@ func wantFree(t *testing.T, folder string) {
 }
 
 // TestADisplayThatHangsKeepsNothing stops the X server, so that the window hangs, and asks the program to end: it ends in
-// time, and the data folder is free.
+// time, and releases the data folder.
 func TestADisplayThatHangsKeepsNothing(t *testing.T) {
 	t.Parallel()
 	o, _ := harness.OpenOffice(t)
 	harness.Must(t, o.Desk.Screen.Signal(syscall.SIGSTOP))
 	began := time.Now()
 	code := o.Running.Stop()
-	harness.Must(t, o.Desk.Screen.Signal(syscall.SIGCONT)) // for what else is on it
+	harness.Must(t, o.Desk.Screen.Signal(syscall.SIGCONT)) // for its other clients
 	if took := time.Since(began); code != 0 || took > endsWithin() {
 		t.Errorf("it ended with %d after %v: %s", code, took, o.Running.Stderr)
 	}
-	o.Serve() // has the folder to itself
+	o.Serve() // needs the folder
 	o.Stop()
 }
 
-// endsWithin is how long the program may take to end, whatever hangs: 5 s where it has a processor to itself, and as many
-// times as long as there are programs that share one. That it counts right, the tests of the ending show in virtual time.
+// endsWithin is how long the program may take to end, whatever hangs: 5 s with a processor of its own, and longer in
+// proportion to the load. Other tests check the exact time in virtual time.
 func endsWithin() time.Duration {
 	return time.Duration(float64(5*time.Second) * max(1, harness.Crowding()))
 }

@@ -29,16 +29,17 @@ import (
 	"countersign/internal/locations"
 )
 
-// besiegedMemory is how much more memory the program may take while strangers do what they can, in KiB.
+// besiegedMemory is how much additional memory the program may use while strangers attack it, in KiB.
 const besiegedMemory = 48 << 10
 
-// idleConnections are at most how many more the program itself keeps after work: to the service, and to the desktop. They
-// end by themselves, and have two goroutines each. A siege that left its own behind would leave hundreds.
+// idleConnections is the maximum number of additional connections that the program itself keeps after work: to the service,
+// and to the desktop. They close by themselves, and have two goroutines each. A leak caused by the siege would leave
+// hundreds.
 const idleConnections = 12
 
-// TestStrangersCostLittleAndKeepNobodyOut besieges the listener in every way at once while a package is signed.
+// TestStrangersCostLittleAndKeepNobodyOut attacks the listener in all ways at once while a package is being signed.
 func TestStrangersCostLittleAndKeepNobodyOut(t *testing.T) {
-	o := harness.UsualOffice(t, harness.NewDesktop(t)) // not beside other tests: it measures
+	o := harness.UsualOffice(t, harness.NewDesktop(t)) // not parallel with other tests: it measures
 	o.More = []string{"GOTRACEBACK=all"}
 	o.Ready()
 	works(o, false)
@@ -72,7 +73,7 @@ func TestStrangersCostLittleAndKeepNobodyOut(t *testing.T) {
 	harness.Eventually(t, "every event gets through", o.Service.AllDelivered)
 	o.Until("the package is saved", func(s harness.Status) bool { return s.Packages.Saved == s.Packages.Total })
 	through := time.Since(began)
-	<-time.After(max(0, 10*time.Second-through)) // the siege goes on long enough to run into every time limit
+	<-time.After(max(0, 10*time.Second-through)) // the siege lasts long enough to reach every time limit
 	s.End()
 	<-watch
 	savedAsServed(o, p...)
@@ -93,7 +94,7 @@ func TestStrangersCostLittleAndKeepNobodyOut(t *testing.T) {
 		s.Made.Load(), through.Round(time.Millisecond), before.Memory, most.Memory, after.Memory, before.Files, most.Files, after.Files, quiet, left)
 }
 
-// everyWay lets in everybody who means ill.
+// everyWay starts all kinds of attacks.
 func everyWay(s *harness.Siege) {
 	wellFormed := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	signed := http.Header{"X-Service-Signature": {wellFormed}}
@@ -128,7 +129,7 @@ func everyWay(s *harness.Siege) {
 	s.Crowd(len(garbage), 200*time.Millisecond, func(n int) { s.Dawdle(garbage[n]) })
 }
 
-// siegeLease sends a package, lets everybody sign, and returns all there are.
+// siegeLease sends a package, lets everybody sign, and returns all packages.
 func siegeLease(o *harness.Office) []harness.Pack {
 	o.T.Helper()
 	o.Must("send", harness.Sample(o.T, "Offer 2026-118"), "--name", "Besieged", "--to", ana, "--to", "Jan Weber <jan.weber@example.com>")
@@ -136,8 +137,8 @@ func siegeLease(o *harness.Office) []harness.Pack {
 	return o.Service.Packages()
 }
 
-// TestSignedNonsenseIsKeptAndHurtsNobody posts bodies that are authentic and as odd as events and JSON can be, after some that are
-// not authentic.
+// TestSignedNonsenseIsKeptAndHurtsNobody posts authentic bodies that are as odd as events and JSON can be, after some that
+// are not authentic.
 func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 	t.Parallel()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
@@ -178,7 +179,7 @@ func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 		}
 	}
 	before := o.Running.Costs()
-	for _, b := range append(bodies, bodies[len(bodies)-1]) { // one comes twice
+	for _, b := range append(bodies, bodies[len(bodies)-1]) { // one is sent twice
 		if got := post(o, []byte(b), http.Header{"X-Service-Signature": {signature(key, []byte(b))}}); got != http.StatusOK {
 			t.Errorf("%.60q was answered %d", b, got)
 		}
@@ -198,7 +199,7 @@ func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 	offer := o.Service.Named("Offer")
 	toldOnce(o, false, offer)
 	o.Stop()
-	toldOnce(o, false, offer) // nor does the end tell of anything
+	toldOnce(o, false, offer) // the end announces nothing either
 	for _, n := range o.Desk.Notes.List() {
 		if !strings.Contains(n.Title, quoted(offer.Name)) {
 			t.Errorf("told of something else than the one true package: %q", n)
@@ -208,7 +209,7 @@ func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 	o.Until("it is all there after a restart", func(s harness.Status) bool { return s.Events.Received >= len(bodies) && s.SignedIn })
 }
 
-// sign is interface.md, webhook authentication 3, as the tests read it.
+// sign is the tests' own implementation of interface.md, webhook authentication 3.
 func sign(address, secret string, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(address))
@@ -220,7 +221,7 @@ func signature(r harness.Registration, body []byte) string {
 	return base64.StdEncoding.EncodeToString(sign(r.URL, r.Secret, body))
 }
 
-// event is an authentic looking event with an id of its own.
+// event is a plausible event with its own id.
 func event(change map[string]any) []byte {
 	fields := map[string]any{
 		"action": "package_executed", "packageId": uuid.NewString(), "externalData": nil, "eventId": uuid.NewString(),
@@ -230,12 +231,12 @@ func event(change map[string]any) []byte {
 	maps.Copy(fields, change)
 	b, err := json.Marshal(fields)
 	if err != nil {
-		panic(err) // only plain values are passed in
+		panic(err) // all values are plain
 	}
 	return b
 }
 
-// post sends a webhook request to the program's listener as the proxy in front of it would.
+// post sends a webhook request to the program's listener, as the proxy in front of it would.
 func post(o *harness.Office, body []byte, header http.Header) int {
 	o.T.Helper()
 	u, err := url.Parse(o.Front.URL)
@@ -246,7 +247,7 @@ func post(o *harness.Office, body []byte, header http.Header) int {
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil && len(body) > 1<<20 {
-		return http.StatusRequestEntityTooLarge // the connection was closed before all was sent, and with it the answer lost
+		return http.StatusRequestEntityTooLarge // the connection was closed before everything was sent, and the answer lost with it
 	}
 	if err != nil {
 		o.T.Fatalf("post a webhook request: %v", err)
@@ -255,7 +256,7 @@ func post(o *harness.Office, body []byte, header http.Header) int {
 	return resp.StatusCode
 }
 
-// isHarmless checks all that was shown and saved.
+// isHarmless checks everything that was shown and saved.
 func isHarmless(o *harness.Office) {
 	o.T.Helper()
 	for _, note := range o.Desk.Notes.List() {
@@ -277,7 +278,7 @@ func isHarmless(o *harness.Office) {
 
 var loneAmpersand = regexp.MustCompile(`&($|[^agl#q]|a[^mp]|g[^t]|l[^t])`)
 
-// harmless checks that a text is one line of at most so many characters, none of which does more than be seen.
+// harmless checks that a text is one line of at most that many characters, all of them merely visible.
 func harmless(t testing.TB, what, text string, most int) {
 	t.Helper()
 	if n := len([]rune(text)); n > most {
@@ -303,14 +304,14 @@ func harmlessFileName(t testing.TB, name string) {
 	}
 }
 
-// opener stands in for the program that shows the browser, and writes down what it was given.
+// opener stands in for the program that opens the browser, and records its input.
 const opener = `#!/bin/sh
 { echo "$@"; cat /proc/$$/environ /proc/$$/cmdline; } > FILE.part
 mv FILE.part FILE
 `
 
-// TestSecretsAreNowhere does everything there is to do with secrets, at --debug, and then looks for each of them in
-// whatever the program has written, shown or handed on.
+// TestSecretsAreNowhere does everything that involves secrets, with --debug, and then looks for each of them in everything
+// the program has written, shown or passed on.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	desk := harness.NewDesktop(t)
@@ -339,16 +340,16 @@ func TestSecretsAreNowhere(t *testing.T) {
 	w.isSilent()
 }
 
-// wiretap collects all that the program of an office gives away.
+// wiretap collects everything that an office's program emits.
 type wiretap struct {
 	*harness.Office
 	spy  *harness.Spy
-	seen map[string][]byte // by where
+	seen map[string][]byte // by source
 }
 
 func (w *wiretap) keep(where string, b []byte) { w.seen[where] = append(w.seen[where], b...) }
 
-// run runs a command and keeps what it says.
+// run runs a command and records its output.
 func (w *wiretap) run(command string, args ...string) harness.Result {
 	w.T.Helper()
 	r := w.Command(command, args...)
@@ -356,8 +357,8 @@ func (w *wiretap) run(command string, args ...string) harness.Result {
 	return r
 }
 
-// signsIn signs in with the secrets in the environment, as README.md has people export them, and the browser that the
-// command opens must not inherit.
+// signsIn signs in with the secrets in environment variables, as README.md tells people to do; the browser that the command
+// opens must not inherit them.
 func (w *wiretap) signsIn() {
 	w.T.Helper()
 	bin := harness.ShortDir(w.T)
@@ -386,7 +387,7 @@ func (w *wiretap) signsIn() {
 	}
 	w.keep("what login says", []byte(p.Stdout.String()+p.Stderr.String()))
 	w.keep("the page a sign-in ends on", []byte(page))
-	// The address the browser ends on is where a code belongs; coming back to it must not show it again.
+	// The address on which the browser ends contains the code; opening it again must not show the code.
 	again, _, err := harness.NewVisitor(w.Front.Authority).Do(w.T.Context(), "GET", end.String(), nil)
 	harness.Must(w.T, err)
 	w.keep("the page of a sign-in that is over", []byte(again))
@@ -412,7 +413,7 @@ func (w *wiretap) works() {
 	}
 }
 
-// goesWrong brings about the errors that have to do with secrets, and keeps how they are told.
+// goesWrong causes the errors that involve secrets, and records how they are reported.
 func (w *wiretap) goesWrong() {
 	w.T.Helper()
 	s := w.Service
@@ -435,7 +436,7 @@ func (w *wiretap) goesWrong() {
 	w.run("status", "--json")
 	w.MustLogin()
 	w.Registered()
-	// The draft goes out now. What the service reports of it has to be kept before nobody listens any more.
+	// The draft is sent now. The service's events about it must be stored before the program stops listening.
 	w.Until("what waited has been sent", func(s harness.Status) bool { return s.Outbox.Pending+s.Outbox.Unknown == 0 })
 	harness.Eventually(w.T, "every event is delivered", w.Service.AllDelivered)
 	w.run("logout")
@@ -443,7 +444,7 @@ func (w *wiretap) goesWrong() {
 	w.Registered()
 }
 
-// dies has the program write down all its goroutines, as after a crash.
+// dies makes the program write out all its goroutines, as after a crash.
 func (w *wiretap) dies() {
 	w.T.Helper()
 	w.Running.Quit()
@@ -461,7 +462,7 @@ func (w *wiretap) dies() {
 	w.keep("what serve says", []byte(w.Running.Stdout.String()+w.Running.Stderr.String()))
 }
 
-// isSilent looks for every secret in everything.
+// isSilent looks for every secret in everything collected.
 func (w *wiretap) isSilent() {
 	w.T.Helper()
 	for _, n := range w.Desk.Notes.List() {
@@ -498,8 +499,8 @@ func (w *wiretap) isSilent() {
 	w.keepsBodies()
 }
 
-// keepsBodies checks that what the service reports stays in the state, which is what it was reported for: it keeps
-// events until they are understood. Finding it there shows that the search works.
+// keepsBodies checks that the state keeps the events' bodies until they are processed, which is intended. Finding them shows
+// that the search works.
 func (w *wiretap) keepsBodies() {
 	w.T.Helper()
 	var all []struct{ Body []byte }
@@ -515,7 +516,7 @@ func (w *wiretap) keepsBodies() {
 	}
 }
 
-// scopedOffice is an office whose program runs and is set up with other scopes.
+// scopedOffice is an office with other scopes, whose program is running.
 func scopedOffice(t testing.TB, scope string) *harness.Office {
 	t.Helper()
 	o := harness.UsualOffice(t, harness.NewDesktop(t))
@@ -524,8 +525,8 @@ func scopedOffice(t testing.TB, scope string) *harness.Office {
 	return o
 }
 
-// works sends a package, lets it be signed and expects its files. Without events the program asks for news at its own
-// pace, and at every start.
+// works sends a package, lets it be signed and expects its files. Without events the program polls at its own pace, and at
+// every start.
 func works(o *harness.Office, events bool) {
 	o.T.Helper()
 	p := sendOffer(o)

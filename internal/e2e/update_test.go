@@ -21,11 +21,11 @@ import (
 	"aead.dev/minisign"
 )
 
-// releases is a server on which releases are announced.
+// releases is a server that announces releases.
 type releases struct {
 	*httptest.Server
 	public string // its key
-	file   []byte // what lies beside the manifest
+	file   []byte // served beside the manifest
 
 	mu    sync.Mutex
 	text  []byte

@@ -44,7 +44,7 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	}
 	harness.Eventually(t, "the tray says that nobody is signed in", func() bool { return strings.Contains(icon.Labels()[0], "signed in") })
 
-	// The commands work beside the window, and the tray follows.
+	// The commands work beside the window, and the tray is updated.
 	o.MustLogin()
 	o.Registered()
 	harness.Eventually(t, "the tray shows the account", func() bool { return harness.Contains(icon.Labels(), harness.Olivia) })
@@ -57,7 +57,7 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	savedAsServed(o, lease)
 	toldOnce(o, false, lease)
 
-	// Closed, it stays in the tray, which it says the first time, and comes back from there.
+	// When closed, the window is hidden in the tray (it says so the first time), and can be opened from there.
 	if tip := icon.Tooltip(); tip != "Countersign\nNothing is waiting for a signature" {
 		t.Errorf("over the icon stands %q", tip)
 	}
@@ -95,21 +95,21 @@ type picker struct {
 	window *harness.Window
 }
 
-// newPicker starts the program with its window, a tray and somebody signed in.
+// newPicker starts the program with its window, a tray and a signed-in user.
 func newPicker(t *testing.T) *picker {
 	t.Helper()
 	o, w := harness.OpenSignedIn(t)
-	w.Active().Keys("ctrl+n") // the keyboard is at "Add documents" while there are none
+	w.Active().Keys("ctrl+n") // without documents, the focus is on "Add documents"
 	w.Keys("Tab")             // from now on the focus is shown
 	w.Keys("shift+Tab")
 	w.Still()
 	return &picker{t, o.Desk, o, w}
 }
 
-// press asks for the dialog.
+// press opens the dialog.
 func (p *picker) press() { p.window.Active().Keys("space") }
 
-// sent sends what stands in the draft, which was empty before, and returns the names of its documents in the service.
+// sent sends the draft, which was empty in before, and returns the names of its documents in the service.
 func (p *picker) sent(before image.Image, name string) (names []string) {
 	p.t.Helper()
 	p.window.ChangesFrom(before)
@@ -134,7 +134,7 @@ func TestFilesChosenInTheDesktopsDialogStandInTheDraft(t *testing.T) {
 	id, err := strconv.Atoi(p.window.ID)
 	harness.Must(t, err)
 
-	// Cancelling is no error and changes nothing.
+	// Cancelling is not an error and changes nothing.
 	before := p.window.Still()
 	p.press()
 	d := portal.Dialog()
@@ -145,7 +145,7 @@ func TestFilesChosenInTheDesktopsDialogStandInTheDraft(t *testing.T) {
 	harness.Must(t, d.Cancel())
 	harness.Eventually(t, "the window is as it was", func() bool { return p.window.Same(before) })
 
-	// Pressing again while it is open opens no second one, and the file's names arrive exactly.
+	// Pressing again while the dialog is open opens no second one, and the files' names arrive unchanged.
 	folder := filepath.Join(t.TempDir(), "Büro & 100% +\xff")
 	harness.Must(t, os.Mkdir(folder, 0o700))
 	names := []string{"Vertrag 4+5 (100%25)", "Größe #1"}
@@ -159,7 +159,7 @@ func TestFilesChosenInTheDesktopsDialogStandInTheDraft(t *testing.T) {
 	p.press()
 	d = portal.Dialog()
 	panel := p.window.ChangesFrom(before)
-	p.window.Keys("space", "Return", "space", "Tab") // the last one shows that the others have arrived
+	p.window.Keys("space", "Return", "space", "Tab") // the last key shows that the others have arrived
 	harness.Eventually(t, "the keyboard is at Cancel", func() bool { return !p.window.Same(panel) })
 	harness.Must(t, d.Choose(paths...))
 	p.window.ChangesFrom(panel)
@@ -190,7 +190,7 @@ func TestWithoutAPortalOurPickerAsks(t *testing.T) {
 	}
 }
 
-// sendsByKey sends the draft in the window. That is refused until the files are looked at, and then does nothing more.
+// sendsByKey sends the draft in the window. The key is ignored until the files are checked, and after the draft is sent.
 func sendsByKey(o *harness.Office, w *harness.Window) {
 	o.T.Helper()
 	harness.EventuallyWithin(o.T, 2*harness.Patience, "the service has the package", func() bool {
@@ -200,11 +200,11 @@ func sendsByKey(o *harness.Office, w *harness.Window) {
 	})
 }
 
-// takenBackWithin is how long what is sent from the window can be taken back.
+// takenBackWithin is how long sending from the window can be undone.
 const takenBackWithin = 10 * time.Second
 
-// TestDroppedFilesAreSentByKeysAlone takes a file that another program drops and one that a second start hands over,
-// and needs nothing but the keyboard from there to the package in the service.
+// TestDroppedFilesAreSentByKeysAlone adds a file dropped by another program and one passed by a second start. From there to
+// the package in the service it uses only the keyboard.
 func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 	t.Parallel()
 	o, w := harness.OpenSignedIn(t)
@@ -217,15 +217,15 @@ func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 		t.Fatalf("the second start ended with %d: %s", code, second.Stderr)
 	}
 	w.ChangesFrom(dropped)
-	w.Still() // both are looked at
+	w.Still() // until both are checked
 
-	w.Active().Keys("ctrl+n") // the cursor is where work goes on: at the first person
+	w.Active().Keys("ctrl+n") // the focus is at the next step: the first person
 	w.Types("Ana")
 	w.Keys("Tab")
 	w.Types("Ruiz")
 	w.Keys("Tab")
 	w.Types("ana.ruiz@example.com")
-	w.Keys("Return") // goes on, and sends nothing
+	w.Keys("Return") // moves on, and sends nothing
 	pressed := time.Now()
 	w.Keys("ctrl+Return")
 	if s, err := o.Ask(); err != nil || s.Packages.Total+s.Outbox.Pending > 0 && time.Since(pressed) < takenBackWithin {
@@ -243,7 +243,7 @@ func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 	}
 }
 
-// Where things are in the window as it opens, for a person who has not signed in.
+// Positions in the window when it opens, for a person who has not signed in.
 var (
 	navPackages    = image.Pt(80, 85)
 	navSend        = image.Pt(80, 124)
@@ -256,8 +256,8 @@ var (
 	readyMadeNames = image.Pt(700, 356)
 )
 
-// TestTheMouseReachesTheWindowAfterEscape opens what can lie over the window, leaves it with Escape, and clicks with a
-// real mouse: the click arrives, every time.
+// TestTheMouseReachesTheWindowAfterEscape opens everything that can cover the window, closes it with Escape, and clicks with
+// a real mouse: the click must always arrive.
 func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 	t.Parallel()
 	_, w := harness.OpenOffice(t)
@@ -266,7 +266,7 @@ func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		on   image.Point // the screen
-		at   image.Point // where the mouse is
+		at   image.Point // the mouse position
 		open func()
 	}{
 		{"adding documents", navSend, addDocuments, func() { w.Press(1) }},
@@ -278,11 +278,11 @@ func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 	} {
 		w.Point(c.on)
 		w.Press(1)
-		w.Point(c.at) // what is under the mouse looks different already
+		w.Point(c.at) // hovering changes the picture already
 		before := w.Still()
 		c.open()
 		w.ChangesFrom(before)
-		opened := w.Still() // the focus comes first
+		opened := w.Still() // the focus moves first
 		w.Active().Keys("Escape")
 		w.ChangesFrom(opened)
 		w.Point(navStatus)
@@ -292,7 +292,7 @@ func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 	}
 }
 
-// fileOpener is a desktop's way to open files that writes down what it is asked for, and with which token.
+// fileOpener stands in for the desktop's file opener, and records its arguments and token.
 func fileOpener(t testing.TB) (path string, asked func() string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -308,7 +308,7 @@ func fileOpener(t testing.TB) (path string, asked func() string) {
 	}
 }
 
-// signedOffer has a package of one document signed, and waits until people are told of it.
+// signedOffer lets a package of one document be signed, and waits for the notification.
 func signedOffer(o *harness.Office) (file string) {
 	o.Must("send", harness.Sample(o.T, "Offer 2026-118"), "--name", "Offer", "--to", "Jan Weber <jan.weber@example.com>")
 	o.Service.SignAll(o.Service.Named("Offer").ID)
@@ -345,7 +345,7 @@ func TestAPressOnANotificationLeadsToItsPackageAndFile(t *testing.T) {
 	if last := notes[len(notes)-1]; last.Actions != "default\nShow\nopen\nOpen\nfolder\nShow in folder" {
 		t.Errorf("offered %q", last.Actions)
 	}
-	w.Active().Keys("ctrl+w") // hidden in the tray; the first time it says so
+	w.Active().Keys("ctrl+w") // hides it in the tray; the first time it says so
 	w.Still()
 	w.Keys("Return")
 	harness.Eventually(t, "the window is gone", func() bool { return len(desk.Visible("Countersign")) == 0 })
@@ -360,7 +360,7 @@ func TestAPressOnANotificationLeadsToItsPackageAndFile(t *testing.T) {
 	w = desk.Window("Countersign")
 	w.Drawn()
 
-	// What has gone is shown in the window, where it says what has become of it.
+	// If the file is gone, the window opens and says what became of it.
 	w.Keys("ctrl+w")
 	harness.Eventually(t, "the window is gone again", func() bool { return len(desk.Visible("Countersign")) == 0 })
 	harness.Must(t, os.Remove(file))
@@ -389,8 +389,8 @@ func TestWithoutAWindowAPressOpensTheFile(t *testing.T) {
 	harness.Eventually(t, "the file is opened", func() bool { return asked() == file+"|\n" })
 }
 
-// TestTheWindowIsAsLightAsTheSystem has no theme of its own chosen: it comes up light where the system has no preference, and
-// follows what the person changes there while it is open.
+// TestTheWindowIsAsLightAsTheSystem uses the default theme: it is light if the system has no preference, and follows the
+// person's changes there while the window is open.
 func TestTheWindowIsAsLightAsTheSystem(t *testing.T) {
 	t.Parallel()
 	desk := harness.NewDesktop(t)
@@ -417,7 +417,7 @@ func TestTheWindowIsAsLightAsTheSystem(t *testing.T) {
 	becomes("it is light again", true)
 }
 
-// isBright says whether most of a picture is.
+// isBright reports whether most of a picture is bright.
 func isBright(p image.Image) bool {
 	bright, all := 0, 0
 	for y := p.Bounds().Min.Y; y < p.Bounds().Max.Y; y += 4 {
@@ -431,12 +431,12 @@ func isBright(p image.Image) bool {
 	return bright > all/2
 }
 
-// scheme is a portal that knows whether the system is light or dark
+// scheme is a portal that reports whether the system is light or dark
 // (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Settings.html).
 type scheme struct {
 	t    testing.TB
 	conn *dbus.Conn
-	now  chan uint32 // holds one
+	now  chan uint32 // capacity 1
 }
 
 const (
@@ -457,7 +457,7 @@ func serveScheme(t testing.TB, conn *dbus.Conn) *scheme {
 	return s
 }
 
-// set changes the system's look, as its own settings do.
+// set changes the system's theme, as its own settings do.
 func (s *scheme) set(v uint32) {
 	s.t.Helper()
 	<-s.now

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// keptApart judges at the wire: nothing that one service gave out reaches another, or anybody else. It is silent about what the program
-// itself has named first.
+// keptApart checks on the wire that nothing issued by one service reaches another, or anybody else. It does not check what
+// the program itself named first.
 type keptApart struct {
 	m *model
 
-	owner map[string]string // token or id -> the host of the service it came from
-	heard map[heard]bool    // the answers it was read from
+	owner map[string]string // token or id -> host of the service that issued it
+	heard map[heard]bool    // answers already examined
 }
 
 // heard is an answer of a service.
@@ -29,17 +29,17 @@ var sums = maphash.MakeSeed()
 
 var aToken = regexp.MustCompile(`"(?:access_token|refresh_token|secret)":"([^"]+)"`)
 
-// ours owns the ids that the program itself has named first.
+// ours owns the ids that the program itself named first.
 const ours = "the office"
 
-// asked hears of a request: nothing that one service gave out may reach another.
+// asked examines a request: nothing issued by one service may reach another.
 func (x *keptApart) asked(r *http.Request, said []byte) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
 	if strings.HasSuffix(r.URL.Path, "/packages/add") {
 		x.m.sent.adds++
 	}
-	// A document may be fetched from where the service keeps its files, but with nothing that belongs to the service.
+	// A document may be fetched from where the service stores its files, but without anything that belongs to the service.
 	elsewhere := !slices.ContainsFunc(x.m.w.services, func(s *service) bool { return strings.HasSuffix(s.url, "//"+r.URL.Host) })
 	if elsewhere && (r.Method != http.MethodGet || r.Header.Get("Authorization") != "" || r.Referer() != "") {
 		x.m.broken = append(x.m.broken, fmt.Sprintf("what is meant for the service reaches nobody else: %s was asked", r.URL))
@@ -70,14 +70,14 @@ func (x *keptApart) asked(r *http.Request, said []byte) {
 	}
 }
 
-// answered hears of an answer.
+// answered examines an answer.
 func (x *keptApart) answered(r *http.Request, status int, body []byte) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
 	if status/100 == 4 && status != 401 && status != 408 && status != 429 {
 		x.m.sent.refusals++
 	}
-	if key := (heard{r.URL.Host, maphash.Bytes(sums, body)}); x.heard[key] { // as most are
+	if key := (heard{r.URL.Host, maphash.Bytes(sums, body)}); x.heard[key] { // most answers are repetitions
 		return
 	} else {
 		x.heard[key] = true

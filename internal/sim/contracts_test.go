@@ -14,7 +14,7 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// correct has somebody withdraw a package and send another one in its place, whose name it returns.
+// correct makes somebody withdraw a package and send another one in its place, and returns its name.
 func (w *world) correct(p sandbox.Package) string {
 	w.withdraw(p)
 	d := w.compose(step{args: []string{"1", "1", "parallel", "0s"}})
@@ -26,7 +26,7 @@ func (w *world) correct(p sandbox.Package) string {
 	return d.Name
 }
 
-// lookAtCorrections: of one contract, two can never be signed.
+// lookAtCorrections: two versions of one contract can never both be signed.
 func (x *sentOnce) lookAtCorrections(s *service) {
 	state := map[string]string{}
 	for _, p := range s.Packages() {
@@ -41,8 +41,8 @@ func (x *sentOnce) lookAtCorrections(s *service) {
 	}
 }
 
-// tryCorrection has a package corrected: plainly; while the withdrawal does not reach the service; while its answer is lost and the
-// service shows the package no more for an hour; and while everybody signs it before it can be withdrawn.
+// tryCorrection corrects a package: normally; while the withdrawal does not reach the service; while its answer is lost and
+// the service hides the package for an hour; and while everybody signs it before it can be withdrawn.
 func tryCorrection(w *world) {
 	for _, how := range []string{"plainly", "refused", "lost", "signed"} {
 		p := w.known(1, 0)
@@ -70,8 +70,8 @@ func tryCorrection(w *world) {
 	}
 }
 
-// tryInterrupted has the program be killed at each point of a save, and start with another folder: what is half goes, and nothing is
-// there twice.
+// tryInterrupted kills the program at each point of a save, and restarts it with another folder: unfinished files are
+// removed, and nothing exists twice.
 func tryInterrupted(w *world) {
 	for i, point := range []string{"save created", "save written", "save flushed", "save named", "save done"} {
 		name := w.known(1, 0).Name
@@ -84,7 +84,7 @@ func tryInterrupted(w *world) {
 		doFolder(w, step{args: []string{string(rune('0' + i%3))}})
 		w.calmly(20 * time.Minute)
 		w.model.mustBeSaved(name, "though the program was killed at "+point)
-		w.model.lookAtTimes() // which were learned late, by asking
+		w.model.lookAtTimes() // learned late, by asking
 		half, _ := filepath.Glob(filepath.Join(w.disk(), "folder *", ".*.part"))
 		if len(half) > 0 && w.computer == 0 {
 			w.model.breaks("nothing half is left: %q, killed at %s", half, point)
@@ -92,7 +92,8 @@ func tryInterrupted(w *world) {
 	}
 }
 
-// tryRenewal has the disk be full as the sign-in is renewed, so that the new token cannot be kept: it is kept once there is room.
+// tryRenewal fills the disk while the sign-in is renewed, so that the new token cannot be stored: it is stored once there is
+// room.
 func tryRenewal(w *world) {
 	if !w.mounted {
 		return
@@ -113,11 +114,11 @@ func tryRenewal(w *world) {
 	}
 }
 
-// tryDayOff has the office be without a network for a day, in which people sign and the program ends and starts.
+// tryDayOff cuts the office's network for a day, in which people sign and the program is restarted.
 func tryDayOff(w *world) {
 	w.wantsNews()
 	var names []string
-	for len(names) < 7 { // more than are told one by one
+	for len(names) < 7 { // more than are announced one by one
 		names = append(names, w.sendOne(1, 0))
 	}
 	w.calmly(2 * time.Minute)
@@ -134,7 +135,7 @@ func tryDayOff(w *world) {
 	}
 }
 
-// tryNameless has the service tell neither the times of what it lists nor the ids of documents for a while.
+// tryNameless makes the service omit the times in lists and the ids of documents for a while.
 func tryNameless(w *world) {
 	name := w.known(2, 0).Name
 	w.fails("timeless", "/packages/list", -1, 12*time.Hour)
@@ -145,7 +146,7 @@ func tryNameless(w *world) {
 	tryList(w)
 }
 
-// tryDeclines has two decline, and the program be killed in between.
+// tryDeclines makes two people decline, with the program being killed in between.
 func tryDeclines(w *world) {
 	w.wantsNews()
 	doSend(w, step{args: []string{"1", "3", "parallel", "0s"}})
@@ -168,7 +169,7 @@ func tryDeclines(w *world) {
 	w.model.lookAtList()
 }
 
-// tryTemplate has a package made from a template of the service, one of whose documents a file takes the place of.
+// tryTemplate makes a package from a template, one of whose documents is replaced by a file.
 func tryTemplate(w *world) {
 	var t office.Template
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
@@ -197,7 +198,7 @@ func tryTemplate(w *world) {
 	w.model.mustBeSaved(d.Name, "and was made from a template")
 }
 
-// tryChanged has a file that waits for a person be changed, and sent as it is at the same moment: one package comes of it.
+// tryChanged changes a draft that waits for a person, and at the same moment sends it as it is: only one package results.
 func tryChanged(w *world) {
 	w.sendsFrom(1, true, func(f []office.HotFolder) {
 		name := w.drop(f[0].Path)
@@ -227,7 +228,7 @@ func tryChanged(w *world) {
 	})
 }
 
-// tryMove has the office move to another computer, with a draft that waits and a package that people sign.
+// tryMove moves the office to another computer, with a waiting draft and a package that people sign.
 func tryMove(w *world) {
 	const password = "a long enough password"
 	open := w.known(1, 0).Name
@@ -276,8 +277,8 @@ func tryMove(w *world) {
 	w.model.mustBeSaved(open, "and was sent before the office moved")
 }
 
-// tryUndo has a package sent and another one withdrawn that can be taken back for a moment, within which the program is killed, or ends,
-// or somebody takes both back: what was pressed is done, unless it was taken back.
+// tryUndo sends one package and withdraws another, both with a moment for undoing, in which the program is killed or ends,
+// or somebody undoes both: what was requested is done, unless it was undone.
 func tryUndo(w *world) {
 	for _, ends := range []string{"killed", "ended", "taken back"} {
 		p := w.known(1, 0)
@@ -316,15 +317,15 @@ func tryUndo(w *world) {
 	}
 }
 
-// takenBack hears that a draft is not to be sent.
+// takenBack records that a draft must not be sent.
 func (x *sentOnce) takenBack(name string) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
 	delete(x.drafts, name)
 }
 
-// tryRestore has an office go back to a backup, with files that wait and packages that were sent, signed and saved since it was
-// made: nothing is sent, saved or told again, and nothing that waits is out of sight.
+// tryRestore restores a backup after which files were waiting and packages were sent, signed and saved: nothing is sent,
+// saved or announced again, and nothing that waits is lost from view.
 func tryRestore(w *world) {
 	w.sendsFrom(2, false, func(f []office.HotFolder) {
 		sends, asks := f[0], f[1]
@@ -341,7 +342,7 @@ func tryRestore(w *world) {
 		waits = append(waits, w.drop(asks.Path))
 		w.calmly(10 * time.Minute)
 		doChoose(w, step{args: []string{"certificates"}})
-		w.fails("forbidden", "/packages/*/documents/*/pdf/cac", -1, 2*time.Hour) // people are told before it comes
+		w.fails("forbidden", "/packages/*/documents/*/pdf/cac", -1, 2*time.Hour) // people are notified before it comes
 		w.signAll(since)
 		w.signAll(before)
 		w.calmly(30 * time.Minute)
@@ -368,7 +369,7 @@ func tryRestore(w *world) {
 	})
 }
 
-// backedUp waits for the next backup, which comes within two hours of a date that the computer has not shown before.
+// backedUp waits for the next backup, which is made within two hours of a new date on the computer's clock.
 func (w *world) backedUp() {
 	for dates, hours := w.shown(), 0; hours <= 2; {
 		if w.shown() > dates {
@@ -383,7 +384,7 @@ func (w *world) backedUp() {
 	w.model.breaks("a backup is made each day")
 }
 
-// goesBack has somebody restore a backup.
+// goesBack makes somebody restore a backup.
 func (w *world) goesBack(backup string) {
 	if err := w.stopped(); err != nil {
 		w.model.breaks("the program ends: %v", err)
@@ -393,11 +394,12 @@ func (w *world) goesBack(backup string) {
 		w.model.breaks("a backup can be restored: %v", err)
 		return
 	}
-	w.model.replaced() // of what came since the backup knows nothing
+	w.model.replaced() // it knows nothing of what happened since the backup
 	w.start()
 }
 
-// tryTwo has another computer of the office save to the same folder, by asking alone: each document is there once, and listed once.
+// tryTwo lets another computer of the office save to the same folder, by polling only: each document is there once, and
+// listed once.
 func tryTwo(w *world) {
 	doChoose(w, step{args: []string{"index"}})
 	h := &host{}

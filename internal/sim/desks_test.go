@@ -16,12 +16,13 @@ import (
 	"countersign/internal/office"
 )
 
-// otherDesk is a further computer of the office, which gets the events from the first, the hub, and saves to a folder of its own. It judges
-// that there is every document once, that its people are told once of what is so, and that it has every event that the hub has taken.
+// otherDesk is another computer of the office, which gets the events from the first one, the hub, and saves to a folder of
+// its own. It checks that every document is there once, that its people are notified once of each fact, and that it has
+// every event that the hub received.
 type otherDesk struct {
 	w    *world
-	at   string // where it would serve others
-	dir  string // with all that it has
+	at   string // address on which it would be a hub itself
+	dir  string // contains all its data
 	keys *keyring
 	news news
 
@@ -32,9 +33,9 @@ type otherDesk struct {
 	running  sync.WaitGroup
 
 	since time.Time
-	last  string   // the hub's backup of before it joined
-	owed  []string // events
-	took  int      // how many of those that the hub has taken are among them
+	last  string   // the hub's last backup from before it joined
+	owed  []string // events it must have
+	took  int      // how many of the hub's events are among them
 }
 
 const (
@@ -49,7 +50,7 @@ const (
 func (d *otherDesk) data() string   { return filepath.Join(d.dir, "data") }
 func (d *otherDesk) folder() string { return filepath.Join(d.dir, "folder") }
 
-// joins has the office invite a desk, and somebody sign in there.
+// joins makes the office invite a desk, and somebody sign in there.
 func (w *world) joins(name string) *otherDesk {
 	d := w.newDesk(name, deskAt, newKeyring())
 	file, err := w.office.InviteDesk(w.living, office.DeskInvite{Name: name, Servers: hubAt + "," + twinAt, WithSecret: true})
@@ -93,7 +94,7 @@ func (d *otherDesk) begins(s office.Secrets) {
 	d.running.Go(func() { a.Run(ctx) })
 }
 
-// ends ends its program.
+// ends stops its program.
 func (d *otherDesk) ends() {
 	if d.office == nil {
 		return
@@ -106,7 +107,7 @@ func (d *otherDesk) ends() {
 	d.office = nil
 }
 
-// dies has it be killed, and start again.
+// dies kills its program and restarts it.
 func (d *otherDesk) dies() {
 	kept := d.dir + " as of the kill"
 	err := copyTree(d.dir, kept)
@@ -117,7 +118,7 @@ func (d *otherDesk) dies() {
 	d.begins(office.Secrets{})
 }
 
-// told hears of a notification of a host.
+// told examines a notification on a host.
 func (d *otherDesk) told(h *host, n office.Notice) {
 	switch {
 	case h != d.host:
@@ -128,7 +129,7 @@ func (d *otherDesk) told(h *host, n office.Notice) {
 	}
 }
 
-// note remembers what the hub has taken, before it forgets it.
+// note records what the hub received, before the hub forgets it.
 func (d *otherDesk) note() {
 	d.w.model.mu.Lock()
 	defer d.w.model.mu.Unlock()
@@ -136,7 +137,7 @@ func (d *otherDesk) note() {
 	d.owed, d.took = append(d.owed, acked[min(d.took, len(acked)):]...), len(acked)
 }
 
-// events are those that it has.
+// events are the ids of its events.
 func (d *otherDesk) events(when string) map[string]bool {
 	has := map[string]bool{}
 	for before, more := office.Cursor(""), true; more; {
@@ -153,7 +154,7 @@ func (d *otherDesk) events(when string) map[string]bool {
 	return has
 }
 
-// judge judges that it has everything, once.
+// judge checks that it has everything, once.
 func (d *otherDesk) judge(when string) {
 	d.note()
 	has := d.events(when)
@@ -186,8 +187,8 @@ func (d *otherDesk) judge(when string) {
 	}
 }
 
-// deskTroubles are what happens between the office's computers while a package is signed. Each calls signs for that, and says whether
-// people at the desk are told of it.
+// deskTroubles are disturbances between the office's computers while a package is signed. Each calls signs for that, and
+// returns whether people at the desk are notified.
 var deskTroubles = map[string]func(w *world, d *otherDesk, signs func()) (told bool){
 	"nothing": func(w *world, d *otherDesk, signs func()) bool {
 		signs()
@@ -217,7 +218,7 @@ var deskTroubles = map[string]func(w *world, d *otherDesk, signs func()) (told b
 		signs()
 		w.sleep(between(keyed(w.seed, "desk killed", w.sends), time.Millisecond, 2*time.Second))
 		d.dies()
-		return false // perhaps while it told it
+		return false // it may have been killed while announcing it
 	},
 	"stream lost": func(w *world, d *otherDesk, signs func()) bool {
 		d.ends()
@@ -265,7 +266,7 @@ var deskTroubles = map[string]func(w *world, d *otherDesk, signs func()) (told b
 		w.model.holds("a backup can be restored at a desk", err)
 		d.begins(office.Secrets{})
 		w.calmly(time.Hour)
-		return true // before
+		return true // they were notified before
 	},
 	"hub restored": func(w *world, d *otherDesk, signs func()) bool {
 		backup := d.backup()
@@ -281,8 +282,8 @@ var deskTroubles = map[string]func(w *world, d *otherDesk, signs func()) (told b
 	"another hub":          func(_ *world, d *otherDesk, signs func()) bool { return d.tryAnother(signs) },
 }
 
-// tryTwins has the hub's last backup be restored on a second computer, by mistake: both are the same hub, and the desk, which misses the
-// first, goes to the second, which hears nothing.
+// tryTwins restores the hub's last backup on a second computer, by mistake: both are the same hub. The desk, which cannot
+// reach the first, connects to the second, which receives no events.
 func (d *otherDesk) tryTwins(signs func()) bool {
 	w := d.w
 	backup := d.backup()
@@ -306,7 +307,8 @@ func (d *otherDesk) tryTwins(signs func()) bool {
 	return true
 }
 
-// tryAnother has the desk become the hub while the first still is, which then becomes a desk of it, and the hub once more.
+// tryAnother makes the desk become the hub while the first still is one. The first becomes a desk of it, and later the hub
+// again.
 func (d *otherDesk) tryAnother(signs func()) bool {
 	w := d.w
 	first, own := w.settings, d.settings
@@ -342,7 +344,7 @@ func (d *otherDesk) configures() {
 	d.w.calmly(2 * time.Minute)
 }
 
-// alike judges that the first computer has every event that this one has.
+// alike checks that the first computer has every event that this one has.
 func (d *otherDesk) alike(when string) {
 	theirs := map[string]bool{}
 	d.w.model.stored.eachPage(200, func(events []office.Event) bool {
@@ -358,7 +360,7 @@ func (d *otherDesk) alike(when string) {
 	}
 }
 
-// backup waits until the hub has a backup that knows the desk, which may be old, and returns where it is.
+// backup waits until the hub has a backup, perhaps an old one, that knows the desk, and returns its path.
 func (d *otherDesk) backup() string {
 	if d.w.lastBackup() == d.last {
 		d.w.backedUp()
@@ -366,7 +368,7 @@ func (d *otherDesk) backup() string {
 	return d.w.lastBackup()
 }
 
-// lastBackup is where the hub's is; "" for none.
+// lastBackup is the path of the hub's last backup; "" for none.
 func (w *world) lastBackup() string {
 	for _, b := range must(agent.Backups(w.dataDir())) {
 		return b.Path
@@ -385,7 +387,7 @@ func TestDesksOfOneOffice(t *testing.T) {
 	}
 }
 
-// tryDesks has another desk get its events from the office's computer, and something go wrong between them.
+// tryDesks lets another desk get its events from the office's computer, with a disturbance between them.
 func tryDesks(w *world) {
 	if !w.listens() {
 		return

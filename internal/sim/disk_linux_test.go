@@ -10,10 +10,10 @@ import (
 	"countersign/internal/e2e/smalldisk"
 )
 
-const envSpace = "COUNTERSIGN_SIM_SPACE" // set in a process that may mount disks of its own
+const envSpace = "COUNTERSIGN_SIM_SPACE" // set in a process that may mount its own disks
 
-// ownSpace runs this program again in a name space of its own, where it may mount small disks without touching anything
-// outside, and returns how it ended. ok is false where the system allows none.
+// ownSpace runs this program again in its own name space, where it may mount small disks without affecting anything outside,
+// and returns its exit code. ok is false if the system does not allow that.
 func ownSpace() (code int, ok bool) {
 	if os.Getenv(envSpace) != "" {
 		return 0, false
@@ -30,14 +30,14 @@ func ownSpace() (code int, ok bool) {
 	return 0, err == nil
 }
 
-// mount puts a disk at dir, in memory; false where that is not allowed.
+// mount mounts an in-memory disk at dir; false if that is not allowed.
 func mount(dir string) bool {
 	return os.Getenv(envSpace) != "" && syscall.Mount("none", dir, "tmpfs", 0, "size=2g") == nil
 }
 
 func unmount(dir string) { syscall.Unmount(dir, syscall.MNT_DETACH) }
 
-// fill leaves next to no room on the disk at dir, or gives it back.
+// fill leaves next to no room on the disk at dir, or frees it again.
 func fill(dir string, full bool) error {
 	size := uint64(2 << 30)
 	if full {

@@ -2,7 +2,7 @@
 
 package sim
 
-// Disks of one's own are Linux's; elsewhere none is ever full.
+// A process can only have its own disks on Linux; elsewhere the disk is never full.
 func ownSpace() (code int, ok bool)    { return 0, false }
 func mount(dir string) bool            { return false }
 func unmount(dir string)               {}

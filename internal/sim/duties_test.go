@@ -9,15 +9,15 @@ import (
 	"countersign/internal/office"
 )
 
-// duties are what the program owes at once, unless something goes wrong: after some things have happened, a question to
-// the service about every package that is not over.
+// duties are what the program must do promptly unless something goes wrong: after certain events, ask the service about
+// every package that is not over.
 type duties struct {
 	mu     sync.Mutex
-	when   map[string]time.Time // package -> when it was asked about last
+	when   map[string]time.Time // package -> when it was last asked about
 	sweeps []sweep
 }
 
-// sweep is a question about everything, owed since then.
+// sweep is a question about everything, due since then.
 type sweep struct {
 	why   string
 	since time.Time
@@ -27,15 +27,15 @@ type sweep struct {
 const (
 	sweepWithin = 3 * time.Minute
 
-	longestRest = 16 * time.Minute // for which a service may have asked to be left alone
+	longestRest = 16 * time.Minute // the longest time for which a service may have asked not to be contacted
 )
 
-// quietVerbs disturb nothing: what the program owes, it owes as if nothing had happened.
+// quietVerbs disturb nothing: the program's duties stay the same.
 var quietVerbs = map[string]bool{
 	"send": true, "sign": true, "decline": true, "elsewhere": true, "wait": true, "rename": true, "move": true, "delete": true, "forge": true, "disturb": true,
 }
 
-// undisturbedSince is since when nothing has happened to the program or on its way, zero while something does.
+// undisturbedSince is since when nothing has happened to the program or its connections; zero while something does.
 func (w *world) undisturbedSince() time.Time {
 	if w.office == nil || w.offline || w.full || w.flaky.Load() > 0 || w.wrong != 0 || w.keyring.state() != nil || w.startedLocked {
 		return time.Time{}
@@ -45,8 +45,8 @@ func (w *world) undisturbedSince() time.Time {
 	return later(w.stirred, w.wire.struck)
 }
 
-// calmSince is since when nothing has disturbed the program, with the time for which a service may have asked to be left alone; zero
-// while something does.
+// calmSince is since when nothing has disturbed the program, including the time for which a service may have asked not to be
+// contacted; zero while something does.
 func (w *world) calmSince() time.Time {
 	since := w.undisturbedSince()
 	if since.IsZero() || w.wire.troubled() {
@@ -57,7 +57,7 @@ func (w *world) calmSince() time.Time {
 	return later(w.stirred, w.wire.struck.Add(longestRest))
 }
 
-// asked notes a question about a package.
+// asked records a question about a package.
 func (d *duties) asked(path string) {
 	if !strings.HasSuffix(path, "/status") {
 		return
@@ -70,7 +70,7 @@ func (d *duties) asked(path string) {
 	d.when[anID.FindString(path)] = time.Now()
 }
 
-// owesSweep notes that something may have been missed.
+// owesSweep records that something may have been missed.
 func (w *world) owesSweep(why string) {
 	if w.office == nil {
 		return
@@ -89,7 +89,7 @@ func (w *world) owesSweep(why string) {
 	w.duties.sweeps = append(w.duties.sweeps, s)
 }
 
-// lookAtDuties judges them.
+// lookAtDuties checks the duties.
 func (m *model) lookAtDuties() {
 	w, d := m.w, &m.w.duties
 	calm := w.calmSince()

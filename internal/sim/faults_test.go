@@ -19,17 +19,17 @@ import (
 	"time"
 )
 
-// How `make simulate-faults` says what it wants: for how much processor time each fault is looked for, and, to the process
-// that looks for it, which one is planted.
+// The parameters of `make simulate-faults`: how much processor time to spend on each fault and, for the process that looks
+// for it, which one is planted.
 const (
 	envFaults  = "COUNTERSIGN_SIM_FAULTS"
 	envPlanted = "COUNTERSIGN_SIM_PLANTED"
-	envFault   = "COUNTERSIGN_SIM_FAULT" // how the name begins of those that are looked for; all of them by default
+	envFault   = "COUNTERSIGN_SIM_FAULT" // prefix of the names of the faults to look for; all by default
 )
 
-// planted is a fault of the program, kept in a file of its own in faults: what is wrong, and for each source file what to
-// find there, once, and what to put in its place. PLANTED in it is true, and PICK(x, y) is x, while this fault is the one
-// that is looked for. So all of them are compiled together, by an overlay that touches no file, and live one at a time.
+// planted is a fault of the program, described by a file in faults: what is wrong, and for each source file the text to find
+// there, once, and its replacement. In it, PLANTED is true and PICK(x, y) is x while this fault is the selected one. So all
+// faults are compiled together, by an overlay that changes no file, and activated one at a time.
 type planted struct {
 	name, what string
 	edits      []edit
@@ -39,7 +39,7 @@ type edit struct{ file, find, put string }
 
 var anEdit = regexp.MustCompile(`(?s)== (\S+)\n<<<<\n(.*?)\n====\n(.*?)\n>>>>\n`)
 
-// editsIn are the edits that a text describes.
+// editsIn parses the edits in a text.
 func editsIn(text string) (all []edit) {
 	for _, found := range anEdit.FindAllStringSubmatch(text, -1) {
 		all = append(all, edit{found[1], found[2], found[3]})
@@ -47,7 +47,7 @@ func editsIn(text string) (all []edit) {
 	return all
 }
 
-// apply makes the edit in a source, where what it changes is there once.
+// apply makes the edit in a source that contains the text exactly once.
 func (e edit) apply(text, put string) (string, error) {
 	if n := strings.Count(text, e.find); n != 1 {
 		return "", fmt.Errorf("%s: what it changes is there %d times", e.file, n)
@@ -55,10 +55,10 @@ func (e edit) apply(text, put string) (string, error) {
 	return strings.Replace(text, e.find, put, 1), nil
 }
 
-// overlay is sources that the compiler reads in place of others: path -> path.
+// overlay are sources that the compiler reads instead of others: path -> path.
 type overlay map[string]string
 
-// write puts text in dir for the compiler to read in place of what is at path.
+// write puts text in dir for the compiler to read instead of path.
 func (o overlay) write(dir, path, text string) error {
 	o[path] = filepath.Join(dir, strings.ReplaceAll(strings.Trim(path, "/"), "/", "_"))
 	return os.WriteFile(o[path], []byte(text), 0o600)
@@ -74,7 +74,7 @@ func (o overlay) compile(dir string) (binary string, err error) {
 	if err := os.WriteFile(list, raw, 0o600); err != nil {
 		return "", err
 	}
-	binary = filepath.Join(dir, "sim.test.exe") // which Windows starts, too
+	binary = filepath.Join(dir, "sim.test.exe") // with an extension that Windows executes, too
 	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", binary, ".")
 	if !otherGo() {
 		build.Env = append(os.Environ(), quickJSON)
@@ -119,8 +119,8 @@ func Pick[T any](fault string, wrong, right T) T {
 }
 `
 
-// plant writes the sources with the faults into dir and adds them to the overlay. Faults that no longer fit are left out and
-// returned, by name, with the reason.
+// plant writes the sources with the faults into dir and adds them to the overlay. It skips faults that no longer fit and
+// returns them by name, with the reason.
 func (o overlay) plant(dir string, all []planted) (stale map[string]error, err error) {
 	stale = map[string]error{}
 	root, err := filepath.Abs("../..")
@@ -168,8 +168,8 @@ func (o overlay) plant(dir string, all []planted) (stale map[string]error, err e
 	return stale, o.write(dir, filepath.Join(root, "internal/planted/planted.go"), plantedPackage)
 }
 
-// sources plants all faults in copies of the program's sources in dir, and returns the overlay that has the compiler read
-// them, and the faults that could be planted. One that no longer fits the program fails the test.
+// sources plants all faults in copies of the program's sources in dir. It returns the overlay for the compiler, and the
+// faults that could be planted. One that no longer fits fails the test.
 func sources(t *testing.T, dir string) (o overlay, fit []planted) {
 	t.Helper()
 	all, err := readFaults()
@@ -187,7 +187,7 @@ func sources(t *testing.T, dir string) (o overlay, fit []planted) {
 	return o, slices.DeleteFunc(all, func(p planted) bool { return stale[p.name] != nil })
 }
 
-// TestEveryFaultCanBePlanted notices when the program has changed where a fault is to be planted.
+// TestEveryFaultCanBePlanted notices when a fault no longer fits the program's sources.
 func TestEveryFaultCanBePlanted(t *testing.T) {
 	dir := t.TempDir()
 	sources(t, dir)
@@ -202,7 +202,7 @@ func TestEveryFaultCanBePlanted(t *testing.T) {
 	}
 }
 
-// TestPlantedFaultsAreFound is `make simulate-faults`: it shows that the simulation bites.
+// TestPlantedFaultsAreFound is `make simulate-faults`: it shows that the simulation finds faults.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	each, err := time.ParseDuration(os.Getenv(envFaults))
 	if err != nil {
@@ -247,19 +247,18 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	t.Logf("%d of %d planted faults were found, each within %v", found.Load(), len(all), each)
 }
 
-// What a run that found something says: a promise that was broken, or what ended the program. That the test itself ran out
-// of time is no such thing.
+// The output of a run that found something: a broken promise, or why the program ended. The test's own time-out does not
+// count.
 var (
 	aPromise = regexp.MustCompile(`(?s)breaks a promise after step [^\n]*\n\s*([^\n]{0,160})`)
 	aPanic   = regexp.MustCompile(`(?m)^(?:panic|fatal error): (.{0,160})`)
 )
 
-// lastLife is how long it may take until the processor time is used and the life over that is under way then, by a real
-// clock on a busy machine.
+// lastLife limits the real time, on a busy machine, until the processor time is used up and the current life is over.
 const lastLife = 20 * time.Minute
 
-// seek plays lives with a fault planted, and returns the promise that it was found by, "" for none. An error means that
-// nothing was found out.
+// seek plays lives with a planted fault, and returns the promise by which it was found, "" if it was not. An error means
+// that the result is unknown.
 func seek(binary, name string, each time.Duration, seed uint64) (promise string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), each+lastLife)
 	defer cancel()

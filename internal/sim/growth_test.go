@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// moreGoroutines is how many more there may be at a later rest than at the first one in a life: settings have parts of the
-// program run or not.
+// moreGoroutines is how many more goroutines there may be at a later rest than at the first one in a life: settings switch
+// parts of the program on and off.
 const moreGoroutines = 12
 
-// idle judges: what rests uses and asks for no more than it has to, however long the office has lived.
+// idle checks that an idle program uses and asks for no more than necessary, however long the office has existed.
 type idle struct {
 	m          *model
-	goroutines int // at the first rest; 0 before it
+	goroutines int // at the first rest; 0 before
 }
 
-// lookAtUsage judges that the program uses no more the longer an office lives: no goroutine, and no
-// temporary file is left. That none outlives the program, the bubble sees.
+// lookAtUsage checks that the program's resources do not grow over time: no goroutine, and no temporary file is left. The
+// bubble checks that no goroutine outlives the program.
 func (x *idle) lookAtUsage() {
 	now := runtime.NumGoroutine()
 	if x.goroutines == 0 {
 		x.goroutines = now
 	}
-	for range 5 { // a question that is under way right now has some, for moments
+	for range 5 { // a question in progress briefly needs some
 		if now <= x.goroutines+moreGoroutines {
 			break
 		}
@@ -43,16 +43,16 @@ func (x *idle) lookAtUsage() {
 	}
 }
 
-// stacks are what all goroutines do.
+// stacks are the stacks of all goroutines.
 func stacks() string {
 	all := make([]byte, 4<<20)
 	return string(all[:runtime.Stack(all, true)])
 }
 
-// commits is how often the program has written its state: bbolt numbers what it commits, in the one or the other of its first
-// two pages (go.etcd.io/bbolt, internal/common: Meta).
+// commits counts the program's commits: bbolt numbers them, alternately in its first two pages (go.etcd.io/bbolt,
+// internal/common: Meta).
 func (w *world) commits() (n uint64) {
-	const number = 64 // where in the page
+	const number = 64 // offset in the page
 	state, err := os.Open(filepath.Join(w.dataDir(), "state.db"))
 	if err != nil {
 		return 0
@@ -67,14 +67,14 @@ func (w *world) commits() (n uint64) {
 	return n
 }
 
-// writesOfDay are those that a new day brings: what is old is forgotten, and the state as it was is kept.
+// writesOfDay are the commits for a new day: old data is forgotten, and a backup is made.
 const writesOfDay = 2
 
-// lookAtIdling judges a time in which nothing happens: the program asks for no more than it has to, and writes no more than
-// the answers, the deliveries and the day ask for.
+// lookAtIdling checks a time in which nothing happens: the program asks only for what is necessary, and writes no more than
+// the answers, the deliveries and the day require.
 func (x *idle) lookAtIdling() {
 	w := x.m.w
-	most := int(idleTime/time.Hour)*x.m.planned() + 20 // some of what is open now runs out meanwhile
+	most := int(idleTime/time.Hour)*x.m.planned() + 20 // some open packages expire meanwhile
 	asked, delivered := w.wire.count()
 	written, told := w.commits(), x.m.news.count()
 	time.Sleep(idleTime)
@@ -84,8 +84,8 @@ func (x *idle) lookAtIdling() {
 	if asked > most {
 		x.m.breaks("idle means idle: %d requests in %v while nothing happened, more than %d", asked, idleTime, most)
 	}
-	// A service that the office has left may go on delivering to its address. What is refused is counted, what is not is stored and
-	// handled. What people are told, such as that a package is due, is recorded, and that they need not be told again.
+	// A service that the office has left may still deliver to its address. Rejected events are counted, others are stored
+	// and handled. Notifications, such as that a package is due, are recorded, and so is that they were shown.
 	if written > uint64(asked+2*delivered+2*told)+writesOfDay {
 		x.m.breaks("idle means idle: written %d times in %v while nothing happened but %d answers, %d deliveries and %d notifications", written, idleTime, asked, delivered, told)
 	}

@@ -9,24 +9,24 @@ import (
 	"countersign/internal/office"
 )
 
-// health judges: what is wrong is said within its time, and nothing is that is not.
+// health checks that problems are reported within their time limits, and that nothing else is.
 type health struct {
 	m        *model
 	expected []*expectation
 }
 
-// expectation is something that health says within a time for which the world has been so without a break.
+// expectation is an issue that health must report once its condition has held for a time.
 type expectation struct {
 	issue  string
 	within time.Duration
 	so     func(w *world) bool
 
 	since  time.Time
-	start  int    // of the program, since which it was so
-	folder string // that the settings named since then: what is said of one does not hold for the next
+	start  int    // the start of the program since which it has held
+	folder string // the folder in the settings since then: an issue about one does not apply to the next
 }
 
-// expectations: health says what is wrong within its time.
+// expectations: health reports problems within their time limits.
 func expectations() []*expectation {
 	return []*expectation{
 		{issue: "signin", within: 8 * time.Hour, so: func(w *world) bool { return w.lapsed && w.works() && w.keyring.state() == nil }},
@@ -35,7 +35,7 @@ func expectations() []*expectation {
 			_, err := os.Stat(w.settings.SaveTo)
 			return err != nil && w.saves() && !w.full && w.model.health.waitsFor(w.settings.SaveTo)
 		}},
-		{issue: "folder", within: 30 * time.Minute, so: func(w *world) bool { // or that nothing can be kept at all
+		{issue: "folder", within: 30 * time.Minute, so: func(w *world) bool { // or that nothing can be stored at all
 			return w.full && w.saves() && !w.model.health.says("data") && w.model.health.waitsFor(w.settings.SaveTo)
 		}},
 		{issue: "outbox", within: 5 * time.Minute, so: func(w *world) bool {
@@ -52,19 +52,20 @@ func (w *world) works() bool {
 	return w.office != nil && !w.offline && w.flaky.Load() == 0 && !w.wire.troubled()
 }
 
-// saves reports whether the program can be expected to bring documents: it may ask the service for them, and its clock is right.
+// saves reports whether the program can be expected to save documents: it may ask the service for them, and its clock is
+// right.
 func (w *world) saves() bool {
 	return w.works() && w.wrong == 0 && must(w.office.Status()).SignedIn && !w.model.health.says("keyring")
 }
 
-// troubled reports whether something goes wrong on the wire.
+// troubled reports whether there is a fault on the wire.
 func (x *wire) troubled() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.ContainsFunc(x.faults, func(f *fault) bool { return f.left != 0 && !time.Now().After(f.until) })
 }
 
-// waitsFor reports whether a document waits for a folder, as people see it.
+// waitsFor reports whether people see that a document waits for a folder.
 func (x *health) waitsFor(folder string) bool {
 	here := x.here()
 	waits := func(f office.File) bool {
@@ -81,8 +82,8 @@ func (x *health) waitsFor(folder string) bool {
 	return false
 }
 
-// young reports whether the program knows a package that it asks about every twenty minutes. One that was made when the clock
-// was far ahead it takes for a day old, lest it be new until then.
+// young reports whether the program knows a package that it asks about every twenty minutes. If a package was made while the
+// clock was far ahead, the program treats it as a day old, because it would otherwise stay new until then.
 func (x *health) young() bool {
 	here := x.here()
 	return slices.ContainsFunc(must(x.m.w.office.Lines()), func(p office.PackageLine) bool {
@@ -99,13 +100,13 @@ func (x *health) here() map[string]bool {
 	return all
 }
 
-// lookAtHealth judges the expectations.
+// lookAtHealth checks the expectations.
 func (x *health) lookAtHealth() {
 	for _, e := range x.expected {
 		switch {
 		case !e.so(x.m.w):
 			e.since = time.Time{}
-		case e.since.IsZero(), e.start != x.m.w.starts, e.folder != x.m.w.settings.SaveTo, x.says(e.issue): // from then on it may be found out anew
+		case e.since.IsZero(), e.start != x.m.w.starts, e.folder != x.m.w.settings.SaveTo, x.says(e.issue): // from here on the condition must hold anew
 			e.since, e.start, e.folder = time.Now(), x.m.w.starts, x.m.w.settings.SaveTo
 		case time.Since(e.since) > e.within:
 			x.m.breaks("health says what is wrong within its time: %q for %v, and nothing is said: %v", e.issue, time.Since(e.since), x.issues())

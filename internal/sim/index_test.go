@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// index judges the lists of saved files that an office may keep in its folders: each file is listed once, within listedWithin where
-// nothing disturbs the program, and nothing else is. It is silent about what lies elsewhere, and about what an earlier computer saved.
+// index checks the lists of saved files that an office may keep in its folders: each file is listed once, within
+// listedWithin if nothing disturbs the program, and nothing else is listed. It does not check files elsewhere, and what an
+// earlier computer saved.
 type index struct {
 	m      *model
-	sizes  map[string]int64 // of the lists that were read
+	sizes  map[string]int64 // of the lists already read
 	listed map[string]bool  // documents
 }
 
 const listedWithin = 30 * time.Minute
 
-// lookAtIndexes reads what is new, and judges that nothing is missing.
+// lookAtIndexes reads what is new, and checks that nothing is missing.
 func (x *index) lookAtIndexes() {
 	lists, _ := filepath.Glob(filepath.Join(x.m.w.disk(), "folder *", "*.csv"))
 	for _, path := range lists {

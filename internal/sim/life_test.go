@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// stopped ends the program as its menu does, and waits until it has.
+// stopped ends the program as its menu does, and waits for it.
 func (w *world) stopped() error {
 	if w.office == nil {
 		return nil
@@ -37,9 +37,9 @@ type remains struct {
 	err     error
 }
 
-// kill ends the program without a word, as of this moment: what it still does afterwards is undone.
+// kill kills the program at this moment: what it still does afterwards is undone.
 func (w *world) kill() {
-	if !w.host.gone() { // at a point of its work, this very moment
+	if !w.host.gone() { // otherwise a point of its work has just killed it
 		w.die(w.host)
 	}
 	w.bury()
@@ -47,16 +47,16 @@ func (w *world) kill() {
 
 // die is the moment of the kill.
 func (w *world) die(h *host) {
-	if w.full { // the world's own copies need room
+	if w.full { // the simulation's own copies need room
 		fill(w.disk(), false)
 	}
 	folders, err := photograph(w.written())
 	w.left = &remains{folders, w.dataDir() + " as of the kill", errors.Join(err, copyTree(w.dataDir(), w.dataDir()+" as of the kill"))}
 	h.kill()
-	w.mayBeOut = w.mayBeOut || w.wire.renewing() // and with it the only token that counts
+	w.mayBeOut = w.mayBeOut || w.wire.renewing() // with it, the only valid token may be lost
 }
 
-// bury ends what is left of a process that was killed, and brings back the disk as of then.
+// bury ends the rest of a killed process, and restores the disk as it was when it was killed.
 func (w *world) bury() {
 	if w.office != nil && w.quitting {
 		doQuit(w, step{})
@@ -69,7 +69,7 @@ func (w *world) bury() {
 	w.left = nil
 	w.at("", 0, nil)
 	w.host.bury()
-	w.stopped() // what it says no longer matters
+	w.stopped() // its result no longer matters
 	err := errors.Join(left.err, left.folders.restore(), os.RemoveAll(w.dataDir()), os.Rename(left.data, w.dataDir()))
 	w.model.holds("the world cannot bring back the disk", err)
 	if w.full {
@@ -78,14 +78,14 @@ func (w *world) bury() {
 	w.start()
 }
 
-// at has what happen at a point of the program's work, once it was passed so often: in the middle of it, where nobody waits.
+// at calls what when the program has passed a point of its work that many times, in the middle of it.
 func (w *world) at(point string, passes int, what func()) {
 	w.crashMu.Lock()
 	defer w.crashMu.Unlock()
 	w.armed, w.passes, w.happens = point, passes, what
 }
 
-// dies has the program killed, and quits has it end as its menu does, at a point of its work.
+// dies kills the program, and quits ends it as its menu does, at a point of its work.
 func (w *world) dies() {
 	w.die(w.host)
 	w.crashes <- struct{}{}
@@ -97,7 +97,7 @@ func (w *world) quits() {
 	w.crashes <- struct{}{}
 }
 
-// passed hears of the points that the program passes in its work.
+// passed is called at the points that the program passes in its work.
 func (w *world) passed(h *host, point string) {
 	w.crashMu.Lock()
 	defer w.crashMu.Unlock()
@@ -109,7 +109,7 @@ func (w *world) passed(h *host, point string) {
 	}
 	w.trace.add("at %q", point)
 	w.armed = ""
-	w.mayBeOut = w.mayBeOut || strings.HasPrefix(point, "renew") // what is not kept yet counts for a minute at the service
+	w.mayBeOut = w.mayBeOut || strings.HasPrefix(point, "renew") // a token that is not stored yet stays valid at the service for only a minute
 	w.happens()
 }
 
@@ -117,7 +117,7 @@ func (w *world) passed(h *host, point string) {
 func (w *world) start() {
 	w.stirred = time.Now()
 	err := w.open()
-	if err != nil && w.full { // it says so, and people make room
+	if err != nil && w.full { // it reports this, and people make room
 		w.fill(false)
 		err = w.open()
 	}
@@ -149,14 +149,14 @@ func (w *world) end() {
 	}
 }
 
-// stand moves time on by d without any timer having noticed, as a computer that sleeps does.
+// stand advances time by d without any timer noticing, as when a computer sleeps.
 func (w *world) stand(d time.Duration) {
 	w.clockMu.Lock()
 	defer w.clockMu.Unlock()
 	w.slept += d
 }
 
-// put makes the computer's clock wrong by d more.
+// put makes the computer's clock wrong by an additional d.
 func (w *world) put(d time.Duration) {
 	w.clockMu.Lock()
 	defer w.clockMu.Unlock()
@@ -164,10 +164,10 @@ func (w *world) put(d time.Duration) {
 	w.jumped = time.Now()
 }
 
-// photo is folders as they were at a moment.
+// photo is a copy of folders at one moment.
 type photo struct{ kept map[string]string } // folder -> its copy
 
-// photograph copies folders. What is never written to again once it has its name is linked; see stays.
+// photograph copies folders. Files that are never written again once they have their names are hard-linked; see stays.
 func photograph(folders []string) (photo, error) {
 	p := photo{map[string]string{}}
 	for _, dir := range folders {
@@ -179,7 +179,7 @@ func photograph(folders []string) (photo, error) {
 	return p, nil
 }
 
-// restore brings them back.
+// restore restores the folders.
 func (p photo) restore() error {
 	var all error
 	for dir, kept := range p.kept {
@@ -210,8 +210,8 @@ func copyTree(from, to string) error {
 	})
 }
 
-// stays reports whether nobody writes to the file of a name: a whole document, or a sealed backup, of which a folder of data has
-// hundreds.
+// stays reports whether nobody writes to a file of that name again: a complete document, or a sealed backup, of which a data
+// folder has hundreds.
 func stays(name string) bool {
 	return strings.HasSuffix(name, ".pdf") && !strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".countersign-backup")
 }

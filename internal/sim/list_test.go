@@ -12,7 +12,7 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// lookAtEndpoint: the service reports to the office, unless another desk has taken that.
+// lookAtEndpoint: the service reports events to the office, unless another desk has taken over the endpoint.
 func (m *model) lookAtEndpoint() {
 	urls := m.w.services[m.w.current].EndpointURLs()
 	ours := slices.Contains(urls, m.w.settings.PublicURL+"/webhook")
@@ -24,29 +24,29 @@ func (m *model) lookAtEndpoint() {
 	}
 }
 
-// list judges: what people see of each package is what the service says: where it stands, whose turn it is, who declined, who gets
-// copies, and when it is due. It is silent for moments after the answer that says so and after the event that does, for as long as the
-// program may leave a package alone of which nothing else tells, and while something disturbs the program.
+// list checks that people see each package as the service has it: its state, whose turn it is, who declined, who gets
+// copies, and when it is due. It allows some time after the answer or event that says so, and as long as the program may
+// leave a package alone that nothing else tells about. It does not check while something disturbs the program.
 type list struct {
 	m       *model
-	version uint64                     // of the lines that were looked at
-	at      *service                   // whose packages these are
-	was     map[string]sandbox.Package // as the service said with the last look ...
-	differs map[string]time.Time       // ... and since when people see something else of which
+	version uint64                     // of the lines that were checked
+	at      *service                   // the service whose packages these are
+	was     map[string]sandbox.Package // the service's state at the last check ...
+	differs map[string]time.Time       // ... and since when people have seen something else
 
 	mu      sync.Mutex
-	answers map[string]answer // path -> what the service said last that came as it was said
+	answers map[string]answer // path -> the service's last undisturbed answer
 }
 
-// answer is when a question was put, and answered.
+// answer has the times of a question and its answer.
 type answer struct{ asked, came time.Time }
 
 const (
 	learnedWithin = 2 * time.Minute // after an answer
-	heardOfWithin = 5 * time.Minute // after what an event tells of, once nothing has kept one from coming for an hour
+	heardOfWithin = 5 * time.Minute // after an event, once events have arrived undisturbed for an hour
 )
 
-// leftAlone is for how long a package of an age may be left alone, with some time to ask.
+// leftAlone is how long a package of that age may be left alone, including some time to ask.
 func leftAlone(age time.Duration) time.Duration {
 	switch {
 	case age < 0 || age > 7*24*time.Hour:
@@ -59,14 +59,14 @@ func leftAlone(age time.Duration) time.Duration {
 	return 10 * time.Minute
 }
 
-// answered hears of an answer that came as it was said.
+// answered records an undisturbed answer.
 func (x *list) answered(path string, asked time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.answers[path] = answer{asked, time.Now()}
 }
 
-// lookAtChanges judges what has changed since the last look, and what differed then.
+// lookAtChanges checks what has changed since the last check, and what differed then.
 func (x *list) lookAtChanges() {
 	w := x.m.w
 	if w.office == nil {
@@ -106,7 +106,8 @@ func (x *list) lookAtChanges() {
 	}
 }
 
-// mustBeSeen says why people must see what has been so since then, "" where they need not yet. told is whether an event tells of it.
+// mustBeSeen says why people must by now see what is so since that time, "" if they need not yet. told says whether an event
+// reports it.
 func (x *list) mustBeSeen(p sandbox.Package, row office.PackageRow, since time.Time, told bool) string {
 	w := x.m.w
 	x.mu.Lock()
@@ -134,7 +135,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// difference is what people see otherwise than the service says it, "" for nothing, and whether an event tells of that.
+// difference is how people's view differs from the service's state, "" if it does not, and whether an event reports that.
 func difference(p sandbox.Package, row office.PackageRow) (what string, told bool) {
 	if p.State != string(row.State) {
 		return fmt.Sprintf("the state is %s and shown as %s", p.State, row.State), p.State == "executed" || p.State == "rescinded"
@@ -169,7 +170,7 @@ func difference(p sandbox.Package, row office.PackageRow) (what string, told boo
 	return "", false
 }
 
-// lookAtList: what people see of each package is by now what the service says, and they see each that they have sent, as they did.
+// lookAtList: by now people see what the service says about each package, and every package they sent, as they sent it.
 func (m *model) lookAtList() {
 	m.lookAtTimes()
 	for _, p := range m.w.services[m.w.current].Packages() {
@@ -193,14 +194,14 @@ func (m *model) lookAtList() {
 				m.breaks("what goes out is what was given: of %q %s gets no copy", p.Name, address)
 			}
 		}
-		if what, _ := difference(p, row); known && what != "" && p.State != "expired" { // time passes between two questions
+		if what, _ := difference(p, row); known && what != "" && p.State != "expired" { // time passes between the two questions
 			m.breaks("people see how things are: of %q %s", p.Name, what)
 		}
 	}
 }
 
-// lookAtTimes: nobody is said to have signed after everybody had. What was learned late is said to have happened by then, by
-// a clock that may have been wrong.
+// lookAtTimes: nobody is shown to have signed after everybody had. What was learned late is shown as having happened by
+// then, according to a clock that may have been wrong.
 func (m *model) lookAtTimes() {
 	for _, p := range m.w.services[m.w.current].Packages() {
 		e, executed := m.executed[p.Name]
@@ -217,7 +218,7 @@ func (m *model) lookAtTimes() {
 	}
 }
 
-// lookAtCounts: what the status counts is what the list shows.
+// lookAtCounts: the status counts what the list shows.
 func (m *model) lookAtCounts() {
 	var c agent.PackageCounts
 	for _, p := range must(m.w.office.Lines()) {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// model judges. It knows what the services did, what the inbox answered, what lies in the folders and what people were
-// told, and compares; it shares no code with the agent and asks it only what people can see.
+// model checks the program. It knows what the services did, what the inbox answered, what is in the folders and what people
+// were told, and compares; it shares no code with the agent and asks it only for what people can see.
 type model struct {
 	w       *world
 	secrets secrets
 
 	mu       sync.Mutex
-	broken   []string             // promises that were seen to be broken as it happened
+	broken   []string             // promises broken at the moment they were checked
 	executed map[string]executed  // by name
-	did      map[string]int       // what somebody did, and on how many documents
-	since    map[string]time.Time // computer and service -> when somebody signed in first
+	did      map[string]int       // somebody's action, and on how many documents
+	since    map[string]time.Time // computer and service -> when somebody first signed in
 
 	stored    storedEvents
 	record    recordKept
@@ -65,26 +65,26 @@ func (m *model) breaks(format string, args ...any) {
 	m.broken = append(m.broken, fmt.Sprintf(format, args...))
 }
 
-// holds judges a promise that an error breaks.
+// holds records a promise as broken if there is an error.
 func (m *model) holds(promise string, err error) {
 	if err != nil {
 		m.breaks("%s: %v", promise, err)
 	}
 }
 
-// member hears that somebody has signed in at the service in use.
+// member records that somebody has signed in at the service in use.
 func (m *model) member() {
 	key := fmt.Sprintf("%d %d", m.w.computer, m.w.current)
 	now, shown := m.w.now(), m.w.clock()
 	if shown.After(now) {
-		now = shown // by which the program goes
+		now = shown // the program goes by this time
 	}
 	if m.since[key].IsZero() {
 		m.since[key] = now.Add(5 * time.Minute)
 	}
 }
 
-// signed hears of a signature.
+// signed records a signature.
 func (m *model) signed(s *service, t turn) {
 	for _, p := range s.Packages() {
 		if p.PackageID != t.pack {
@@ -107,14 +107,14 @@ func (m *model) signed(s *service, t turn) {
 	}
 }
 
-// replaced hears of a new computer: what the former one knew is gone.
+// replaced records a new computer: the former one's knowledge is gone.
 func (m *model) replaced() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stored.acked, m.stored.unseen, m.stored.ackedOn, m.stored.kept, m.news.isOpen = nil, nil, map[string]int{}, map[string]bool{}, map[string]bool{}
 }
 
-// check judges what must be true at any moment. It returns what is not.
+// check checks what must be true at any moment, and returns what is not.
 func (m *model) check() []string {
 	m.saved.lookAtFolders()
 	m.stored.lookAtEvents()

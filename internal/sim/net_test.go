@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// network is every wire of the simulation: connections are pipes in memory, so that a goroutine which waits for one lets
-// the virtual time go on.
+// network is all network connections of the simulation: they are in-memory pipes, so that virtual time advances while a
+// goroutine waits for one.
 type network struct {
 	mu        sync.Mutex
 	listeners map[string]*listener
@@ -34,7 +34,7 @@ func (n *network) listen(h *host, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// dial connects h to whoever listens at address.
+// dial connects h to the listener at address.
 func (n *network) dial(ctx context.Context, h *host, address string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	if h != nil && h.offline() {
@@ -105,14 +105,14 @@ func (l *listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0,
 // closer is a connection or a port of a host.
 type closer interface{ Close() error }
 
-// host is a computer's side of the network, for as long as one process lives on it.
+// host is a computer's network connection during the life of one process.
 type host struct {
 	mu   sync.Mutex
 	dead bool // the process is gone, for ever ...
 	dug  bool // ... and what it still does is undone
-	off  bool // the network is
+	off  bool // the network is down
 	open []closer
-	at   string // where it serves other desks, whatever its settings say; "" for there
+	at   string // where it serves other desks, overriding its settings; "" for no override
 }
 
 func (h *host) offline() bool {
@@ -121,7 +121,7 @@ func (h *host) offline() bool {
 	return h.dead || h.off
 }
 
-// keep notes what a cut would cut. It is false when there is no network to keep it on, which ports do not need.
+// keep registers what a cut must close. It returns false if there is no network, which ports do not need.
 func (h *host) keep(c closer) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,10 +136,10 @@ func (h *host) keep(c closer) bool {
 	return true
 }
 
-// closed reports whether a pipe is closed at this end.
+// closed reports whether this end of a pipe is closed.
 func closed(c net.Conn) bool { return c.SetDeadline(time.Time{}) != nil }
 
-// cut ends every connection, and takes the network away or gives it back.
+// cut closes every connection, and takes the network down or up.
 func (h *host) cut(off bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,7 +153,7 @@ func (h *host) cut(off bool) {
 	})
 }
 
-// kill ends everything for ever.
+// kill closes everything for ever.
 func (h *host) kill() {
 	h.mu.Lock()
 	open := h.open

@@ -11,38 +11,39 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// news judge: people are told of each fact once, of nothing that is not so, and in time. A summary tells of what it names, and of more
-// about the packages that it shows, if it says so. They are silent about what a notification that was lost with its process told, what an
-// office had not heard of before it happened, and what its settings ask nobody to be told.
+// news checks that people are notified once of each fact, of nothing untrue, and in time. A summary covers what it names
+// and, if it says so, more about the packages that it shows. It does not check what was in a notification that was lost with
+// its process, what happened before the office had heard of the package, and what people do not want to be notified of
+// according to the settings.
 type news struct {
 	m *model
 
-	many     int             // notifications
-	sums     []summed        // that people were given since the last look
-	expiries []string        // packages of which people were told that they have run out, to be looked at
-	facts    []fact          // that people are to be told
-	claims   []string        // packages of which people were told that they are saved, to be looked at
-	settled  map[string]bool // computer and fact -> people need not be told any more
-	due      []fact          // packages that are to run out ...
-	isOpen   map[string]bool // ... and those that the program knew to be open when they were looked at last
-	heardOf  map[string]int  // computer and fact -> how often people were told of it
-	problems map[string]told // problem -> when people were told of it
+	many     int             // number of notifications
+	sums     []summed        // summaries shown since the last check
+	expiries []string        // packages announced as expired, to be checked
+	facts    []fact          // facts to announce
+	claims   []string        // packages announced as saved, to be checked
+	settled  map[string]bool // computer and fact -> need not be announced any more
+	due      []fact          // packages that are to expire ...
+	isOpen   map[string]bool // ... and those that the program last knew to be open
+	heardOf  map[string]int  // computer and fact -> number of notifications
+	problems map[string]told // problem -> when it was announced
 }
 
 func newNews(m *model) news {
 	return news{m: m, settled: map[string]bool{}, isOpen: map[string]bool{}, heardOf: map[string]int{}, problems: map[string]told{}}
 }
 
-// fact is something that people are told of once.
+// fact is something to be announced once.
 type fact struct {
 	name    string // of the package
-	what    string // as factsIn names it
+	what    string // in the words of factsIn
 	kind    office.FactKind
 	service *service
 	at      time.Time
 }
 
-// summed is a notification that tells of more than it names.
+// summed is a notification that covers more than it names.
 type summed struct {
 	at    time.Time
 	about []string // ids of packages ...
@@ -60,7 +61,7 @@ var (
 	aSignerToo  = regexp.MustCompile(`^(.+) signed(?: last)?\.`)
 )
 
-// factsIn are the facts that a notification names; sums is set when it sums up what happened.
+// factsIn are the facts that a notification names; sums is set if it is a summary.
 func factsIn(n office.Notice) (facts []string, sums bool) {
 	if !strings.Contains(n.Title, " changed") {
 		return factsOf(n.Title, n.Body), false
@@ -71,7 +72,7 @@ func factsIn(n office.Notice) (facts []string, sums bool) {
 	return facts, true
 }
 
-// factsOf are the facts in a title and what follows it.
+// factsOf are the facts in a title and the text after it.
 func factsOf(title, body string) (facts []string) {
 	for what, pattern := range map[string]*regexp.Regexp{"signed": aSignature, "declined": aRefusal} {
 		if found := pattern.FindStringSubmatch(title); found != nil && !strings.HasPrefix(title, "Everyone") {
@@ -92,7 +93,7 @@ func factsOf(title, body string) (facts []string) {
 	return facts
 }
 
-// told hears of a notification: what it says is true, and told once.
+// told examines a notification: it must be true, and not a repetition.
 func (x *news) told(n office.Notice) {
 	x.m.w.trace.add("told %s | %s", n.Title, n.Body)
 	x.m.overhears("a notification", n.Title+" "+n.Body)
@@ -111,15 +112,15 @@ func (x *news) told(n office.Notice) {
 	}
 }
 
-// count is how many notifications there were.
+// count is the number of notifications.
 func (x *news) count() int {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
 	return x.many
 }
 
-// lost hears of a notification that a process was about to raise as it was killed. That it is not owed any more is recorded
-// right before, so that nobody is told twice: a kill in between costs the notification.
+// lost records a notification that a process was about to show when it was killed. Right before, it is recorded as shown, so
+// that nobody is notified twice: a kill in between costs the notification.
 func (x *news) lost(n office.Notice) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
@@ -132,7 +133,7 @@ func (x *news) lost(n office.Notice) {
 	}
 }
 
-// sum notes a summary. What is complete is told with its last signature.
+// sum records a summary. A complete package is announced with its last signature.
 func (x *news) sum(n office.Notice, facts []string) {
 	for _, what := range facts {
 		name, finished := strings.CutPrefix(what, "finished ")
@@ -152,13 +153,13 @@ func (x *news) sum(n office.Notice, facts []string) {
 	x.sums = append(x.sums, summed{x.m.w.now(), about, !some})
 }
 
-// onThis is a fact as this computer tells it: another one knows nothing of what was told before.
+// onThis is a fact on this computer: another one does not know what was announced before.
 func (x *news) onThis(what string) string { return fmt.Sprintf("%d %s", x.m.w.computer, what) }
 
-// hear judges a fact that people are told of.
+// hear examines a fact that was announced.
 func (x *news) hear(what, title string) {
 	kind, rest, _ := strings.Cut(what, " ")
-	if kind == "signed" && strings.HasPrefix(rest, "Someone ") || strings.HasSuffix(rest, "Untitled package") { // the service did not say more yet
+	if kind == "signed" && strings.HasPrefix(rest, "Someone ") || strings.HasSuffix(rest, "Untitled package") { // the service has not said more yet
 		return
 	}
 	most := 1
@@ -181,10 +182,10 @@ func (x *news) hear(what, title string) {
 	}
 }
 
-// hearProblem judges a notification of a problem: people are told again a day later at the earliest, or when it is another
-// one, which takes an hour.
+// hearProblem examines the notification of a problem: it may be repeated after a day at the earliest, or after an hour if it
+// is a different one.
 func (x *news) hearProblem(title string) {
-	if strings.HasPrefix(title, "A part of") { // the parts of the program that stop are told of in the same words
+	if strings.HasPrefix(title, "A part of") { // notifications of all stopped parts have the same title
 		return
 	}
 	now, key := x.m.w.now(), x.onThis(title)
@@ -195,11 +196,11 @@ func (x *news) hearProblem(title string) {
 	x.problems[key] = told{now, time.Now()}
 }
 
-// told is when people were told of something: by the right clock, and in virtual time.
+// told is when something was announced: by the right clock, and in virtual time.
 type told struct{ at, virtual time.Time }
 
-// happens notes that something is about to happen of which people are to be told, if the program knows the package by now: an
-// office is not told of what had happened before it heard of the package.
+// happens records that something to be announced is about to happen, provided that the program knows the package by now:
+// what happened before it heard of the package is not announced.
 func (x *news) happens(s *service, kind office.FactKind, what string, t turn) {
 	if s != x.m.w.services[x.m.w.current] || !x.knows(t.pack, t.name) {
 		return
@@ -207,7 +208,7 @@ func (x *news) happens(s *service, kind office.FactKind, what string, t turn) {
 	x.facts = append(x.facts, fact{name: t.name, what: what, kind: kind, service: s, at: x.m.w.now()})
 }
 
-// knows reports whether the program knows the package and has asked about it, and it is open.
+// knows reports whether the program knows the package, has asked about it, and sees it as open.
 func (x *news) knows(id, name string) bool {
 	if x.m.w.office == nil {
 		return false
@@ -216,12 +217,12 @@ func (x *news) knows(id, name string) bool {
 	return err == nil && known && row.Name == name && row.State == office.PackageOpen && !row.Checked.IsZero()
 }
 
-// runsOut notes that a package runs out at due, unless everybody signs it before.
+// runsOut records that a package expires at due, unless everybody signs it first.
 func (x *news) runsOut(name string, s *service, due time.Time) {
 	x.due = append(x.due, fact{name: name, what: "expired " + name, kind: office.FactDeadline, service: s, at: due})
 }
 
-// lookAtNews judges what people were told since the last look.
+// lookAtNews checks what was announced since the last check.
 func (x *news) lookAtNews() {
 	x.lookAtExpiries()
 	x.m.mu.Lock()
@@ -232,7 +233,7 @@ func (x *news) lookAtNews() {
 	x.sums = nil
 }
 
-// settleFacts: of what a summary tells without a name people need not be told any more.
+// settleFacts: facts that a summary covers without naming need not be announced any more.
 func (x *news) settleFacts(sum summed) {
 	there := x.m.saved.documents()
 	in := map[string]bool{}
@@ -253,7 +254,8 @@ func (x *news) settleFacts(sum summed) {
 	}
 }
 
-// lookAtExpiries: what people were told has run out has. What has run out that was known to be open before is to be told.
+// lookAtExpiries: packages announced as expired have expired. If one expires that was known to be open before, that must be
+// announced.
 func (x *news) lookAtExpiries() {
 	x.m.mu.Lock()
 	expiries := x.expiries
@@ -298,7 +300,7 @@ func (x *news) lookAtExpiries() {
 	})
 }
 
-// owedNews is what people are to be told of at the service in use and were not.
+// owedNews are the facts at the service in use that should have been announced and were not.
 func (x *news) owedNews(since time.Time) (owed []string) {
 	s := x.m.w.settings
 	x.facts = slices.DeleteFunc(x.facts, func(f fact) bool { return x.heardOf[x.onThis(f.what)] > 0 || x.settled[x.onThis(f.what)] })
@@ -307,7 +309,7 @@ func (x *news) owedNews(since time.Time) (owed []string) {
 		state[p.Name] = p.State
 	}
 	for _, f := range x.facts {
-		if f.kind == office.FactDeadline && state[f.name] == "rescinded" { // it has run out and was withdrawn before anybody asked
+		if f.kind == office.FactDeadline && state[f.name] == "rescinded" { // it expired and was withdrawn before anybody asked
 			continue
 		}
 		wanted := s.Notify != office.NotifyNone && f.at.After(x.m.wishes.wants(wishNews))
@@ -321,7 +323,7 @@ func (x *news) owedNews(since time.Time) (owed []string) {
 	return owed
 }
 
-// mustBeTold judges that people have heard of a fact by now.
+// mustBeTold checks that a fact has been announced by now.
 func (x *news) mustBeTold(what, when string) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
@@ -330,7 +332,7 @@ func (x *news) mustBeTold(what, when string) {
 	}
 }
 
-// lookAtClaims: what people were told of is there.
+// lookAtClaims: files announced as saved exist.
 func (x *news) lookAtClaims() {
 	x.m.mu.Lock()
 	claims := x.claims

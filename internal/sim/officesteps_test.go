@@ -20,14 +20,14 @@ var signers = []office.Signer{
 	{FirstName: "Zoë", LastName: "Ng", Email: "zoe@example.com"},
 }
 
-// doSend sends a draft of so many files to so many signers, in sequence or not, to be signed within so long.
+// doSend sends a draft with that many files to that many signers, in sequence or not, to be signed within that time.
 func doSend(w *world, s step) {
 	if w.office != nil {
 		w.post(w.compose(s))
 	}
 }
 
-// compose has somebody put a draft together.
+// compose makes somebody prepare a draft.
 func (w *world) compose(s step) office.NewPackage {
 	w.sends++
 	d := office.NewPackage{Name: fmt.Sprintf("No %d", w.sends), Sequential: s.word(2) == "sequential", Signers: signers[:max(1, min(3, s.number(1)))]}
@@ -39,7 +39,7 @@ func (w *world) compose(s step) office.NewPackage {
 		d.Recipients = []office.Recipient{{FirstName: "Rita", LastName: "Records", Email: "records@example.com", Blind: w.sends%2 == 0}}
 	}
 	for i := range max(1, s.number(0)) {
-		// Documents have few names in an office.
+		// An office reuses few names for its documents.
 		path := filepath.Join(w.dir, fmt.Sprintf("to send %d", w.sends), fmt.Sprintf("Contract %d.pdf", i+1))
 		w.model.holds("the world cannot write", os.MkdirAll(filepath.Dir(path), 0o700))
 		w.model.holds("the world cannot write", os.WriteFile(path, document(w.sends, i), 0o600))
@@ -48,7 +48,7 @@ func (w *world) compose(s step) office.NewPackage {
 	return d
 }
 
-// post has somebody send a draft, with documents that the service calls so where they are not its files.
+// post makes somebody send a draft; documents are their names at the service, if they are not the files'.
 func (w *world) post(d office.NewPackage, documents ...string) {
 	computer, home, host := w.computer, w.current, w.host
 	if !d.Due.IsZero() {
@@ -61,14 +61,14 @@ func (w *world) post(d office.NewPackage, documents ...string) {
 		if kept {
 			w.model.sent.promised(d, computer, home, documents...)
 		}
-		os.RemoveAll(filepath.Join(w.dir, "to send "+strings.TrimPrefix(d.Name, "No "))) // what goes out is what was given, whatever becomes of the files
+		os.RemoveAll(filepath.Join(w.dir, "to send "+strings.TrimPrefix(d.Name, "No "))) // later changes to the files must not matter
 	})
 }
 
-// undoable is for how long what people do in the window can be taken back.
+// undoable is how long actions in the window can be undone.
 const undoable = 10 * time.Second
 
-// undo is for how long what somebody does now can be taken back; commands are not to be.
+// undo is how long the next action can be undone; commands cannot.
 func (w *world) undo() time.Duration {
 	if w.pressed > 0 {
 		return w.pressed
@@ -76,21 +76,21 @@ func (w *world) undo() time.Duration {
 	return time.Duration(keyed(w.seed, "undo", time.Now().UnixNano()).IntN(2)) * undoable
 }
 
-// doWithdraw has somebody withdraw the nth of the packages that wait for signatures.
+// doWithdraw makes somebody withdraw the nth package that waits for signatures.
 func doWithdraw(w *world, s step) {
 	if open := w.waiting("No ", "Elsewhere "); len(open) > 0 {
 		w.withdraw(open[s.number(0)%len(open)])
 	}
 }
 
-// doCorrect has somebody correct the nth of those that were sent from here.
+// doCorrect makes somebody correct the nth of the packages sent from here.
 func doCorrect(w *world, s step) {
 	if open := w.waiting("No "); len(open) > 0 {
 		w.correct(open[s.number(0)%len(open)])
 	}
 }
 
-// waiting are the packages with such names that wait for signatures, as the program knows.
+// waiting are the packages with these names that, as the program knows, wait for signatures.
 func (w *world) waiting(names ...string) (open []sandbox.Package) {
 	for _, p := range w.services[w.current].Packages() {
 		begins := func(name string) bool { return strings.HasPrefix(p.Name, name) }
@@ -101,7 +101,7 @@ func (w *world) waiting(names ...string) (open []sandbox.Package) {
 	return open
 }
 
-// withdraw has somebody withdraw a package.
+// withdraw makes somebody withdraw a package.
 func (w *world) withdraw(p sandbox.Package) {
 	w.model.withdrawn.mayWithdraw(p.PackageID)
 	computer, home, host, undo := w.computer, w.current, w.host, w.undo()
@@ -114,7 +114,7 @@ func (w *world) withdraw(p sandbox.Package) {
 	})
 }
 
-// doDecide has somebody send again what was refused or waits for them.
+// doDecide makes somebody resend what was refused or waits for them.
 func doDecide(w *world, _ step) {
 	w.ask(time.Minute, func(_ context.Context, a *agent.Agent) {
 		for _, d := range must(a.Drafts()) {
@@ -138,7 +138,8 @@ func doSignOut(w *world, _ step) {
 	w.mayBeOut = true
 	service, address := w.services[w.current], w.settings.PublicURL+"/webhook"
 	status := must(w.office.Status())
-	// What may be another's is not deleted. An office that has closed its address does not say that it may.
+	// An endpoint that may belong to another computer is not deleted. An office that has closed its address does not report
+	// that.
 	another := w.taken || w.model.health.says("endpoint-lost") || w.lost && w.settings.Tunnel == office.TunnelNone
 	judged := w.works() && status.SignedIn && status.Endpoint.ID != "" && !another
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
@@ -150,7 +151,7 @@ func doSignOut(w *world, _ step) {
 	})
 }
 
-// configure has somebody change the settings.
+// configure makes somebody change the settings.
 func (w *world) configure(change func(*office.Settings)) {
 	s := w.settings
 	change(&s)
@@ -194,7 +195,7 @@ func doFolder(w *world, s step) {
 }
 
 func doAddress(w *world, s step) {
-	w.lost = w.lost || w.model.health.says("endpoint-lost") // which an office without an address does not say
+	w.lost = w.lost || w.model.health.says("endpoint-lost") // an office without an address does not report it
 	w.configure(func(o *office.Settings) {
 		o.Tunnel, o.Redirect, o.RedirectURI = office.TunnelKind(s.word(0)), office.RedirectTunnel, ""
 		if o.Tunnel == office.TunnelNone {
@@ -213,7 +214,7 @@ func doDomain(w *world, _ step) {
 	})
 }
 
-// doService has the office move on to the other service, and sign in there.
+// doService switches the office to the other service and signs in there.
 func doService(w *world, _ step) {
 	if w.office == nil {
 		return
@@ -236,10 +237,10 @@ func (w *world) moveTo(n int) {
 	}
 }
 
-// quiet reports whether the program has nothing to save: what people do to a document then, it does not undo.
+// quiet reports whether the program has nothing to save: then it does not undo what people do to a document.
 func (w *world) quiet() bool { return w.office != nil && must(w.office.Status()).Saves.Pending == 0 }
 
-// take lets somebody do something to the nth saved document.
+// take lets somebody do something with the nth saved document.
 func (w *world) take(n int, do func(path string, f saved) error) {
 	w.model.saved.lookAtFolders()
 	var all []string
@@ -292,7 +293,7 @@ func (w *world) rename(from, to string, f saved) {
 		return
 	}
 	if !w.quiet() {
-		w.model.saved.places[f.document] = 2 // it was not known yet that the first one is there
+		w.model.saved.places[f.document] = 2 // the program did not know yet that the first one exists
 	}
 }
 
@@ -313,13 +314,13 @@ func doTryAgain(w *world, _ step) {
 	})
 }
 
-// doReplace gives the office a new computer, which knows nothing; the folder is on the server.
+// doReplace gives the office a new computer without data; the folder is on the server.
 func doReplace(w *world, _ step) {
 	if w.office == nil {
 		return
 	}
 	w.stopped()
-	w.model.saved.lookAtFolders() // what is there now, the former computer has saved
+	w.model.saved.lookAtFolders() // what is there now was saved by the former computer
 	w.left = nil
 	w.newComputer()
 	if err := w.begin(); err != nil {
@@ -327,9 +328,9 @@ func doReplace(w *world, _ step) {
 	}
 }
 
-// newComputer is the next one that the office works at.
+// newComputer switches to the next computer.
 func (w *world) newComputer() {
-	w.fill(false) // its disk is another one
+	w.fill(false) // it has its own disk
 	w.computer++
 	w.lost, w.mayBeOut = false, true
 	w.keyring = newKeyring()

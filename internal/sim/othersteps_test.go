@@ -13,7 +13,7 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// turn is somebody who can sign.
+// turn is a signature that somebody can make now.
 type turn struct{ pack, name, signer, who string }
 
 func (s *service) turns() (all []turn) {
@@ -27,9 +27,9 @@ func (s *service) turns() (all []turn) {
 	return all
 }
 
-// doSign has the nth of those sign whose turn it is.
+// doSign makes the nth of the possible signatures.
 func doSign(w *world, s step) {
-	// People sign wherever there is something to sign, mostly at the service in use.
+	// People sign at any service, mostly at the one in use.
 	service := w.services[w.current]
 	if other := w.services[1-w.current]; s.number(0)%7 == 0 && len(other.turns()) > 0 {
 		service = other
@@ -42,7 +42,7 @@ func doSign(w *world, s step) {
 	w.sign(service, t)
 }
 
-// sign has somebody sign whose turn it is.
+// sign makes a possible signature.
 func (w *world) sign(s *service, t turn) (ok bool) {
 	w.model.news.happens(s, office.FactSigned, "signed "+t.who+" "+t.name, t)
 	if err := s.Sign(t.pack, t.signer); err != nil {
@@ -61,7 +61,7 @@ func doDecline(w *world, s step) {
 	w.decline(w.services[w.current], turns[s.number(0)%len(turns)])
 }
 
-// decline has somebody decline whose turn it is.
+// decline makes somebody decline whose turn it is.
 func (w *world) decline(s *service, t turn) {
 	w.model.news.happens(s, office.FactDeclined, "declined "+t.who+" "+t.name, t)
 	w.model.holds("the world cannot decline", s.Decline(t.pack, t.signer, "Clause 4"))
@@ -70,7 +70,7 @@ func (w *world) decline(s *service, t turn) {
 	w.model.did["declined "+t.who+" "+t.name]++
 }
 
-// doDesk has another desk of the office take the endpoint, or delete it.
+// doDesk lets another desk of the office take over the endpoint, or delete it.
 func doDesk(w *world, s step) {
 	address := "https://desk.test/webhook"
 	if s.word(0) == "deletes" {
@@ -83,7 +83,7 @@ func doDesk(w *world, s step) {
 	w.model.holds("the world cannot take the endpoint", w.services[w.current].ReplaceEndpoint(address))
 }
 
-// doForge has a stranger send an event that did not happen.
+// doForge lets a stranger send an event about something that did not happen.
 func doForge(w *world, s step) {
 	f := sandbox.Forgery{Action: "package_executed", Signature: s.word(0)}
 	if s.word(0) == "garbage" {
@@ -117,7 +117,7 @@ func doHook(w *world, s step) {
 	w.wire.trouble(&fault{kind: s.word(0), path: "hook", left: s.number(1), until: time.Now().Add(24 * time.Hour)})
 }
 
-// doDisturb changes how the service sends its events.
+// doDisturb changes how the service delivers its events.
 func doDisturb(w *world, s step) {
 	service := w.services[w.current]
 	switch s.number(0) % 3 {
@@ -137,7 +137,7 @@ func doDisturb(w *world, s step) {
 	w.later(5*time.Hour, func() { service.Disturb(sandbox.Disturbance{}) })
 }
 
-// doList changes how the service answers with its list.
+// doList changes how the service answers list requests.
 func doList(w *world, s step) {
 	service := w.services[w.current]
 	service.SetListHabits([]sandbox.ListHabits{{}, {Order: "oldest"}, {Order: "random"}, {MostTake: 3}, {NoSkip: true}, {Shift: 2}}[s.number(0)%6])
@@ -165,7 +165,7 @@ func doLock(w *world, s step) {
 	})
 }
 
-// doUnplug takes the drive with the folder away for a while.
+// doUnplug removes the drive with the folder for a while.
 func doUnplug(w *world, s step) {
 	w.model.saved.lookAtFolders()
 	folder := w.settings.SaveTo
@@ -184,7 +184,7 @@ func doUnplug(w *world, s step) {
 	})
 }
 
-// doFill has the computer's disk be full for a while.
+// doFill fills the computer's disk for a while.
 func doFill(w *world, s step) {
 	if !w.mounted || w.full {
 		return
@@ -198,25 +198,25 @@ func (w *world) fill(full bool) {
 		return
 	}
 	w.model.holds("the world cannot fill the disk", fill(w.disk(), full))
-	w.full, w.mayBeOut, w.stirred = full, true, time.Now() // a renewal that cannot be kept is lost with the process
+	w.full, w.mayBeOut, w.stirred = full, true, time.Now() // a renewal that cannot be stored is lost with the process
 }
 
-// doFlaky has every so many-th access of the program to its data fail for a while: what was not read is not taken for nothing, and what
-// was not kept not for done.
+// doFlaky makes every nth access of the program to its data fail for a while: unread data must not count as absent, and
+// unwritten data not as written.
 func doFlaky(w *world, s step) {
 	w.flaky.Store(int64(s.number(0)))
-	w.mayBeOut, w.stirred = true, time.Now() // a renewal that cannot be kept is lost with the process
+	w.mayBeOut, w.stirred = true, time.Now() // a renewal that cannot be stored is lost with the process
 	w.later(s.span(1), func() { w.flaky.Store(0) })
 }
 
-// doClock puts the computer's clock wrong, and right again later.
+// doClock sets the computer's clock wrong, and right again later.
 func doClock(w *world, s step) {
 	by := s.span(0)
 	w.put(by)
 	w.later(s.span(1), func() { w.put(-by) })
 }
 
-// doSleep lets the computer sleep: time goes on without it, and its connections do not outlive it.
+// doSleep lets the computer sleep: time passes, and its connections do not survive.
 func doSleep(w *world, s step) {
 	w.mayBeOut = w.mayBeOut || w.wire.renewing()
 	w.host.cut(true)
@@ -241,7 +241,7 @@ func doQuit(w *world, s step) {
 	w.start()
 }
 
-// join brings a folder back. Should people have had it made anew meanwhile, what was in it joins that.
+// join brings a folder back. If people had it created anew meanwhile, its contents are added to that.
 func (w *world) join(aside, folder string) error {
 	if os.Rename(aside, folder) == nil {
 		return nil
@@ -257,7 +257,7 @@ func (w *world) join(aside, folder string) error {
 		from, to := filepath.Join(aside, e.Name()), filepath.Join(folder, e.Name())
 		if _, there := os.Lstat(to); there == nil {
 			w.renames++
-			to = filepath.Join(folder, fmt.Sprintf("from the drive %d%s", w.renames, filepath.Ext(e.Name()))) // its own may be as long as names can be
+			to = filepath.Join(folder, fmt.Sprintf("from the drive %d%s", w.renames, filepath.Ext(e.Name()))) // a new name, because the original may be of maximum length
 			if f, known := w.model.saved.files[from]; known {
 				w.model.saved.unfiled(from)
 				w.model.saved.filed(to, f)

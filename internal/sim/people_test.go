@@ -20,7 +20,7 @@ import (
 	"countersign/internal/secret"
 )
 
-// ask has a person ask something of the program and wait for the answer; they give up when the program ends.
+// ask lets a person ask something of the program and wait for the answer; they give up when the program ends.
 func (w *world) ask(patience time.Duration, what func(ctx context.Context, a *agent.Agent)) {
 	if w.office == nil {
 		return
@@ -34,7 +34,7 @@ func (w *world) ask(patience time.Duration, what func(ctx context.Context, a *ag
 	synctest.Wait()
 }
 
-// signIn has somebody sign in, and waits for it.
+// signIn makes somebody sign in, and waits for it.
 func (w *world) signIn() error {
 	var err error
 	done := make(chan struct{})
@@ -45,14 +45,14 @@ func (w *world) signIn() error {
 	<-done
 	if err == nil {
 		w.model.member()
-		w.lapsed, w.mayBeOut = false, w.full || w.flaky.Load() > 0 // what a full disk does not keep is lost with the process
+		w.lapsed, w.mayBeOut = false, w.full || w.flaky.Load() > 0 // what a full disk cannot store is lost with the process
 		w.owesSweep("somebody signed in")
 	}
 	w.trace.add("signed in: %v", err)
 	return err
 }
 
-// browser is the one on a host, which follows wherever it is sent.
+// browser is a host's browser, which follows every redirect.
 func (w *world) browser(h *host, a *agent.Agent, s office.Settings) func(address string) error {
 	return func(address string) error {
 		w.people.Go(func() { w.browse(h, a, s.Redirect == office.RedirectPaste, address) })
@@ -82,7 +82,7 @@ func (w *world) browse(h *host, a *agent.Agent, paste bool, address string) {
 	}
 }
 
-// keyring is the computer's, which may be locked.
+// keyring is the computer's keyring, which may be locked.
 type keyring struct {
 	secret.Keeper
 	mu     sync.Mutex
@@ -120,7 +120,7 @@ func (k *keyring) Create(ctx context.Context) (secret.Key, error) {
 	return k.Keeper.Create(ctx)
 }
 
-// stranger is a colleague of the office who sends packages with another program. It speaks to the service in its own way.
+// stranger is a colleague in the office who sends packages with another program, which uses the service in its own way.
 type stranger struct {
 	w      *world
 	client *http.Client
@@ -145,14 +145,14 @@ func newStranger(w *world) *stranger {
 
 func (x *stranger) close() { x.client.CloseIdleConnections() }
 
-// elsewhere has the colleague send a package, whose name it returns.
+// elsewhere makes the colleague send a package, and returns its name.
 func (w *world) elsewhere() (name string) {
 	name, err := w.stranger.send(w.services[w.current])
 	w.model.holds("the world cannot send from elsewhere", err)
 	return name
 }
 
-// send makes a package and returns its name.
+// send creates a package and returns its name.
 func (x *stranger) send(s *service) (name string, err error) {
 	x.sent++
 	name = fmt.Sprintf("Elsewhere %d", x.sent)
@@ -211,7 +211,7 @@ func (x *stranger) call(s *service, token, path, kind string, body io.Reader, an
 	return json.Unmarshal(said, answer)
 }
 
-// token signs in anew: what the colleague had may be revoked.
+// token signs in again: the colleague's earlier token may have been revoked.
 func (x *stranger) token(s *service) (string, error) {
 	q := url.Values{"response_type": {"code"}, "client_id": {strangerID}, "redirect_uri": {strangerReturn}, "scope": {"profile organization"}}
 	got, err := x.client.Get(s.url + "/connect/authorize?" + q.Encode())

@@ -10,10 +10,12 @@ import (
 	"countersign/internal/store"
 )
 
-// recordKept judges: the record verifies, and holds each event once and each saved file. It is silent about what a former computer had.
+// recordKept checks that the record verifies, and contains each event and each saved file once. It does not check what a
+// former computer had.
 type recordKept struct{ m *model }
 
-// lookAtRecord computes the head of the record from its lines (RFC 6962, section 2.1) and compares it with the one that people are given.
+// lookAtRecord computes the head of the record from its lines (RFC 6962, section 2.1) and compares it with the one shown to
+// people.
 func (x *recordKept) lookAtRecord() {
 	var lines [][]byte
 	events, files := map[string]int{}, map[string]bool{}
@@ -60,7 +62,7 @@ func (x *recordKept) lookAtRecord() {
 	}
 }
 
-// treeHead is the head over lines that have the 0 of a leaf before them.
+// treeHead is the head over lines, each of which is prefixed with the leaf's 0.
 func treeHead(lines [][]byte) [32]byte {
 	switch len(lines) {
 	case 0:

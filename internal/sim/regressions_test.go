@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// regressions are lives that broke a promise once. When a run finds another one, it prints the entry to be pasted here; its
-// first line says which promise.
+// regressions are lives that once broke a promise. When a run finds another one, it prints the entry to paste here; its
+// first line names the promise.
 var regressions = []struct {
 	promise string
 	seed    uint64

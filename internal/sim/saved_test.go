@@ -14,26 +14,27 @@ import (
 	"unicode/utf8"
 )
 
-// savedFiles judge: what everybody has signed is saved once, whole, under a name that nobody had, and stays. They are silent about what
-// people did: took away, moved, wrote themselves, or had made anew while a drive was out; and about what an earlier computer saved.
+// savedFiles checks that completely signed documents are saved once, complete, under an unused name, and stay. It does not
+// check what people did: took away, moved, wrote themselves, or created anew while a drive was away; and what an earlier
+// computer saved.
 type savedFiles struct {
 	m *model
 
-	files     map[string]saved     // path -> what is there
-	paths     []string             // files that were there with the last look ...
-	listings  map[string]listing   // what the folders held then ...
-	next      int                  // which of them to look at again ...
-	edits     int                  // and how often people changed files ...
-	editsSeen int                  // until then
-	own       map[string][]byte    // path -> a file of people's own
-	places    map[string]int       // document -> how many files of it may be there; absent is 1
-	given     map[string]string    // hash -> document that a service has to give
-	listed    map[string]bool      // files of the services that were looked at
-	brought   map[string]bool      // documents that a drive brought back to a folder that was made anew
-	gone      map[string]bool      // documents that people took away
-	first     map[string]int       // which computer saved a document first ...
+	files     map[string]saved     // path -> its document
+	paths     []string             // files at the last check ...
+	listings  map[string]listing   // listings of the folders then ...
+	next      int                  // next of them to check again ...
+	edits     int                  // number of changes by people ...
+	editsSeen int                  // ... and until the last check
+	own       map[string][]byte    // path -> a file of somebody's own
+	places    map[string]int       // document -> how many files of it may exist; absent means 1
+	given     map[string]string    // hash -> document that a service serves
+	listed    map[string]bool      // files of the services already read
+	brought   map[string]bool      // documents that a returning drive added to a recreated folder
+	gone      map[string]bool      // documents taken away by people
+	first     map[string]int       // which computer first saved a document ...
 	since     map[string]time.Time // ... and when
-	out       map[string]bool      // where the files of folders are that are not there for a while
+	out       map[string]bool      // where the files of temporarily missing folders are
 }
 
 func newSavedFiles(m *model) savedFiles {
@@ -50,7 +51,7 @@ type saved struct {
 	document string
 }
 
-// away hears that people took a document out of the folder; quiet when the program was done with it.
+// away records that people took a document out of the folder; quiet if the program was finished with it.
 func (x *savedFiles) away(document string, quiet bool) {
 	x.gone[document] = true
 	if quiet {
@@ -58,20 +59,20 @@ func (x *savedFiles) away(document string, quiet bool) {
 	}
 }
 
-// unplugged hears that the drive with a folder is away, and that its files are at aside for so long: people may have the folder
-// made anew meanwhile, and other files of these names are in it then.
+// unplugged records that the drive with a folder is away, and that its files are at aside meanwhile: people may have the
+// folder created anew, with other files of the same names.
 func (x *savedFiles) unplugged(folder, aside string) {
 	x.out[aside] = true
 	x.carried(folder, aside)
 }
 
-// plugged hears that the drive is back.
+// plugged records that the drive is back.
 func (x *savedFiles) plugged(folder, aside string) {
 	delete(x.out, aside)
 	x.carried(aside, folder)
 }
 
-// carried hears that people moved all files of a folder to another one.
+// carried records that people moved all files of a folder to another one.
 func (x *savedFiles) carried(from, to string) {
 	for path, f := range x.files {
 		if filepath.Dir(path) == from {
@@ -81,11 +82,11 @@ func (x *savedFiles) carried(from, to string) {
 	}
 }
 
-// looksAgain is how many of the files that were met before are looked at again each time. Where all is judged, all are.
+// looksAgain is how many known files are checked again each time. At a rest, all are.
 const looksAgain = 40
 
-// lookAtFolders: a file under its final name is whole, is a document that was signed, is the only one of it, and stays. What
-// is new or gone is seen at once; what looks different than before, within the next looks: a year has thousands of files.
+// lookAtFolders: a file under its final name is complete, is a signed document, is the only one of it, and stays. New and
+// missing files are noticed immediately, changed ones within the next checks: a year has thousands of files.
 func (x *savedFiles) lookAtFolders() { x.look(looksAgain) }
 
 func (x *savedFiles) look(again int) {
@@ -116,16 +117,16 @@ func (x *savedFiles) look(again int) {
 	}
 }
 
-// listing is what a folder holds at a moment.
+// listing is the contents of a folder at one moment.
 type listing struct {
 	size    int64
 	changed time.Time
 	paths   []string
 }
 
-// documentsIn are the paths of what people see in a folder, in no order but the same for as long as nothing changes. The names are
-// read when the folder has changed. Linux gives a folder that was looked at another time with the next change since 6.13; before,
-// one within some milliseconds of a look may be seen later: at the next change, or at rest.
+// documentsIn are the paths of the files that people see in a folder, in arbitrary but stable order. The names are read
+// again when the folder has changed. Since 6.13, Linux guarantees a new time stamp for the next change after a time stamp
+// was read; before, a change within some milliseconds may be noticed only with the next change, or at rest.
 func (x *savedFiles) documentsIn(folder string) []string {
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -138,7 +139,7 @@ func (x *savedFiles) documentsIn(folder string) []string {
 	is := listing{size: info.Size(), changed: info.ModTime()}
 	names, _ := namesIn(folder)
 	for _, name := range names {
-		if !strings.HasPrefix(name, ".") && filepath.Ext(name) != ".csv" { // the index
+		if !strings.HasPrefix(name, ".") && filepath.Ext(name) != ".csv" { // skips the index
 			is.paths = append(is.paths, folder+string(filepath.Separator)+name)
 		}
 	}
@@ -146,7 +147,7 @@ func (x *savedFiles) documentsIn(folder string) []string {
 	return is.paths
 }
 
-// namesIn are the names in a folder, in no order but the same for as long as nothing changes.
+// namesIn are the names in a folder, in arbitrary but stable order.
 func namesIn(folder string) ([]string, error) {
 	f, err := os.Open(folder)
 	if err != nil {
@@ -156,7 +157,7 @@ func namesIn(folder string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// lookAtFile meets a file that is new or looks different.
+// lookAtFile checks a file if it is new or looks different.
 func (x *savedFiles) lookAtFile(path string) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -168,19 +169,19 @@ func (x *savedFiles) lookAtFile(path string) {
 	}
 }
 
-// filed notes what people did: there is a document at path.
+// filed records that people put a document at path.
 func (x *savedFiles) filed(path string, f saved) {
 	x.files[path] = f
 	x.edits++
 }
 
-// unfiled notes what people did: there is none any more.
+// unfiled records that people removed it.
 func (x *savedFiles) unfiled(path string) {
 	delete(x.files, path)
 	x.edits++
 }
 
-// meet looks at a file that is new or looks different.
+// meet checks a file that is new or looks different.
 func (x *savedFiles) meet(path string, info os.FileInfo, was saved, known bool) {
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -221,12 +222,12 @@ func (x *savedFiles) meet(path string, info os.FileInfo, was saved, known bool) 
 
 var aNumber = regexp.MustCompile(` \(\d+\)(\.[a-z]+)$`)
 
-// inSeries is a path without the number that tells it from others of its name. Whoever saves a document looks whether it is
-// among those.
+// inSeries is a path without the number that distinguishes it from others of the same name. Whoever saves a document checks
+// whether it is among those.
 func inSeries(path string) string { return aNumber.ReplaceAllString(path, "$1") }
 
-// most is how many files of a document may be there. Each new computer does not know what people took out of the folder
-// before, nor which folders there were.
+// most is how many files of a document may exist. A new computer does not know what people removed from the folder before,
+// nor which folders there were.
 func (x *savedFiles) most(document string) int {
 	n, ok := x.places[document]
 	if !ok {
@@ -235,7 +236,7 @@ func (x *savedFiles) most(document string) int {
 	return n + x.m.w.computer - x.first[document]
 }
 
-// documentOf names the document with these bytes, "" for none.
+// documentOf is the document with these bytes, "" if there is none.
 func (x *savedFiles) documentOf(body []byte) string {
 	if !bytes.HasPrefix(body, []byte("%PDF-")) {
 		return ""
@@ -248,7 +249,7 @@ func (x *savedFiles) documentOf(body []byte) string {
 	return x.given[key]
 }
 
-// lookAtServices notes what the services have to give.
+// lookAtServices reads what the services have to serve.
 func (x *savedFiles) lookAtServices() {
 	for _, s := range x.m.w.services {
 		entries, err := os.ReadDir(filepath.Join(s.dir, "signed"))
@@ -280,7 +281,7 @@ func (x *savedFiles) documents() map[string]bool {
 	return there
 }
 
-// isSaved reports whether a document is in a folder, or was until people took it.
+// isSaved reports whether a document is in a folder, or was until people removed it.
 func (x *savedFiles) isSaved(document string) bool {
 	if x.gone[document] {
 		return true
@@ -293,15 +294,15 @@ func (x *savedFiles) isSaved(document string) bool {
 	return false
 }
 
-// hostileNames are what a document made elsewhere may be called: names that leave a folder, hide, pretend, or that some
-// system cannot have.
+// hostileNames are possible names of documents made elsewhere: names that leave a folder, hide, deceive, or are invalid on
+// some system.
 var hostileNames = []string{
 	"../../../../evil", "/etc/evil", `..\..\evil`, `C:\evil`, "a/b/c", "..", ".hidden", "~", "-rf", "%2e%2e%2fevil",
 	"CON", "nul.pdf", "com1.pdf", "ends.", "ends ", " begins", `a:b|c?d*e<f>g"`, "line\nbreak", "tab\there", "bell\a", "\x7f",
 	"gpj.\u202efdp", "\u200b", "\ufeff", "e\u0301", "\u00e9", "\U0001f4c4", strings.Repeat("ü", 200), strings.Repeat("a.", 100), "'; rm -rf ~; '",
 }
 
-// nameOfNext is what the stranger calls its next document: every other one is plain.
+// nameOfNext is the name of the stranger's next document: every other one is plain.
 func (x *stranger) nameOfNext() string {
 	r := keyed(x.w.seed, "elsewhere", x.sent)
 	if r.IntN(2) == 0 {
@@ -310,8 +311,8 @@ func (x *stranger) nameOfNext() string {
 	return oneOf(r, hostileNames...)
 }
 
-// lookAtPlace judges that a file is where people expect it, and that every system can have its name: what is called so comes
-// from outside. path is below the disk.
+// lookAtPlace checks that a file is where people expect it, and that its name, which comes from outside, is valid on every
+// system. path is below the disk.
 func (x *savedFiles) lookAtPlace(path string) {
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	place, _, _ := strings.Cut(parts[0], " ")
@@ -325,7 +326,7 @@ func (x *savedFiles) lookAtPlace(path string) {
 	}
 }
 
-// harmless reports whether a file can have the name on every system, and shows as what it is.
+// harmless reports whether a name is valid on every system, and shows what it is.
 func harmless(name string) bool {
 	odd := func(r rune) bool {
 		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d' || strings.ContainsRune(`/\:*?"<>|`, r)

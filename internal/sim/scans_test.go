@@ -11,17 +11,16 @@ import (
 	"countersign/internal/office"
 )
 
-// deaf are the changes of folders that send that the system tells of: none, as on a share. To wait for them would hold the
-// virtual time.
+// deaf is a file watcher that reports no changes, as on a share. Waiting for real ones would block virtual time.
 type deaf struct{}
 
 func (deaf) Set([]string) {}
 func (deaf) Close()       {}
 
-// scans is a folder that sends, by its number.
+// scans is a watched folder, by its number.
 func (w *world) scans(number string) string { return filepath.Join(w.disk(), "scans "+number) }
 
-// sendsFrom has folders send while play runs, and clears them away.
+// sendsFrom adds watched folders while play runs, and removes them again.
 func (w *world) sendsFrom(many int, ask bool, play func(f []office.HotFolder)) {
 	var all []office.HotFolder
 	for n := range many {
@@ -43,7 +42,7 @@ func (w *world) sendsFrom(many int, ask bool, play func(f []office.HotFolder)) {
 	}
 }
 
-// drop has a file appear in a folder that sends, and returns what its package is called.
+// drop puts a file into a watched folder, and returns its package's name.
 func (w *world) drop(folder string) (name string) {
 	w.sends++
 	name = fmt.Sprintf("No %d", w.sends)
@@ -52,16 +51,16 @@ func (w *world) drop(folder string) (name string) {
 	return name
 }
 
-// write has somebody else write a file.
+// write writes a file as somebody else.
 func (w *world) write(path string, body []byte) {
 	w.model.holds("the world cannot write", os.MkdirAll(filepath.Dir(path), 0o700))
 	w.model.holds("the world cannot write", os.WriteFile(path, body, 0o600))
 }
 
-// tryScans has files appear in a folder that sends, with the program killed or ended on their way, and not: each becomes one
-// package, and lies beside it signed.
+// tryScans puts files into a watched folder, with and without the program being killed or ended meanwhile: each becomes one
+// package, whose signed documents are returned beside it.
 func tryScans(w *world) {
-	doChoose(w, step{args: []string{"certificates"}}) // two files come back
+	doChoose(w, step{args: []string{"certificates"}}) // so that two files come back
 	w.sendsFrom(1, false, func(f []office.HotFolder) {
 		for _, point := range []string{"", "folder recorded", "folder moved", "folder drafted", "folder copied", "quit folder moved", "quit folder returned"} {
 			what := w.dies
@@ -76,7 +75,7 @@ func tryScans(w *world) {
 	})
 }
 
-// scan has one file appear, and everybody sign it.
+// scan puts one file into a folder, and lets everybody sign it.
 func (w *world) scan(folder, when string) {
 	name := w.drop(folder)
 	w.calmly(10 * time.Minute)
@@ -87,7 +86,7 @@ func (w *world) scan(folder, when string) {
 	w.comesBack(folder, name, when)
 }
 
-// comesBack has everybody sign what came from a folder, and judges that it lies there signed.
+// comesBack lets everybody sign what came from a folder, and checks that the signed documents are returned there.
 func (w *world) comesBack(folder, name, when string) {
 	w.signAll(name)
 	w.calmly(20 * time.Minute)
@@ -95,7 +94,7 @@ func (w *world) comesBack(folder, name, when string) {
 	w.model.mustBeBeside(folder, name, when)
 }
 
-// mustBeBeside judges that the files of a package lie in the folder that it was sent from, each once.
+// mustBeBeside checks that the files of a package are in the folder it was sent from, each once.
 func (m *model) mustBeBeside(folder, name, when string) {
 	found := map[string]int{}
 	files, _ := filepath.Glob(filepath.Join(folder, office.HotSigned, "*"))
@@ -113,11 +112,11 @@ func (m *model) mustBeBeside(folder, name, when string) {
 	}
 }
 
-// private is a file of somebody who writes in a folder that sends, which is nobody else's business.
+// private is a stranger's file in a watched folder, which must not be sent.
 const private = 2_000_000
 
-// tryLinks has another writer put links and files where the program puts things in one of two folders that send: nothing leads
-// out of that one, and the other goes on.
+// tryLinks lets somebody put links and files where the program creates things in one of two watched folders: nothing leads
+// out of that one, and the other keeps working.
 func tryLinks(w *world) {
 	secret := filepath.Join(w.disk(), "private", "No.pdf")
 	w.write(secret, document(private, 0))
@@ -156,8 +155,8 @@ func tryLinks(w *world) {
 	os.RemoveAll(filepath.Dir(secret))
 }
 
-// tryDropped has the same file appear again within moments. Its program has written it twice, which is nothing; but where the
-// people of the folder were corrected meanwhile, or the package was withdrawn, people see what becomes of it, once.
+// tryDropped lets the same file appear again within moments. If its program merely wrote it twice, nothing happens; but if
+// the folder's signers were corrected meanwhile, or the package was withdrawn, people see what becomes of it, once.
 func tryDropped(w *world) {
 	for _, between := range []string{"nothing", "corrected", "withdrawn"} {
 		w.sendsFrom(1, false, func(all []office.HotFolder) {
@@ -209,7 +208,7 @@ func tryDropped(w *world) {
 	}
 }
 
-// outcomes is how many files of that name people know of: they were sent, wait in the outbox, or are said to be a problem.
+// outcomes counts the files of that name that people see as sent, waiting in the outbox, or a problem.
 func (w *world) outcomes(folder, name string) (n int) {
 	for _, p := range w.services[w.current].Packages() {
 		if p.Name == name {
@@ -225,7 +224,7 @@ func (w *world) outcomes(folder, name string) (n int) {
 	return n + len(texts)
 }
 
-// tryExtended has a package run out, and be signed once its sender has given it more time: it comes back as any other.
+// tryExtended lets a package expire, and be signed after its sender has extended it: it is saved like any other.
 func tryExtended(w *world) {
 	w.sendsFrom(1, false, func(f []office.HotFolder) {
 		name := w.drop(f[0].Path)
@@ -243,8 +242,8 @@ func tryExtended(w *world) {
 	})
 }
 
-// tryRefused has the service refuse what lies in a folder that sends, and a file be no document: people see both, and what is put there
-// again, as it was or as it should have been, goes out.
+// tryRefused lets the service refuse a file from a watched folder, and adds a file that is no document: people see both, and
+// what is put there again, unchanged or corrected, is sent.
 func tryRefused(w *world) {
 	w.sendsFrom(1, false, func(f []office.HotFolder) {
 		w.fails("forbidden", "/packages/add", 1, time.Hour)

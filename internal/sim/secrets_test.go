@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// secrets are those that the services gave out, and those of the office: thousands, which are looked for all at once.
+// secrets are the secrets that the services issued, and the office's own: thousands, which are searched for all at once.
 type secrets struct {
 	mu    sync.Mutex
-	begin [1 << 16]bool       // with which two letters any begins
+	begin [1 << 16]bool       // the first two letters of any of them
 	all   map[string][]string // by their first letters
 }
 
@@ -31,7 +31,7 @@ func (s *secrets) add(word string) {
 	}
 }
 
-// in is the first of them in text, "" for none.
+// in is the first of them in text, "" if there is none.
 func (s *secrets) in(text []byte) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *secrets) in(text []byte) string {
 	return ""
 }
 
-// overhears judges something that others can read.
+// overhears checks something that others can read.
 func (m *model) overhears(where, text string) {
 	if word := m.secrets.in([]byte(text)); word != "" {
 		m.breaks("secrets are sealed: %s is in %s: %s", word, where, text)

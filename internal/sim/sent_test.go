@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// sentOnce judges: one package a draft, and never two of which one corrects the other. It is silent about a draft of which the trial says
-// that people meant two.
+// sentOnce checks that a draft results in one package, and that a package and its correction cannot both be signed. It does
+// not check drafts of which a trial says that people wanted two.
 type sentOnce struct {
 	m *model
 
 	drafts   map[string]promise // by name
-	refusals int                // of drafts by the service, for good
+	refusals int                // number of drafts finally refused by the service
 	adds     int                // calls of packages/add
-	looked   int                // of them when packages were counted last
-	may      map[string]int     // name -> how many packages of it there may be; absent is 1
-	corrects map[string]string  // name -> the id of the package whose place it takes
+	looked   int                // number of adds at the last count of packages
+	may      map[string]int     // name -> how many packages may have it; absent means 1
+	corrects map[string]string  // name -> id of the package that it replaces
 }
 
-// promise is a draft that the program has taken.
+// promise is a draft that the program has accepted.
 type promise struct {
 	computer, home int
 	files          []string // their names
@@ -27,7 +27,7 @@ type promise struct {
 	copies         []string // addresses
 }
 
-// promised hears that the program has taken a draft.
+// promised records that the program has accepted a draft.
 func (x *sentOnce) promised(d office.NewPackage, computer, home int, documents ...string) {
 	kept := promise{computer: computer, home: home, signers: len(d.Signers)}
 	for _, path := range append(documents, d.Files...) {
@@ -41,7 +41,7 @@ func (x *sentOnce) promised(d office.NewPackage, computer, home int, documents .
 	x.drafts[d.Name] = kept
 }
 
-// countPackages: one package per draft. Every draft has a name of its own.
+// countPackages: one package for each draft. Every draft has its own name.
 func (x *sentOnce) countPackages() {
 	x.m.mu.Lock()
 	same := x.adds == x.looked
@@ -61,7 +61,7 @@ func (x *sentOnce) countPackages() {
 	}
 }
 
-// mustGo reports whether a draft is to be sent: one that corrects a package is, once nobody can sign that any more.
+// mustGo reports whether a draft must be sent: a correction only once the old package cannot be signed any more.
 func (x *sentOnce) mustGo(name string) bool {
 	for _, s := range x.m.w.services {
 		for _, p := range s.Packages() {
@@ -73,7 +73,7 @@ func (x *sentOnce) mustGo(name string) bool {
 	return true
 }
 
-// brought hears that a draft has come to this computer, without its blind copies, of which the program tells people.
+// brought records that a draft was moved to this computer, without its blind copies, which the program tells people.
 func (x *sentOnce) brought(name string) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()

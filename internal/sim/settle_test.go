@@ -24,8 +24,8 @@ const (
 	idleTime    = 6 * time.Hour
 )
 
-// settle ends everything that is wrong in the world and judges that everything that was promised for later comes true,
-// that nothing is said to be wrong any more, and that the program then rests. Whatever only people can mend, they do.
+// settle repairs the world and checks that everything promised for later comes true, that no problem is reported any more,
+// and that the program then rests. People do whatever only they can.
 func (w *world) settle() {
 	w.wire.heal()
 	w.at("", 0, nil)
@@ -62,7 +62,7 @@ func (m *model) waitsAt(n int) bool {
 	return !m.since[fmt.Sprintf("%d %d", m.w.computer, n)].IsZero()
 }
 
-// comesTrue waits until nothing is owed.
+// comesTrue waits until nothing is outstanding.
 func (m *model) comesTrue() bool {
 	w := m.w
 	var owed []string
@@ -83,7 +83,7 @@ func (m *model) comesTrue() bool {
 	}
 }
 
-// mend has people do what only they can.
+// mend lets people do what only they can.
 func (w *world) mend(waited time.Duration) {
 	s := must(w.office.Status())
 	if !s.SignedIn {
@@ -109,7 +109,7 @@ func (w *world) mend(waited time.Duration) {
 	}
 }
 
-// decide has somebody look at the service's website whether a package was sent, and say so.
+// decide lets somebody check on the service's website whether a package was sent, and tell the program.
 func (w *world) decide() {
 	for _, d := range must(w.office.Drafts()) {
 		if d.State != office.DraftUnknown || d.Away {
@@ -124,7 +124,7 @@ func (w *world) decide() {
 	}
 }
 
-// owed is what was promised of the service in use and has not come true yet.
+// owed is what was promised for the service in use and has not come true yet.
 func (m *model) owed() (owed []string) {
 	s := must(m.w.office.Status())
 	if !s.SignedIn {
@@ -180,18 +180,18 @@ func (m *model) owed() (owed []string) {
 	return slices.Concat(owed, m.news.owedNews(since), m.withdrawn.owedWithdrawals())
 }
 
-// rests judges that nothing is said to be wrong, and that the program asks for no more than it has to.
+// rests checks that no problem is reported, and that the program asks for no more than necessary.
 func (m *model) rests() {
 	w := m.w
 	w.sleep(time.Hour)
-	w.mend(0) // that the events go elsewhere is found out late
+	w.mend(0) // it is found out late that the events go elsewhere
 	w.sleep(time.Hour)
 	if len(m.check()) > 0 {
 		return
 	}
 	for _, i := range must(w.office.Status()).Health {
 		none := i.ID == "no-tunnel" && w.settings.Tunnel == office.TunnelNone
-		late := i.ID == "endpoint-lost" && w.taken // which is found out when a package is asked about
+		late := i.ID == "endpoint-lost" && w.taken // found out only when a package is asked about
 		if !none && !late {
 			m.breaks("nothing is said to be wrong that is not: %s: %s", i.ID, i.Message)
 		}
@@ -206,8 +206,8 @@ func (m *model) rests() {
 	m.idle.lookAtIdling()
 }
 
-// planned is how much the program may ask in an hour in which nothing happens: for a list, for a token, and for each
-// package that is not over every twenty minutes, its state and what the state does not say; more often where no events come.
+// planned is how much the program may ask in an idle hour: for a list, for a token, and every twenty minutes for the state
+// and the full record of each package that is not over; more often if no events come.
 func (m *model) planned() int {
 	open := 0
 	for _, p := range m.w.services[m.w.current].Packages() {
@@ -224,8 +224,7 @@ func (m *model) planned() int {
 	return 8 + 6*open
 }
 
-// lookAtRest judges what the disk holds when nothing is under way: no secret that can be read, no half document, nothing
-// that is done with.
+// lookAtRest checks the disk when nothing is in progress: no readable secret, no incomplete document, no leftovers.
 func (m *model) lookAtRest() {
 	clear(m.saved.listings)
 	m.saved.look(math.MaxInt)
@@ -236,7 +235,7 @@ func (m *model) lookAtRest() {
 		if below, err := filepath.Rel(m.w.disk(), path); err == nil {
 			m.saved.lookAtPlace(below)
 		}
-		if strings.HasSuffix(path, ".part") && m.w.computer == 0 { // what another computer left is not this one's to remove
+		if strings.HasSuffix(path, ".part") && m.w.computer == 0 { // this computer must not remove another one's leftovers
 			m.breaks("nothing half is left: %s", path)
 		}
 		if strings.Contains(path, "outbox") && !strings.Contains(path, "outbox.lost") && strings.HasPrefix(path, m.w.dataDir()) && len(must(m.w.office.Drafts())) == 0 {
@@ -259,8 +258,8 @@ func (m *model) lookAtRest() {
 // heardWithin is how long it may take until people are told that another desk gets the events.
 const heardWithin = time.Hour
 
-// noticesAbsence has the program be away for a moment in three ways, and judges that it asks about everything each time:
-// what it asked about minutes ago is not due for any other reason.
+// noticesAbsence makes the program absent for a moment in three ways, and checks that it asks about everything each time:
+// packages it asked about minutes ago are not due for any other reason.
 func (m *model) noticesAbsence() {
 	w := m.w
 	for _, away := range []func(){
@@ -278,8 +277,8 @@ func (m *model) noticesAbsence() {
 	m.check()
 }
 
-// noticesDesk has another desk get the events, and judges that people are told so once something happens that they do not
-// hear of otherwise, and that the events come back when they ask for it.
+// noticesDesk lets another desk get the events, and checks that people are told once something happens that the program
+// would otherwise not learn of, and that the events come back on request.
 func (m *model) noticesDesk() {
 	w := m.w
 	service := w.services[w.current]
@@ -287,7 +286,7 @@ func (m *model) noticesDesk() {
 		return
 	}
 	name := w.elsewhere()
-	w.sleep(40 * time.Minute) // it is known, and was asked about
+	w.sleep(40 * time.Minute) // so that the package is known and was asked about
 	doDesk(w, step{args: []string{"takes"}})
 	for _, t := range service.turns() {
 		if t.name != name {

@@ -23,19 +23,19 @@ import (
 	"time"
 )
 
-// outcome is how a run ended.
+// outcome is the result of a run.
 type outcome struct {
-	broken []string // promises; none is what is hoped for
-	at     int      // the step after which they were
+	broken []string // broken promises; none is the aim
+	at     int      // the step after which they were broken
 	trace  *trace
 	took   time.Duration
 	lived  time.Duration // virtual
 }
 
-// play runs steps in a world of their own.
+// play runs steps in a new world.
 func play(t *testing.T, seed uint64, steps []step) (o outcome) {
 	cryptotest.SetGlobalRandom(t, 0)  // the same keys in each process
-	if _, err := made(); err != nil { // not in the bubble: it listens on a port
+	if _, err := made(); err != nil { // outside the bubble, because it listens on a port
 		t.Fatal(err)
 	}
 	dir := scratch(t)
@@ -82,7 +82,7 @@ func play(t *testing.T, seed uint64, steps []step) (o outcome) {
 	return o
 }
 
-// perform does a step. A panic on the way is a broken promise, too.
+// perform does a step. A panic counts as a broken promise, too.
 func (w *world) perform(s step) {
 	defer func() {
 		if p := recover(); p != nil && p != any(errBrokenOff) {
@@ -95,10 +95,11 @@ func (w *world) perform(s step) {
 	verbs[s.what].do(w, s)
 }
 
-// mostGarbage is how many bytes may lie in memory until what is no longer needed is given back.
+// mostGarbage is how many bytes may be allocated before garbage is collected.
 const mostGarbage = 256 << 20
 
-// tidy gives back memory, while nothing else goes on: where the runtime chose when, goroutines would go on in another order.
+// tidy collects garbage while nothing else runs: if the runtime chose the moment, goroutines would continue in another
+// order.
 func (w *world) tidy() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	if metrics.Read(heap); heap[0].Value.Uint64() > w.tidyAt {
@@ -110,38 +111,38 @@ func (w *world) tidy() {
 
 var scratches int
 
-// envPlace names the number that a process takes for its folders instead of its own.
+// envPlace overrides the number in the names of a process's folders.
 const envPlace = "COUNTERSIGN_SIM_PLACE"
 
-// scratch is a folder in memory where there is one: what is flushed there costs nothing.
+// scratch is a folder, in memory if possible, because flushing there costs nothing.
 func scratch(t *testing.T) string {
 	t.Helper()
 	base := "/dev/shm"
 	if _, err := os.Stat(base); err != nil {
 		base = os.TempDir()
 	}
-	// Always as long as another one: it is in the data, and how large that is decides what a full disk takes. What is played once more
-	// has the same name, for a backup is compressed.
+	// The path always has the same length: it is part of the data, whose size decides what a full disk accepts. A replay has
+	// the same path, because backups are compressed.
 	place := os.Getpid()
 	if n, err := strconv.Atoi(os.Getenv(envPlace)); err == nil {
 		place = n
 	}
 	scratches++
 	dir := filepath.Join(base, fmt.Sprintf("countersign-sim-%010d-%010d", place, scratches))
-	os.RemoveAll(dir) // of a process of that number that was killed
+	os.RemoveAll(dir) // left by a killed process with the same number
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// fail shows what was broken.
+// fail reports what was broken.
 func (o outcome) fail(t *testing.T, seed uint64, steps []step) {
 	t.Helper()
 	t.Errorf("seed %d, after step %d (%s):\n%s\nwhat happened last:\n%s", seed, o.at, steps[o.at], strings.Join(o.broken, "\n"), o.trace.tail(60))
 }
 
-// TestASeedReplaysItsRun plays some lives twice, each time in a process of its own.
+// TestASeedReplaysItsRun plays some lives twice, each time in its own process.
 func TestASeedReplaysItsRun(t *testing.T) {
 	if otherGo() {
 		t.Skipf("turns/runtime.edits is for %s, this is %s: lives do not replay exactly", turnsGo, runtime.Version())
@@ -154,7 +155,7 @@ func TestASeedReplaysItsRun(t *testing.T) {
 	}
 	traces := func() []string {
 		cmd := again(t)
-		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=1%09d", envPlace, os.Getpid())) // no process has such a number
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=1%09d", envPlace, os.Getpid())) // not the number of any process
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -167,8 +168,8 @@ func TestASeedReplaysItsRun(t *testing.T) {
 	}
 }
 
-// How much processor time the same instant of virtual time may take, and a whole run with its steps. A planted fault is to
-// be found within a minute. What waits and takes none is looked for by the bubble, or stands still for so long by a real clock.
+// How much processor time one instant of virtual time may take, and a whole run with its steps. A planted fault must be
+// found within a minute. Deadlocks are found by the bubble, or after this much real time.
 const (
 	longestInstant = 3 * time.Minute
 	longestPlanted = 30 * time.Second
@@ -177,14 +178,14 @@ const (
 	longestStill   = time.Hour
 )
 
-// watchdog sees to it that a run which goes round in circles is reported and does not hang: virtual time stands still for as
-// long as anything goes on, and no test in the bubble can look at a real clock.
+// watchdog reports a run that loops instead of letting it hang: virtual time stands still while anything runs, and no test
+// in the bubble can read a real clock.
 type watchdog struct {
 	trace atomic.Pointer[trace]
 	step  atomic.Int64
 }
 
-// watch ends the process, with a report, when the run hangs. The returned function ends the watch.
+// watch ends the process, with a report, if the run hangs. done ends the watch.
 func (d *watchdog) watch(seed uint64, steps []step) (done func()) {
 	over := make(chan struct{})
 	instant := longestInstant
@@ -224,15 +225,15 @@ func (d *watchdog) report(seed uint64, steps []step, t *trace, instant string, a
 	fmt.Fprintf(os.Stderr, "%swhat happened last:\n%s\n%s\n", report(seed, steps, o), t.tail(60), stacks[:runtime.Stack(stacks, true)])
 }
 
-// trace is what happened, in a line each with its virtual time. Two runs are the same when their sums are.
+// trace is what happened, in a line each with its virtual time. Two runs are the same if their checksums are.
 type trace struct {
-	dir   string // of this run, which is left out
+	dir   string // of this run; removed from the lines
 	mu    sync.Mutex
 	sum   hash.Hash
 	lines []string
 	count int
-	now   string   // the instant that it is
-	these []string // what happened at that instant
+	now   string   // the current instant
+	these []string // what has happened at that instant
 }
 
 const traceKept = 400
@@ -264,14 +265,14 @@ func (t *trace) line(counts bool, format string, args ...any) {
 	}
 }
 
-// instant is when something happened last, in virtual time.
+// instant is the virtual time of the last event.
 func (t *trace) instant() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.now
 }
 
-// flush adds what happened at one instant, in whatever order: goroutines that one event wakes at once may go on in any.
+// flush adds what happened at one instant, sorted: goroutines that one event wakes may continue in any order.
 func (t *trace) flush() {
 	slices.Sort(t.these)
 	for _, line := range t.these {
@@ -280,7 +281,7 @@ func (t *trace) flush() {
 	t.these = nil
 }
 
-// tail is what happened last.
+// tail is the last events.
 func (t *trace) tail(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -294,7 +295,7 @@ func (t *trace) hash() string {
 	return hex.EncodeToString(t.sum.Sum(nil)[:8])
 }
 
-// log is the program's log as a part of the trace; it does not count for whether two runs are the same. said hears each line.
+// log adds the program's log to the trace, but not to its checksum. said gets each line.
 func (t *trace) log(said func(line string)) *slog.Logger {
 	return slog.New(slog.NewTextHandler(lines(func(line string) {
 		said(line)
@@ -302,7 +303,7 @@ func (t *trace) log(said func(line string)) *slog.Logger {
 	}), nil))
 }
 
-// lines is a writer of lines.
+// lines is a writer that passes on whole lines.
 type lines func(line string)
 
 func (l lines) Write(line []byte) (int, error) {

@@ -13,28 +13,27 @@ import (
 	"time"
 )
 
-// How `make simulate` says what it wants: for how long, from which seed on, and, to the processes that do the work, which
-// seeds are theirs.
+// The parameters of `make simulate`: how long, from which seed on and, for the worker processes, which seeds are theirs.
 const (
 	envTime = "COUNTERSIGN_SIM_TIME"
 	envSeed = "COUNTERSIGN_SIM_SEED"
 	envDays = "COUNTERSIGN_SIM_DAYS"     // of a life
 	envMany = "COUNTERSIGN_SIM_PACKAGES" // a day
-	envYear = "COUNTERSIGN_SIM_YEAR"     // so many days in the office all lives have together, however long it takes
-	envPart = "COUNTERSIGN_SIM_PART"     // n/of: this process plays the seeds that leave n
+	envYear = "COUNTERSIGN_SIM_YEAR"     // total number of days of all lives, however long they take
+	envPart = "COUNTERSIGN_SIM_PART"     // n/of: this process plays the seeds with seed modulo of equal to n
 )
 
 const (
 	lifeDays      = 10 // of one run: long enough for tokens, lists and forgetting, short enough to shrink
 	lifePackages  = 20 // a day
 	shrinkFor     = 3 * time.Minute
-	briefly       = 8 * time.Second // of a processor
-	freshly       = 4 * time.Second // of a processor
+	briefly       = 8 * time.Second // processor time
+	freshly       = 4 * time.Second // processor time
 	briefDays     = 3
 	briefPackages = 8
 )
 
-// firstSeed is the one that was asked for, or a fresh one.
+// firstSeed is the requested seed, or a random one.
 func firstSeed(t *testing.T) uint64 {
 	if s := os.Getenv(envSeed); s != "" {
 		seed, err := strconv.ParseUint(s, 10, 64)
@@ -46,8 +45,8 @@ func firstSeed(t *testing.T) uint64 {
 	return uint64(time.Now().UnixNano()/1000) % 1_000_000_000
 }
 
-// TestThePromisesHold plays lives for some seconds of processor time: of seeds that have been lived often, so that a change that
-// breaks a promise in them does so each time, then of fresh ones, which no run before has seen. It can be asked for one.
+// TestThePromisesHold plays lives for some seconds of processor time: first with seeds that are always the same, so that a
+// change that breaks a promise there is always noticed, then with random new ones. A single seed can be requested.
 func TestThePromisesHold(t *testing.T) {
 	if os.Getenv(envTime) != "" {
 		t.Skip("make simulate plays longer lives")
@@ -64,12 +63,12 @@ func TestThePromisesHold(t *testing.T) {
 		live(t, seed, briefDays, briefPackages)
 	}
 	began = spent()
-	for seed := firstSeed(t); spent()-began < freshly && !t.Failed(); seed++ { // to shrink one that breaks a promise takes long
+	for seed := firstSeed(t); spent()-began < freshly && !t.Failed(); seed++ { // shrinking one that breaks a promise takes long
 		live(t, seed, briefDays, briefPackages)
 	}
 }
 
-// live plays one life, and shrinks it when it breaks a promise.
+// live plays one life, and shrinks it if it breaks a promise.
 func live(t *testing.T, seed uint64, days, packages int) (ok bool, lived time.Duration) {
 	steps := life(seed, days, packages)
 	o, ok := attempt(t, seed, steps)
@@ -81,7 +80,7 @@ func live(t *testing.T, seed uint64, days, packages int) (ok bool, lived time.Du
 		return true, o.lived
 	}
 	t.Error(report(seed, steps, o))
-	if os.Getenv(envPlanted) != "" { // that it was found is enough
+	if os.Getenv(envPlanted) != "" { // finding it is enough
 		return false, o.lived
 	}
 	short := shrink(t, seed, steps, o, shrinkFor)
@@ -93,8 +92,8 @@ func live(t *testing.T, seed uint64, days, packages int) (ok bool, lived time.Du
 	return false, o.lived
 }
 
-// TestSimulate is `make simulate`: as many processes as there are processors play lives until the time is over, and stop at
-// the first broken promise.
+// TestSimulate is `make simulate`: one process per processor plays lives until the time is over, and all stop at the first
+// broken promise.
 func TestSimulate(t *testing.T) {
 	d, err := time.ParseDuration(os.Getenv(envTime))
 	if err != nil {
@@ -139,7 +138,7 @@ type month struct {
 	days int
 }
 
-// months are the lives of a year, with seeds from one on. A processor that is done with one takes the next.
+// months are the lives of a year, with consecutive seeds. A processor that finishes one takes the next.
 func months(seed uint64, year, days int) <-chan month {
 	all := make(chan month, year)
 	for ; year > 0; year -= days {
@@ -150,7 +149,7 @@ func months(seed uint64, year, days int) <-chan month {
 	return all
 }
 
-// simulated plays the seeds of a part in a process of their own, and returns the nanoseconds that a processor worked on it.
+// simulated plays the seeds of a part in a separate process, and returns its processor time in nanoseconds.
 func simulated(t *testing.T, seed uint64, part string, env ...string) int64 {
 	process := again(t)
 	process.Env = append(append(process.Env, fmt.Sprintf("%s=%d", envSeed, seed), envPart+"="+part), env...)
@@ -163,7 +162,7 @@ func simulated(t *testing.T, seed uint64, part string, env ...string) int64 {
 	return int64(process.ProcessState.UserTime() + process.ProcessState.SystemTime())
 }
 
-// number is the one in the environment, or another one.
+// number is a number from the environment, or a default.
 func number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
@@ -171,7 +170,7 @@ func number(name string, otherwise int) int {
 	return otherwise
 }
 
-// summary is what one process said: all that it broke, or how much it lived.
+// summary is the output of one process: everything it broke, or how much it played.
 func summary(out []byte, broke bool) string {
 	if broke {
 		return string(out)
@@ -192,16 +191,16 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 	}
 	days, packages := lifeDays, lifePackages
 	planted := os.Getenv(envPlanted) != ""
-	if planted { // what is judged at the end of a life is to be judged soon
+	if planted { // checks at the end of a life must run soon
 		days, packages = briefDays, briefPackages
 	}
 	days, packages = number(envDays, days), number(envMany, packages)
 	began, used, runs, inOffice := time.Now(), spent(), 0, 0
 	goesOn := func() bool {
 		switch {
-		case number(envYear, 0) > 0: // of which this life is a month
+		case number(envYear, 0) > 0: // this life is one of its months
 			return runs == 0
-		case planted: // on a busy machine a minute by the clock is nothing
+		case planted: // a minute of real time means nothing on a busy machine
 			return spent()-used < d
 		default:
 			return time.Since(began) < d
@@ -225,8 +224,8 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 		runs, inOffice, packages, all.Hours()/24, time.Since(began).Round(time.Second), (spent() - used).Round(time.Second))
 }
 
-// shrink finds the shortest list of steps that still breaks what o broke: it leaves parts out, ever smaller ones, for as
-// long as the same promise is broken (delta debugging), and then makes the pauses plain. It ends after patience.
+// shrink finds the shortest list of steps that breaks the same promise as o: it removes ever smaller parts as long as that
+// promise is still broken (delta debugging), and then simplifies the pauses. It stops after patience.
 func shrink(t *testing.T, seed uint64, steps []step, o outcome, patience time.Duration) []step {
 	until := time.Now().Add(patience)
 	what := brokenPromise(o)
@@ -262,19 +261,19 @@ func shrink(t *testing.T, seed uint64, steps []step, o outcome, patience time.Du
 	return steps
 }
 
-// brokenPromise is which promise was broken, without what it was broken for.
+// brokenPromise is the name of the broken promise, without details.
 func brokenPromise(o outcome) string {
 	first, _, _ := strings.Cut(o.broken[0], ":")
 	return first
 }
 
-// attempt plays steps in a test of its own.
+// attempt plays steps in a subtest.
 func attempt(t *testing.T, seed uint64, steps []step) (o outcome, ok bool) {
 	ok = t.Run("attempt", func(t *testing.T) { o = play(t, seed, steps) })
 	return o, ok
 }
 
-// report is how a broken promise is told: what, why, how to see it again, and the shortest way to it.
+// report describes a broken promise: what, why, how to replay it, and the shortest steps to it.
 func report(seed uint64, steps []step, o outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d breaks a promise after step %d (%s):\n", seed, o.at, steps[o.at])

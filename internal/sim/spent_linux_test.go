@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// spent is how much processor time this process has used: on a busy machine a real clock tells nothing of its work.
+// spent is this process's processor time: on a busy machine a real clock says nothing about its work.
 func spent() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// spent is how long this process has lived, for want of its processor time.
+// spent is the age of this process, because its processor time is not available.
 func spent() time.Duration { return time.Since(started) }

@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// step is one thing that happens: after a pause, somebody or something does what, with arguments.
+// step is one thing that happens: after a pause, somebody or something does something, with arguments.
 type step struct {
 	pause time.Duration
 	what  string
 	args  []string
 }
 
-// String is the step as parse reads it: "1h20m0s send 2 3".
+// String is the step in the format of parse: "1h20m0s send 2 3".
 func (s step) String() string {
 	return strings.TrimSpace(s.pause.String() + " " + s.what + " " + strings.Join(s.args, " "))
 }
 
-// number is the nth argument as a number, 0 where there is none.
+// number is the nth argument as a number, 0 if there is none.
 func (s step) number(n int) int {
 	i, _ := strconv.Atoi(s.word(n))
 	return i
 }
 
-// span is the nth argument as a duration, 0 where there is none.
+// span is the nth argument as a duration, 0 if there is none.
 func (s step) span(n int) time.Duration {
 	d, _ := time.ParseDuration(s.word(n))
 	return d
 }
 
-// word is the nth argument, "" where there is none.
+// word is the nth argument, "" if there is none.
 func (s step) word(n int) string {
 	if n < len(s.args) {
 		return s.args[n]
@@ -62,7 +62,7 @@ func parse(text string) (steps []step, err error) {
 	return steps, nil
 }
 
-// text is the steps as parse reads them.
+// text is the steps in the format of parse.
 func text(steps []step) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -71,17 +71,17 @@ func text(steps []step) string {
 	return b.String()
 }
 
-// verb is a kind of step. draw makes the arguments of one; do does it, in the goroutine that plays the world, while
-// nothing else in the bubble can go on.
+// verb is a kind of step. draw makes its arguments; do performs it, in the goroutine that plays the world, while nothing
+// else in the bubble can run.
 type verb struct {
-	often int // how often it is drawn, against the others
+	often int // relative frequency
 	draw  func(r *rand.Rand) []string
 	do    func(w *world, s step)
 }
 
-// life is one of so many days with so many packages a day. Each has a character of its own: some kinds of steps are four
+// life is a life of that many days with that many packages a day. Each has its own character: some kinds of steps are four
 // times as frequent in it, and others are missing, so that what is rare in most lives is common in some. Some steps follow
-// the one before within seconds. Where everything was settled, trials are held.
+// the previous one within seconds. After everything has settled, trials are held.
 func life(seed uint64, days, packages int) []step {
 	r := keyed(seed, "life")
 	var names []string
@@ -96,11 +96,11 @@ func life(seed uint64, days, packages int) []step {
 			names = append(names, name)
 		}
 	}
-	// So many packages a day need so many steps a day, for sending is one of them.
+	// Sending is one of the steps, so this many packages a day need this many steps a day.
 	each := max(4, packages*total/max(1, verbs["send"].often))
 	steps := []step{{time.Minute, "trial", []string{"silence"}}}
 	for day := range days {
-		left := 10 * time.Hour // the office is open
+		left := 10 * time.Hour // the office's opening hours
 		for i := range each {
 			name := oneOf(r, names...)
 			pause := between(r, time.Second, max(2*time.Second, 2*left/time.Duration(each-i)))
@@ -127,8 +127,8 @@ func life(seed uint64, days, packages int) []step {
 	return steps
 }
 
-// keyed is a stream of chance for one thing alone. What happens to a request is drawn by what the request is and not from
-// a stream that several goroutines share, so that it does not depend on which of them was quicker.
+// keyed is a source of randomness for a single thing. What happens to a request is drawn from the request's identity and not
+// from a source shared by several goroutines, so that it does not depend on which of them was faster.
 func keyed(seed uint64, key ...any) *rand.Rand {
 	h := fnv.New64a()
 	h.Write(binary.LittleEndian.AppendUint64(nil, seed))
@@ -136,7 +136,7 @@ func keyed(seed uint64, key ...any) *rand.Rand {
 	return rand.New(rand.NewPCG(h.Sum64(), seed))
 }
 
-// between is a duration of from to to, uneven to the nanosecond: no two goroutines wake at the same instant.
+// between is a duration of from to to, to the nanosecond: so no two goroutines wake at the same instant.
 func between(r *rand.Rand, from, to time.Duration) time.Duration {
 	return from + time.Duration(r.Int64N(int64(to-from)))
 }

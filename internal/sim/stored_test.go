@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// storedEvents judge: what was answered 2xx is stored and shown, once, and nothing else is. They are silent about what is old enough to
-// be forgotten, and about what a former computer had.
+// storedEvents checks that events answered 2xx are stored and shown, once, and nothing else is. It does not check events old
+// enough to be forgotten, and those of a former computer.
 type storedEvents struct {
 	m *model
 
-	acked   []string        // ids of events that were answered 2xx, in order ...
-	unseen  []string        // ... and those of them that are yet to be looked for
-	ackedOn map[string]int  // how many dates the computer had shown by then
-	came    map[string]bool // ids of events that were sent here
-	kept    map[string]bool // events that the program has shown to have
+	acked   []string        // ids of events answered 2xx, in order ...
+	unseen  []string        // ... and those of them not yet looked for
+	ackedOn map[string]int  // number of dates that the computer had shown by then
+	came    map[string]bool // ids of events sent here
+	kept    map[string]bool // events that the program has shown
 }
 
-// acknowledged hears of an event that was answered 2xx.
+// acknowledged records an event that was answered 2xx.
 func (x *storedEvents) acknowledged(id string) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
@@ -28,12 +28,12 @@ func (x *storedEvents) acknowledged(id string) {
 	}
 }
 
-// forgetsAfter is how many dates the computer must have shown since an event before it may be forgotten: as many as the settings
-// say by default, less those that it has shown before to a program that did not count them. Its clock jumps often: a month of life
-// has more dates than a season.
+// forgetsAfter is how many dates the computer must have shown since an event before it may be forgotten: the settings'
+// default, less those shown earlier to a program that did not count them. The clock jumps often: a month of a life has more
+// dates than a season.
 const forgetsAfter = office.KeepEventsDays * 3 / 4
 
-// lookAtEvents: what was answered 2xx is stored, until it is old.
+// lookAtEvents: events answered 2xx are stored until they are old.
 func (x *storedEvents) lookAtEvents() {
 	if x.m.w.office == nil {
 		return
@@ -46,7 +46,7 @@ func (x *storedEvents) lookAtEvents() {
 	if len(missing) == 0 {
 		return
 	}
-	read := x.eachPage(min(200, 8+2*len(missing)), func(events []office.Event) (more bool) { // what came last is on the first
+	read := x.eachPage(min(200, 8+2*len(missing)), func(events []office.Event) (more bool) { // the latest are on the first page
 		for _, e := range events {
 			x.kept[e.ID] = true
 		}
@@ -68,14 +68,14 @@ func (x *storedEvents) lookAtEvents() {
 	}
 }
 
-// delivered notes an event that is on its way here.
+// delivered records an event being delivered here.
 func (x *storedEvents) delivered(id string) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
 	x.came[id] = true
 }
 
-// lookAtEventList: what is shown as an event came as one, and is shown once.
+// lookAtEventList: every event shown was delivered, and is shown once.
 func (x *storedEvents) lookAtEventList() {
 	x.m.mu.Lock()
 	came := maps.Clone(x.came)
@@ -91,8 +91,8 @@ func (x *storedEvents) lookAtEventList() {
 	})
 }
 
-// eachPage gives the events that the office shows to look, newest first and so many at once, for as long as it wants more of them.
-// It reports whether they could be read.
+// eachPage passes pages of the office's events to look, newest first, as long as it returns true. It returns false if they
+// could not be read.
 func (x *storedEvents) eachPage(many int, look func([]office.Event) (more bool)) bool {
 	var before office.Cursor
 	for {
@@ -108,7 +108,7 @@ func (x *storedEvents) eachPage(many int, look func([]office.Event) (more bool))
 	}
 }
 
-// restarted looks at all events again: another process reads them.
+// restarted looks at all events again, because another process reads them now.
 func (x *storedEvents) restarted() {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()

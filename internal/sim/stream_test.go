@@ -19,9 +19,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// streams stand in for NATS between the office's computers, in virtual time: a real server wakes sixty times a second, and its goroutines
-// and their chance are not the seed's. They do what NATS was seen to do (shared/nats.md), bad things included: acknowledgements
-// are lost, and what was acknowledged last is given out again after a kill; a trial loses streams, or parts of them, and what desks read by.
+// streams stands in for NATS between the office's computers, in virtual time: a real server wakes sixty times a second, and
+// the seed would not control its goroutines. It behaves as NATS was observed to (shared/nats.md), including its failures:
+// acknowledgements are lost, and the last acknowledged messages are delivered again after a kill; trials lose streams, parts
+// of them, and consumers.
 type streams struct {
 	w *world
 
@@ -34,7 +35,7 @@ type stream struct {
 	messages []streamed // by number
 	last     uint64
 	readers  map[string]*streamReader
-	rings    chan struct{} // closed when there is something to give out
+	rings    chan struct{} // closed when there is something to deliver
 }
 
 type streamed struct {
@@ -44,16 +45,16 @@ type streamed struct {
 	at     time.Time
 }
 
-// streamReader is what a desk reads by.
+// streamReader is a desk's consumer.
 type streamReader struct {
 	desk.Reader
 	since   time.Time
 	pending map[uint64]uint64 // number -> delivery
-	again   []uint64          // of these, what is to be given out once more
-	acked   []uint64          // the latest
+	again   []uint64          // those of them to be delivered again
+	acked   []uint64          // the latest acknowledged ones
 }
 
-// settle counts anew up to where all is acknowledged.
+// settle updates the position up to which everything is acknowledged.
 func (x *streamReader) settle() {
 	x.Floor, x.Pending = x.Delivered, len(x.pending)
 	for number, delivery := range x.pending {
@@ -73,12 +74,12 @@ type streamServer struct {
 	host   *host
 	at     string
 	c      hub.Config
-	desks  map[string]*streamConn // by key; nil for one that is not connected
+	desks  map[string]*streamConn // by key; nil while not connected
 	own    *streamConn
 	answer func(key string, q desk.Question) (desk.Answer, error)
 }
 
-// streamConn is a connection of a host to a server.
+// streamConn is a host's connection to a server.
 type streamConn struct {
 	*streamServer
 	from   *host
@@ -87,7 +88,7 @@ type streamConn struct {
 	closed chan struct{}
 }
 
-// through is how a host reaches them.
+// through gives a host access to the streams.
 func (x *streams) through(h *host) desks.Stream {
 	return desks.Stream{
 		Connect: func(ctx context.Context, w desk.Way) (desks.Conn, error) {
@@ -156,7 +157,7 @@ func (x *streams) connect(ctx context.Context, h *host, w desk.Way) (*streamConn
 	return nil, why
 }
 
-// end ends a server; after a kill, what was acknowledged last is not known any more.
+// end stops a server; after a kill, the last acknowledgements are lost.
 func (s *streamServer) end(killed bool) {
 	if s.of.servers[s.at] != s {
 		return
@@ -191,7 +192,7 @@ func (s *streamServer) Close() {
 
 func (s *streamServer) InProcessConn() (net.Conn, error) { return nil, errors.ErrUnsupported }
 func (s *streamServer) Trouble() error                   { return nil }
-func (s *streamServer) Address() net.Addr                { return nil } // no invitation is made by a code here
+func (s *streamServer) Address() net.Addr                { return nil } // codes for invitations are not simulated
 
 func (s *streamServer) Admit(key string) error {
 	s.of.mu.Lock()
@@ -233,7 +234,7 @@ func (c *streamConn) Removed() bool {
 	return c.own != c && !admitted
 }
 
-// lives fails where nothing comes through.
+// lives fails if the connection does not work.
 func (c *streamConn) lives() error {
 	select {
 	case <-c.closed:
@@ -246,7 +247,7 @@ func (c *streamConn) lives() error {
 	return nil
 }
 
-// in is a stream, for what do does with it.
+// in calls do with a stream.
 func (c *streamConn) in(epoch int, do func(*stream) error) error {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -364,7 +365,7 @@ func (c *streamConn) Ask(ctx context.Context, q desk.Question) (a desk.Answer, e
 		}
 		return c.answer
 	}
-	for range 2 { // there and back
+	for range 2 { // once in each direction
 		if !pause(ctx, between(chance, time.Millisecond, 20*time.Millisecond)) {
 			return a, ctx.Err()
 		}
@@ -400,7 +401,7 @@ func (c *streamConn) Receive(ctx context.Context, epoch int, had desk.Mark, take
 		if x = st.readers[c.key]; x == nil {
 			return jetstream.ErrConsumerNotFound
 		}
-		for number := range x.pending { // what was given to a connection that is gone
+		for number := range x.pending { // messages delivered to a connection that is gone
 			if !slices.Contains(x.again, number) {
 				x.again = append(x.again, number)
 			}
@@ -437,7 +438,7 @@ func (c *streamConn) Receive(ctx context.Context, epoch int, had desk.Mark, take
 	}, take, missed)
 }
 
-// next gives out what comes next.
+// next returns the next delivery.
 func (c *streamConn) next(st *stream, x *streamReader) (d desk.Delivery, found bool) {
 	var m streamed
 	for _, m = range st.messages {
@@ -449,7 +450,7 @@ func (c *streamConn) next(st *stream, x *streamReader) (d desk.Delivery, found b
 	if !found {
 		return d, false
 	}
-	x.again = slices.DeleteFunc(x.again, func(n uint64) bool { return n <= m.number }) // what is gone is not given out any more
+	x.again = slices.DeleteFunc(x.again, func(n uint64) bool { return n <= m.number }) // removed messages are not delivered again
 	x.Delivered.Consumer++
 	x.Delivered.Stream = max(x.Delivered.Stream, m.number)
 	x.pending[m.number] = x.Delivered.Consumer
@@ -469,7 +470,7 @@ func (c *streamConn) next(st *stream, x *streamReader) (d desk.Delivery, found b
 	}
 	d.Nak = back
 	d.Ack = func() error {
-		if keyed(c.of.w.seed, "acknowledges", c.key, d.At.Consumer).IntN(12) == 0 { // it is lost, and nothing says so
+		if keyed(c.of.w.seed, "acknowledges", c.key, d.At.Consumer).IntN(12) == 0 { // the acknowledgement is lost without an error
 			return back()
 		}
 		c.of.mu.Lock()
@@ -484,7 +485,7 @@ func (c *streamConn) next(st *stream, x *streamReader) (d desk.Delivery, found b
 	return d, true
 }
 
-// harm does something to the streams of a hub that keeps them in a folder.
+// harm manipulates the streams of the hub with that folder.
 func (x *streams) harm(folder string, do func(all map[int]*stream)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -494,7 +495,7 @@ func (x *streams) harm(folder string, do func(all map[int]*stream)) {
 	}
 }
 
-// drop takes messages out of a stream.
+// drop removes messages from a stream.
 func (s *stream) drop(from, to int) {
 	s.messages = slices.Delete(s.messages, min(from, len(s.messages)), min(to, len(s.messages)))
 }

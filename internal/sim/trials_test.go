@@ -16,7 +16,7 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// trials are situations that chance brings about too rarely, each with what the program must do in it. They are held where
+// trials are situations that rarely come about by chance, each with what the program must do in it. They take place while
 // nothing is wrong in the world, one at a time, and leave nothing wrong behind.
 var trials = map[string]func(w *world){
 	"lost-answer":   tryLostAnswer,
@@ -66,7 +66,8 @@ func trialNames() (names []string) {
 	return names
 }
 
-// drawTrials are all trials, in some order, but that of the desks, which has a test of its own: few lives were played with it yet.
+// drawTrials are all trials in random order, except that of the desks, which has its own test because few lives were played
+// with it yet.
 func drawTrials(r *rand.Rand) (steps []step) {
 	names := slices.DeleteFunc(trialNames(), func(name string) bool { return name == "desks" })
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -95,7 +96,7 @@ func doTrial(w *world, s step) {
 	try(w)
 }
 
-// getsEvents has the office sign in anew where another desk has its events: trials are about something else.
+// getsEvents signs the office in again if another desk has its events, because the trials are about other things.
 func (w *world) getsEvents() {
 	if !w.taken || w.settings.Tunnel != office.TunnelExternal || !w.works() {
 		return
@@ -107,44 +108,44 @@ func (w *world) getsEvents() {
 	w.model.lookAtEndpoint()
 }
 
-// well reports whether nothing is wrong in the world. Who has the events does not matter to an office that has no address.
+// well reports whether nothing is wrong in the world. An office without an address need not have the events.
 func (w *world) well() bool {
 	taken := w.taken && w.settings.Tunnel == office.TunnelExternal
 	return w.works() && must(w.office.Status()).SignedIn && !taken && w.keyring.state() == nil && w.wrong == 0 && !w.full && w.flaky.Load() == 0 &&
 		len(w.model.saved.out) == 0 && len(w.due) == 0
 }
 
-// errBrokenOff ends a step; see calmly and known.
+// errBrokenOff aborts a step; see calmly and known.
 var errBrokenOff = errors.New("there is nothing more to see")
 
-// calmly lets time pass. Where a promise is broken meanwhile, the step ends, and the life with it.
+// calmly lets time pass. If a promise is broken meanwhile, the step and the life end.
 func (w *world) calmly(d time.Duration) {
-	w.model.list.lookAtChanges() // as of now
+	w.model.list.lookAtChanges() // checks the present state first
 	w.sleep(d)
 	if w.office == nil || len(w.model.check()) > 0 {
 		panic(errBrokenOff)
 	}
 }
 
-// fails has the service not do something for so often or so long.
+// fails makes the service fail in some way that many times or for that long.
 func (w *world) fails(kind, route string, times int, span time.Duration) {
 	w.wire.trouble(&fault{kind: kind, path: route, left: times, until: time.Now().Add(span)})
 }
 
-// checkNow has somebody ask for everything that is new.
+// checkNow makes somebody ask for news.
 func (w *world) checkNow() {
 	w.office.CheckNow()
 	w.sleep(time.Second)
 }
 
-// sendOne sends a package with so many documents to one signer, to be signed within so long, and returns its name.
+// sendOne sends a package with that many documents to one signer, to be signed within that time, and returns its name.
 func (w *world) sendOne(documents int, due time.Duration) string {
 	doSend(w, step{args: []string{fmt.Sprint(documents), "1", "parallel", due.String()}})
 	return fmt.Sprintf("No %d", w.sends)
 }
 
-// known sends a package with so many documents to one signer, to be signed within so long, and returns it as the service has it. The
-// step ends where the program does not know it within a minute.
+// known does the same and returns the package as the service has it. The step ends if the program does not know the package
+// within a minute.
 func (w *world) known(documents int, due time.Duration) sandbox.Package {
 	name := w.sendOne(documents, due)
 	w.calmly(time.Minute)
@@ -155,7 +156,7 @@ func (w *world) known(documents int, due time.Duration) sandbox.Package {
 	return p
 }
 
-// wantsNews has people be told at least of what everybody has signed.
+// wantsNews makes sure that people are notified at least of completed packages.
 func (w *world) wantsNews() {
 	if w.settings.Notify == office.NotifyNone {
 		doChoose(w, step{args: []string{"executed"}})
@@ -172,7 +173,7 @@ func (w *world) atService(name string) (p sandbox.Package, ok bool) {
 	return all[i], true
 }
 
-// signAll has everybody sign it.
+// signAll makes everybody sign it.
 func (w *world) signAll(name string) {
 	service := w.services[w.current]
 	for again := true; again; {
@@ -187,7 +188,7 @@ func (w *world) signAll(name string) {
 	}
 }
 
-// mustBeSaved judges that what everybody has signed is in a folder by now.
+// mustBeSaved checks that a completed package is in a folder by now.
 func (m *model) mustBeSaved(name, when string) {
 	m.mu.Lock()
 	documents := m.executed[name].documents
@@ -200,7 +201,7 @@ func (m *model) mustBeSaved(name, when string) {
 	}
 }
 
-// tryList has a package made elsewhere of which no event tells.
+// tryList makes a package elsewhere of which no event tells.
 func tryList(w *world) {
 	w.fails("hook-dropped", "hook", -1, 12*time.Hour)
 	name := w.elsewhere()
@@ -212,9 +213,9 @@ func tryList(w *world) {
 	}
 }
 
-// tryLostAnswer has the answer get lost that a package was added.
+// tryLostAnswer loses the answer to packages/add.
 func tryLostAnswer(w *world) {
-	w.fails("hook-dropped", "hook", -1, 19*time.Minute) // which would tell
+	w.fails("hook-dropped", "hook", -1, 19*time.Minute) // an event would tell
 	w.fails("lost", "/packages/add", 1, time.Hour)
 	name := w.sendOne(1, 0)
 	w.calmly(20 * time.Minute)
@@ -226,7 +227,7 @@ func tryLostAnswer(w *world) {
 	}
 }
 
-// tryService has the office move on to the other service, where nobody types its secret at first, and come back.
+// tryService switches the office to the other service, where at first nobody enters its secret, and back.
 func tryService(w *world) {
 	home := w.current
 	for _, n := range []int{1 - home, home} {
@@ -240,8 +241,8 @@ func tryService(w *world) {
 	}
 }
 
-// trySignIn has somebody sign out and in again: the service reports to the office afterwards. Where it cannot, everything is
-// asked about.
+// trySignIn signs out and in again: afterwards the service reports to the office. If it cannot, the program asks about
+// everything.
 func trySignIn(w *world) {
 	doSignOut(w, step{})
 	w.calmly(time.Minute)
@@ -258,7 +259,7 @@ func trySignIn(w *world) {
 	}
 }
 
-// tryTwoDocuments has one of two documents come later than the other: people are told once both are there.
+// tryTwoDocuments makes one of two documents arrive later than the other: people are notified once both are there.
 func tryTwoDocuments(w *world) {
 	w.wantsNews()
 	name := w.known(2, 0).Name
@@ -270,7 +271,7 @@ func tryTwoDocuments(w *world) {
 	w.calmly(20 * time.Minute)
 }
 
-// trySilence has the service be away for a moment while no package is under way, so that nothing asks it but for its list.
+// trySilence makes the service briefly unreachable while no package is open, so that only the list is requested.
 func trySilence(w *world) {
 	w.fails("refused", "/", -1, 10*time.Minute)
 	w.checkNow()
@@ -282,7 +283,7 @@ func trySilence(w *world) {
 	w.model.idle.lookAtUsage()
 }
 
-// tryAgain has somebody want everything tried again that would wait for hours.
+// tryAgain makes somebody request an immediate retry of everything that would wait for hours.
 func tryAgain(w *world) {
 	name := w.known(1, 0).Name
 	w.fails("wrong", "/packages/*/documents", -1, 6*time.Hour)
@@ -296,7 +297,7 @@ func tryAgain(w *world) {
 	w.model.mustBeSaved(name, "and somebody wanted everything tried again")
 }
 
-// tryDrive has a document wait for a folder that is not there; see expectations.
+// tryDrive makes a document wait for a missing folder; see expectations.
 func tryDrive(w *world) {
 	name := w.known(1, 0).Name
 	doUnplug(w, step{args: []string{"1h0m0s"}})
@@ -307,7 +308,7 @@ func tryDrive(w *world) {
 	w.model.mustBeSaved(name, "though the drive is back")
 }
 
-// tryExpiry has the time run out in which a package was to be signed.
+// tryExpiry lets the time to sign a package run out.
 func tryExpiry(w *world) {
 	w.wantsNews()
 	p := w.known(1, time.Hour)
@@ -318,7 +319,7 @@ func tryExpiry(w *world) {
 	}
 }
 
-// tryDecline has somebody decline while the program hears of nothing, and the time to sign run out until it does.
+// tryDecline makes somebody decline while the program learns nothing, and lets the time to sign run out before it does.
 func tryDecline(w *world) {
 	w.wantsNews()
 	p := w.known(1, time.Hour)
@@ -330,7 +331,7 @@ func tryDecline(w *world) {
 	w.model.news.mustBeTold("declined "+t.who+" "+t.name, "though it has expired since")
 }
 
-// tryOwnFile has people put a file of their own where a document is about to be saved.
+// tryOwnFile puts a person's own file where a document is about to be saved.
 func tryOwnFile(w *world) {
 	p := w.known(1, 0)
 	w.fails("wrong", "/packages/*/documents", -1, time.Hour)
@@ -342,7 +343,7 @@ func tryOwnFile(w *world) {
 	}
 	own := row.Files[0].Path
 	if _, err := os.Lstat(own); err == nil {
-		return // something is there already
+		return // a file is already there
 	}
 	w.model.saved.own[own] = document(1_000_000+w.sends, 0)
 	w.write(own, w.model.saved.own[own])
@@ -354,12 +355,12 @@ func tryOwnFile(w *world) {
 	os.Remove(own)
 }
 
-// tryMishaps has something go wrong on the way of a package: it goes out, and comes back, all the same.
+// tryMishaps disturbs a package in different ways: it is sent and saved nonetheless.
 func tryMishaps(w *world) {
 	for _, how := range []string{
 		"refused /files/upload", "undone /files/upload", "busy /packages/*/status", "killed adding", "killed added",
 		"forbidden /packages/*/status", "expired token",
-		"short /packages/*/documents", "cut /packages/*/documents", "portal /packages/*/documents", // something else than a document
+		"short /packages/*/documents", "cut /packages/*/documents", "portal /packages/*/documents", // something other than a document
 	} {
 		kind, where, _ := strings.Cut(how, " ")
 		switch kind {
@@ -372,7 +373,7 @@ func tryMishaps(w *world) {
 		}
 		name := w.sendOne(1, 0)
 		w.calmly(20 * time.Minute)
-		if _, sent := w.atService(name); !sent && kind != "killed" { // of which nobody may know for a day
+		if _, sent := w.atService(name); !sent && kind != "killed" { // nobody may know of it for a day
 			w.model.breaks("a draft goes out: %q did not, after %s", name, how)
 		}
 		w.signAll(name)
@@ -383,7 +384,7 @@ func tryMishaps(w *world) {
 	}
 }
 
-// tryClock has the clock be far ahead for half an hour.
+// tryClock sets the clock far ahead for half an hour.
 func tryClock(w *world) {
 	w.put(60 * 24 * time.Hour)
 	w.calmly(30 * time.Minute)
@@ -405,14 +406,14 @@ func tryDomain(w *world) {
 	}
 }
 
-// tryFull has the disk be full for a moment while documents are saved, and while the program finds out by itself what was
-// signed, so much that it cannot note it.
+// tryFull fills the disk briefly while documents are saved, and while the program is finding out what was signed: more than
+// it can store.
 func tryFull(w *world) {
 	if !w.mounted {
 		return
 	}
 	var names []string
-	for range 3 { // for the documents of one there may be room
+	for range 3 { // those of a single one might fit
 		names = append(names, w.sendOne(3, 0))
 	}
 	w.calmly(time.Minute)
@@ -426,7 +427,7 @@ func tryFull(w *world) {
 		w.signAll(name)
 	}
 	w.checkNow()
-	for range 8 { // for long enough to be said
+	for range 8 { // long enough to be reported
 		w.calmly(5 * time.Minute)
 	}
 	w.fill(false)
@@ -437,8 +438,8 @@ func tryFull(w *world) {
 	}
 }
 
-// tryRoom has the disk be full while small commits find their place in the file as it is: that one fits proves nothing for a
-// larger one, and people read that the disk is full for as long as it is.
+// tryRoom fills the disk while small commits still fit into the file: that a small one fits does not mean that a larger one
+// does, so people must be told for as long as the disk is full.
 func tryRoom(w *world) {
 	if !w.mounted || !w.listens() {
 		return
@@ -446,7 +447,7 @@ func tryRoom(w *world) {
 	p := w.known(1, 0)
 	event := func(size int) { w.event(p, size, "valid") }
 	w.fill(true)
-	for range 8 { // for some of them there may be room in the file
+	for range 8 { // some of them might fit into the file
 		if event(900_000); w.model.health.says("data") {
 			break
 		}
@@ -468,13 +469,13 @@ func tryRoom(w *world) {
 	}
 }
 
-// listens reports whether the service in use reports to the office.
+// listens reports whether the service in use reports events to the office.
 func (w *world) listens() bool {
 	ours := slices.Contains(w.services[w.current].EndpointURLs(), w.settings.PublicURL+"/webhook")
 	return ours && w.settings.Tunnel == office.TunnelExternal
 }
 
-// event sends an event of so many bytes, of a kind that changes nothing, about a package that is known, and returns what was answered.
+// event sends an event of that size, of a kind that changes nothing, about a known package, and returns the answer.
 func (w *world) event(p sandbox.Package, size int, signature string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -483,8 +484,8 @@ func (w *world) event(p sandbox.Package, size int, signature string) int {
 	return status
 }
 
-// tryLarge has events come that are as large as they may be, one after the other and more of them than are read at once: each is
-// answered as a small one is.
+// tryLarge sends events of maximum size, one after the other, and more than are read at once: each is answered like a small
+// one.
 func tryLarge(w *world) {
 	if !w.listens() {
 		return
@@ -492,7 +493,7 @@ func tryLarge(w *world) {
 	p := w.known(1, 0)
 	for range 6 {
 		for signature, want := range map[string]int{"valid": 200, "wrong": 401} {
-			if status := w.event(p, 900_000, signature); status != want && status != 502 { // the proxy's, which may lose what it has passed on
+			if status := w.event(p, 900_000, signature); status != want && status != 502 { // 502 is the proxy's, which may lose what it has forwarded
 				w.model.breaks("what the service sends is taken: a large event, its signature %s, was answered %d", signature, status)
 			}
 		}
@@ -500,11 +501,11 @@ func tryLarge(w *world) {
 	w.calmly(time.Minute)
 }
 
-// tryUntold has the program be killed while what it is about to tell people waits for more.
+// tryUntold kills the program while a notification waits for more information.
 func tryUntold(w *world) {
 	doChoose(w, step{args: []string{"each"}})
 	name := w.known(1, 0).Name
-	w.fails("wrong", "/packages/*/documents", -1, time.Hour) // for which the last signature waits
+	w.fails("wrong", "/packages/*/documents", -1, time.Hour) // the notification of the last signature waits for it
 	w.signAll(name)
 	w.calmly(5 * time.Second)
 	w.kill()
@@ -513,7 +514,7 @@ func tryUntold(w *world) {
 	w.model.news.mustBeTold("signed "+signers[0].FirstName+" "+signers[0].LastName+" "+name, "though the program was killed")
 }
 
-// tryTurns has the service not say whose turn it is: that follows from the order.
+// tryTurns makes the service omit whose turn it is: it follows from the order.
 func tryTurns(w *world) {
 	w.fails("turnless", "/packages", -1, 2*time.Hour)
 	doSend(w, step{args: []string{"1", "3", "sequential", "0s"}})
@@ -530,8 +531,8 @@ func tryTurns(w *world) {
 	}
 }
 
-// tryHanging has the service not answer what need not be known, of packages made elsewhere and of all that are asked about: that
-// keeps nobody from what must be.
+// tryHanging makes optional requests hang, about packages made elsewhere and about all others: they must not delay the
+// necessary ones.
 func tryHanging(w *world) {
 	names := []string{w.sendOne(1, 0), w.sendOne(1, 0)}
 	w.calmly(time.Minute)
@@ -540,7 +541,7 @@ func tryHanging(w *world) {
 		w.elsewhere()
 	}
 	w.sleep(time.Second)
-	for _, name := range names { // of which one event tells, and of the other none
+	for _, name := range names { // an event tells of one of them, nothing of the other
 		w.signAll(name)
 		w.sleep(time.Second)
 		w.fails("hook-dropped", "hook", -1, 10*time.Minute)

@@ -13,23 +13,24 @@ import (
 	"countersign/internal/fasttest"
 )
 
-// envTurns is set in a process whose goroutines take turns as turns/runtime.edits says: nothing but the seed decides them.
+// envTurns is set in a process whose goroutines take turns according to turns/runtime.edits: only the seed decides.
 const envTurns = "COUNTERSIGN_SIM_TURNS"
 
-// turnsGo is the Go whose runtime the edits are for.
+// turnsGo is the Go version for whose runtime the edits are made.
 const turnsGo = "go1.26"
 
-// quickJSON has that Go read JSON with what is to take the place of encoding/json within, which gives the same answers: months that
-// read much of it take a sixth less time. Every other test reads it as the program does that is shipped.
+// quickJSON makes that Go read JSON with the future internals of encoding/json, which give the same results: months that
+// read much JSON take a sixth less time. All other tests use what the shipped program uses.
 const quickJSON = "GOEXPERIMENT=jsonv2"
 
-// otherGo is whether this is another Go than that. Lives are played with its runtime as it is then, and replay nearly.
+// otherGo reports whether this is another Go version. Then lives are played with its unmodified runtime, and replay almost
+// exactly.
 func otherGo() bool {
 	return runtime.Version() != turnsGo && !strings.HasPrefix(runtime.Version(), turnsGo+".")
 }
 
-// inTurns adds to the overlay a runtime in which the seed alone decides the order of goroutines: the one of this Go, with a
-// few edits. Its own lets a real clock take part, and chance that nobody can give a seed.
+// inTurns adds to the overlay a runtime in which only the seed decides the order of goroutines: this Go's runtime with a few
+// edits. The original also depends on a real clock and on randomness that cannot be seeded.
 func (o overlay) inTurns(dir string) error {
 	edits, err := os.ReadFile(filepath.Join("turns", "runtime.edits"))
 	if err != nil {
@@ -78,10 +79,10 @@ var orderly = sync.OnceValues(func() (binary string, err error) {
 	return o.compile(dir)
 })
 
-// orderlyIn is the folder that orderly has made, for TestMain to remove.
+// orderlyIn is the folder created by orderly, for TestMain to remove.
 var orderlyIn string
 
-// again is this test, to be run in a process whose goroutines take turns.
+// again is a command that runs this test in a process whose goroutines take turns.
 func again(t *testing.T) *exec.Cmd {
 	t.Helper()
 	binary, err := orderly()
@@ -93,8 +94,8 @@ func again(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// elsewhere runs this test in a process whose goroutines take turns, so that it ends today as it did yesterday. It is false
-// in that process.
+// elsewhere runs this test in a process whose goroutines take turns, so that its result is reproducible. In that process it
+// returns false.
 func elsewhere(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(envTurns) != "" {
@@ -108,8 +109,8 @@ func elsewhere(t *testing.T) bool {
 	return true
 }
 
-// TestMain gives lives one processor: with two, goroutines that become ready at the same instant race. For more processors
-// there are more processes. Where the system allows it, lives have disks of their own, which can be full.
+// TestMain gives lives one processor: with two, goroutines that become ready at the same instant race. More processors run
+// more processes. If the system allows it, lives have their own disks, which can be full.
 func TestMain(m *testing.M) {
 	if fasttest.LeaveOut() {
 		os.Exit(m.Run())
@@ -119,7 +120,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(envTurns) != "" {
 		runtime.GOMAXPROCS(1)
-		runtime.MemProfileRate = 0 // whoever wants to know asks for a profile
+		runtime.MemProfileRate = 0 // profiling must be requested
 	}
 	code := m.Run()
 	for _, dir := range []string{madeIn, orderlyIn} {

@@ -12,7 +12,7 @@ var verbs map[string]verb
 
 func init() {
 	verbs = map[string]verb{
-		// What the office does.
+		// Steps of the office.
 		"send":      {20, drawSend, doSend},
 		"withdraw":  {1, drawUpTo(1000), doWithdraw},
 		"correct":   {2, drawUpTo(1000), doCorrect},
@@ -30,7 +30,7 @@ func init() {
 		"try-again": {1, nil, doTryAgain},
 		"replace":   {1, nil, doReplace},
 
-		// What others do.
+		// Steps of others.
 		"sign":      {50, drawUpTo(1000), doSign},
 		"decline":   {1, drawUpTo(1000), doDecline},
 		"elsewhere": {3, nil, func(w *world, _ step) { w.elsewhere() }},
@@ -38,7 +38,7 @@ func init() {
 		"forge":     {2, drawWord("wrong", "other-url", "none", "garbage"), doForge},
 		"revoke":    {1, drawWord("access", "refresh"), doRevoke},
 
-		// What goes wrong.
+		// Failures.
 		"trouble": {8, drawTrouble, doTrouble},
 		"hook":    {5, drawHook, doHook},
 		"disturb": {1, drawUpTo(3), doDisturb},
@@ -97,7 +97,7 @@ func drawChoice(r *rand.Rand) []string {
 	return []string{oneOf(r, "each", "executed", "none", "certificates", "masterfiles", "documents-alone", "template", "index", "index", "no-index", "copies")}
 }
 
-// The parts of a service that trouble strikes; "/" is all of them.
+// The parts of a service that trouble affects; "/" is all of them.
 var routes = []string{"/", "/connect", "/packages", "/packages/add", "/packages/*/status", "/packages/*/documents", "/packages/list", "/files/upload", "/events/endpoints/set"}
 
 func drawTrouble(r *rand.Rand) []string {
@@ -110,7 +110,7 @@ func drawTrouble(r *rand.Rand) []string {
 	switch kind {
 	case "oddtoken":
 		route = "/connect/token"
-	case "forbidden": // a role is taken away for an hour
+	case "forbidden": // a permission is withdrawn for an hour
 		return []string{kind, oneOf(r, "/packages", "/packages/*/documents", "/packages/*/status"), "-1", "1h0m0s"}
 	case "cut", "short":
 		route = oneOf(r, "/packages/*/documents", "/packages", "/")

@@ -14,39 +14,39 @@ import (
 	"time"
 )
 
-// wire is the way from the office's program to the services. Each request takes its own time; faults happen to it here,
-// as they do on the way and in what stands before a service. It sees everything that is said and tells the model.
+// wire connects the office's program with the services. Each request takes its own time; faults on the way and in gateways
+// happen here. It sees everything that is said and tells the model.
 type wire struct {
 	w *world
 
 	mu         sync.Mutex
-	times      map[string]int // how often each thing was asked for
-	cuts       map[string]int // how often the body at each path was cut
+	times      map[string]int // number of requests for each thing
+	cuts       map[string]int // number of truncated bodies for each path
 	requests   int
-	deliveries int            // requests that the service made
-	tokens     int            // requests for tokens that are under way
-	lost       int            // of them, how often something went wrong since one went well
-	struck     time.Time      // when something went wrong last
-	hour       map[string]int // how often each thing was asked for within the hour ...
-	hourOf     hour           // ... that it is
+	deliveries int            // requests made by the service
+	tokens     int            // requests for tokens in progress
+	lost       int            // failures among them since the last success
+	struck     time.Time      // time of the last failure
+	hour       map[string]int // number of requests for each thing within the hour ...
+	hourOf     hour           // ... which is this one
 	faults     []*fault
 	open       map[*host]*http.Transport
-	servers    []*http.Server // behind the public addresses
+	servers    []*http.Server // at the public addresses
 }
 
 func newWire(w *world) *wire {
 	return &wire{w: w, times: map[string]int{}, cuts: map[string]int{}, open: map[*host]*http.Transport{}}
 }
 
-// fault is something that goes wrong on the way.
+// fault is a failure on the way.
 type fault struct {
 	kind  string
-	path  string // that the route begins with, or is with a $ at its end; "" is every one
-	left  int    // how often yet; below 0 until it is over
+	path  string // prefix of the route, or the whole route with a $ at its end; "" matches all
+	left  int    // remaining uses; negative until it is ended
 	until time.Time
 }
 
-// way is the wire as one process uses it.
+// way is the wire as used by one process.
 type way struct {
 	*wire
 	host *host
@@ -80,7 +80,7 @@ func (x *wire) close() {
 	}
 }
 
-// count is how many requests there were so far, and how many the service has made.
+// count returns the number of requests so far, and of those made by the service.
 func (x *wire) count() (requests, deliveries int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -101,10 +101,10 @@ func (x *wire) heal() {
 	x.faults = nil
 }
 
-// onceIsNothing is what a renewal survives that it happens to once: it is tried again at once.
+// onceIsNothing are the failures that a renewal survives once, because it is retried immediately.
 var onceIsNothing = []string{"lost", "undone", "cut", "short"}
 
-// begin notes a request: how often it was made before, and what goes wrong with it.
+// begin records a request, and returns how often it was made before, and its fault.
 func (x *wire) begin(key, route string) (n int, kind string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -120,7 +120,7 @@ func (x *wire) begin(key, route string) (n int, kind string) {
 			f.left--
 		}
 		x.struck = now
-		if strings.HasSuffix(route, "/token") { // a renewal whose answer does not come within its grace ends the sign-in
+		if strings.HasSuffix(route, "/token") { // a renewal whose answer does not come within the grace period ends the sign-in
 			x.lost++
 			x.w.mayBeOut = x.w.mayBeOut || x.lost > 1 || !slices.Contains(onceIsNothing, f.kind)
 		}
@@ -172,8 +172,8 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, y.read(r, answer)
 }
 
-// mostAnHour is how often the program may ask for one and the same thing within an hour, whatever goes wrong. A renewal of
-// the sign-in counts for one, and asks four times where its answer is lost.
+// mostAnHour is how often the program may request the same thing within an hour, whatever goes wrong. A renewal of the
+// sign-in counts as one, but makes four requests if its answer is lost.
 const (
 	mostAnHour    = 240
 	asksOfRenewal = 4
@@ -181,17 +181,17 @@ const (
 
 var aThing = regexp.MustCompile(`"skip":\d+|"name":"(?:No|Elsewhere) \d+"|% contract -?\d+ part \d+`)
 
-// thing is what a question is about that its address does not say: which package is to be added, which file is brought,
-// which page of a list is asked for. Many drafts that wait are asked for one by one.
+// thing identifies what a request is about if its address does not: the package to add, the file to upload, the page of a
+// list. Many waiting drafts are requested one by one.
 func thing(said []byte) string { return string(aThing.Find(said)) }
 
-// hour is one of a process; another one does not know what was asked before it.
+// hour is an hour of one process; another process does not know what was requested before.
 type hour struct {
 	number  int64
 	process *host
 }
 
-// often judges that the service is not asked for the same thing again and again.
+// often checks that the service is not asked for the same thing again and again.
 func (x *wire) often(h *host, key, thing string) {
 	x.mu.Lock()
 	if of := (hour{x.w.clock().Unix() / 3600, h}); of != x.hourOf || x.hour == nil {
@@ -209,7 +209,7 @@ func (x *wire) often(h *host, key, thing string) {
 	}
 }
 
-// read lets the model see an answer as long as it is short text.
+// read shows the model an answer if it is short text.
 func (y way) read(r *http.Request, answer *http.Response) error {
 	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/json") {
 		return nil
@@ -229,7 +229,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// pause waits in virtual time; it is false when ctx ended before.
+// pause waits in virtual time; it returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -241,7 +241,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// renewing reports whether a renewal of the sign-in is under way.
+// renewing reports whether a renewal of the sign-in is in progress.
 func (x *wire) renewing() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -254,8 +254,8 @@ func (x *wire) renew(n int) {
 	x.tokens += n
 }
 
-// startProxy puts the office's own proxy before it: it takes what comes to the public address, and loses, doubles and
-// delays it when it is told to.
+// startProxy starts the office's own proxy: it receives what is sent to the public address, and loses, duplicates and delays
+// it on request.
 func (w *world) startProxy() error {
 	var ports []net.Listener
 	for _, address := range []string{officeURL, secondURL} {
@@ -282,7 +282,7 @@ func (w *world) startProxy() error {
 		rw.WriteHeader(status)
 		rw.Write(answer)
 	})}
-	desk, err := w.net.listen(nil, "desk.test:443") // of the office, too, and takes whatever comes
+	desk, err := w.net.listen(nil, "desk.test:443") // another desk of the office, which accepts everything
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (w *world) startProxy() error {
 		w.model.stored.delivered(event.ID)
 		again := r.Clone(r.Context())
 		again.RequestURI, again.URL.Scheme, again.URL.Host, again.Body = "", "http", deskPort, io.NopCloser(bytes.NewReader(body))
-		if answer, err := toDesk.RoundTrip(again); err == nil { // else nobody works there at present
+		if answer, err := toDesk.RoundTrip(again); err == nil { // otherwise nobody works there at present
 			answer.Body.Close()
 			rw.WriteHeader(answer.StatusCode)
 		}
@@ -317,22 +317,22 @@ func (w *world) startProxy() error {
 	return nil
 }
 
-// pass hands a request on.
+// pass forwards a request.
 func (w *world) pass(r *http.Request, transport *http.Transport, body []byte) (status int, header http.Header, answer []byte) {
 	var event struct {
 		ID string `json:"eventId"`
 	}
-	json.Unmarshal(body, &event) // a browser's request has none
+	json.Unmarshal(body, &event) // a browser's request is no event
 	w.model.stored.delivered(event.ID)
 	key := "hook " + r.Method + " " + r.URL.Path + event.ID
 	n, kind := w.wire.begin(key, "hook")
 	w.wire.mu.Lock()
-	w.wire.requests-- // which nobody planned but the service
+	w.wire.requests-- // the service's own, not the program's
 	w.wire.deliveries++
 	w.wire.mu.Unlock()
 	chance := keyed(w.seed, key, n)
 	pause(r.Context(), between(chance, time.Millisecond, 50*time.Millisecond))
-	if draw := chance.IntN(60); kind == "" && event.ID != "" && draw < 2 { // now and then it does so all the same
+	if draw := chance.IntN(60); kind == "" && event.ID != "" && draw < 2 { // occasionally it misbehaves unprompted
 		kind = []string{"hook-twice", "hook-lost"}[draw]
 	}
 	w.trace.add("%s %s", key, kind)
@@ -359,7 +359,7 @@ func (w *world) pass(r *http.Request, transport *http.Transport, body []byte) (s
 		return got.StatusCode, got.Header, said
 	}
 	switch kind {
-	case "hook-lost": // it arrives, and the service hears nothing good of it
+	case "hook-lost": // it arrives, but the service gets an error
 		once()
 		return bad, nil, nil
 	case "hook-twice":

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// troubles are the kinds of faults on the wire, each with the part of the service it may strike; "" is any.
+// troubles are the kinds of faults on the wire, each with the part of the service it may affect; "" is any.
 var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*http.Response, error){
-	// The connection fails before, or after the work was done.
+	// The connection fails before or after the work is done.
 	"refused": func(way, *http.Request, []byte, int) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	},
@@ -27,7 +27,7 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 		return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	},
 	"silent": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
-		if draw%2 == 0 { // the work is done, and nobody hears of it
+		if draw%2 == 0 { // the work is done, but the answer is lost
 			if err := swallow(y.next.RoundTrip(r)); err != nil {
 				return nil, err
 			}
@@ -48,7 +48,7 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 		return y.next.RoundTrip(r)
 	},
 	"twice": func(y way, r *http.Request, said []byte, _ int) (*http.Response, error) {
-		if strings.HasSuffix(r.URL.Path, "/packages/add") { // nobody could tell two packages from one asked for twice
+		if strings.HasSuffix(r.URL.Path, "/packages/add") { // a second package could not be told from one requested twice
 			return y.next.RoundTrip(r)
 		}
 		again := r.Clone(r.Context())
@@ -60,7 +60,7 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 		}
 		return y.next.RoundTrip(again)
 	},
-	// Somebody answers, before the work is done or after it.
+	// Somebody else answers, before or after the work is done.
 	"wrong": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
 		return canned(r, []int{500, 502, 503, 504, 404, 408, 400, 409}[draw%8], "application/json", `{"error":"service_exception_simulated","message":"Simulated."}`), nil
 	},
@@ -86,7 +86,7 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 		answer.Header.Set("Location", "https://portal.test/login")
 		return answer, nil
 	},
-	// What comes is not whole, or looks whole and is not.
+	// What arrives is incomplete, or only looks complete.
 	"cut": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
 		return shortened(y, r, io.ErrUnexpectedEOF)
 	},
@@ -109,7 +109,7 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 			return strings.Replace(text, `"expires_in":1800`, `"expires_in":1e12`, 1)
 		})
 	},
-	// The service does not say whose turn it is, when what it lists happened, or which document is which.
+	// The service does not say whose turn it is, when listed things happened, or which document is which.
 	"turnless": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
 		return reworded(y, r, func(text string) string { return aTurn.ReplaceAllString(text, "") })
 	},
@@ -127,7 +127,7 @@ var (
 	aDocumentID = regexp.MustCompile(`("documentId"):"[^"]*"`)
 )
 
-// reworded is an answer that says it in other words.
+// reworded is an answer with modified text.
 func reworded(y way, r *http.Request, words func(string) string) (*http.Response, error) {
 	answer, err := y.next.RoundTrip(r)
 	if err != nil || !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/json") {
@@ -144,7 +144,7 @@ func reworded(y way, r *http.Request, words func(string) string) (*http.Response
 	return answer, nil
 }
 
-// troubled is what comes back.
+// troubled is the disturbed answer.
 func (y way) troubled(r *http.Request, kind string, said []byte, draw int) (*http.Response, error) {
 	if f := troubles[kind]; f != nil {
 		return f(y, r, said, draw)
@@ -152,7 +152,7 @@ func (y way) troubled(r *http.Request, kind string, said []byte, draw int) (*htt
 	return y.next.RoundTrip(r)
 }
 
-// swallow is an answer that nobody hears.
+// swallow discards an answer.
 func swallow(answer *http.Response, err error) error {
 	if err == nil {
 		io.Copy(io.Discard, answer.Body)
@@ -161,14 +161,15 @@ func swallow(answer *http.Response, err error) error {
 	return err
 }
 
-// Bodies are cut after so many of these parts, whatever their length: of one that is a byte longer, the same part is left.
+// Bodies are cut at one of this many positions, relative to their length, so that a body a byte longer is cut at the same
+// one.
 const (
 	cutParts = 1000
-	cutStep  = 389 // from one cut of a body to its next, prime to cutParts: it takes each place once
+	cutStep  = 389 // distance from one cut of a body to the next, prime to cutParts: so each position occurs once
 )
 
-// cutAt is where to cut the body at path this time: never where it was cut before. A document that comes twice the same counts
-// for whole where nothing says how long it is, and chance would cut one of these, which are small, twice at the same byte.
+// cutAt is where to cut the body at path: never where it was cut before. A document of unknown length that arrives twice
+// with the same bytes counts as complete, and chance would cut these small ones twice at the same byte.
 func (x *wire) cutAt(path string) (part int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -177,7 +178,7 @@ func (x *wire) cutAt(path string) (part int) {
 	return (keyed(x.w.seed, "cut", path).IntN(cutParts) + n*cutStep) % cutParts
 }
 
-// shortened ends a body early, and says so or does not.
+// shortened truncates a body, with or without an error.
 func shortened(y way, r *http.Request, end error) (*http.Response, error) {
 	answer, err := y.next.RoundTrip(r)
 	if err != nil {
@@ -185,7 +186,7 @@ func shortened(y way, r *http.Request, end error) (*http.Response, error) {
 	}
 	body, err := io.ReadAll(answer.Body)
 	answer.Body.Close()
-	whole := len(bytes.TrimRight(body, "\r\n")) // nobody could say of a document that the end of its last line is missing
+	whole := len(bytes.TrimRight(body, "\r\n")) // the line end at the end of a document is not essential
 	if err != nil || whole == 0 {
 		return nil, io.ErrUnexpectedEOF
 	}

@@ -7,7 +7,7 @@ import (
 	"countersign/internal/office"
 )
 
-// wish is something that people want or not, as the settings say.
+// wish is something that people may want, according to the settings.
 type wish string
 
 const (
@@ -18,7 +18,7 @@ const (
 	wishIndex        wish = "index"
 )
 
-// wishes are what people want, since when: what happened before does not concern it.
+// wishes are what people want, and since when: it does not concern what happened before.
 type wishes struct {
 	m      *model
 	wanted map[wish]time.Time
@@ -27,7 +27,7 @@ type wishes struct {
 // never is later than everything.
 var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// lookAtWishes notes since when people want what. It does not concern what happened before.
+// lookAtWishes records since when people want what. It does not concern what happened before.
 func (x *wishes) lookAtWishes() {
 	s := x.m.w.settings
 	for what, wanted := range map[wish]bool{
@@ -42,7 +42,7 @@ func (x *wishes) lookAtWishes() {
 	}
 }
 
-// wants is since when people want it, without a break.
+// wants is since when people have wanted it without interruption.
 func (x *wishes) wants(what wish) time.Time {
 	if since, known := x.wanted[what]; known {
 		return since
@@ -50,7 +50,7 @@ func (x *wishes) wants(what wish) time.Time {
 	return never
 }
 
-// owedFiles are the documents of a package that people are to find in a folder.
+// owedFiles are the documents of a package that people must find in a folder.
 func (x *wishes) owedFiles(e executed) []string {
 	owed := slices.Clone(e.documents)
 	if e.at.After(x.wants(wishCertificates)) {

@@ -7,31 +7,31 @@ import (
 	"countersign/internal/office"
 )
 
-// withdrawals judge: what people wanted withdrawn is, and nothing else. They are silent about what everybody has signed before, what has
-// run out, and what the service refused. Packages are named by id.
+// withdrawals checks that what people wanted withdrawn is withdrawn, and nothing else. It does not check packages that
+// everybody signed first, that expired, or whose withdrawal the service refused. Packages are identified by id.
 type withdrawals struct {
 	m     *model
 	mu    sync.Mutex
-	asked map[string]bool    // somebody wished for it, whether or not the program was there to keep that
-	kept  map[string]promise // the program has taken the wish
+	asked map[string]bool    // somebody requested it, whether or not the program could store that
+	kept  map[string]promise // the program has stored the request
 }
 
-// mayWithdraw hears that somebody wishes for it.
+// mayWithdraw records that somebody is about to request a withdrawal.
 func (x *withdrawals) mayWithdraw(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.asked[id] = true
 }
 
-// withdraws hears that the program has taken the wish.
+// withdraws records that the program has stored the request.
 func (x *withdrawals) withdraws(id string, computer, home int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.kept[id] = promise{computer: computer, home: home}
 }
 
-// owedWithdrawals are the packages at the service in use that are to be withdrawn and were not. What everybody has signed
-// before, or has run out, stays as it is.
+// owedWithdrawals are the packages at the service in use that should be withdrawn and are not. Those that everybody signed
+// first, or that expired, stay as they are.
 func (x *withdrawals) owedWithdrawals() (owed []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -47,7 +47,7 @@ func (x *withdrawals) owedWithdrawals() (owed []string) {
 	return owed
 }
 
-// saidNo reports whether the service refused a withdrawal, as people see it.
+// saidNo reports whether people see that the service refused a withdrawal.
 func (x *withdrawals) saidNo(id string) bool {
 	row, known, err := x.m.w.office.Package(id)
 	return x.m.sent.refusals > 0 && err == nil && known && row.Withdrawal != nil && row.Withdrawal.State == office.WithdrawRefused

@@ -23,13 +23,13 @@ import (
 
 const (
 	officeURL  = "https://office.test" // the public address of the office ...
-	secondURL  = "https://second.test" // ... and the one that it has at other times
-	officePort = "127.0.0.1:8090"      // where its proxy delivers
+	secondURL  = "https://second.test" // ... and its alternative address
+	officePort = "127.0.0.1:8090"      // where its proxy forwards to
 	returnURL  = officeURL + "/oauth/callback"
 	epoch      = 26*365*24*time.Hour + 61*24*time.Hour // a bubble begins in the year 2000; the office lives now
 )
 
-// world is everything around the agent, and the agent. One goroutine plays it: that of run.
+// world is the agent and everything around it. One goroutine plays it: that of run.
 type world struct {
 	seed  uint64
 	dir   string
@@ -39,71 +39,71 @@ type world struct {
 	trace *trace
 
 	services []*service
-	current  int // the service that the settings name
+	current  int // index of the service in the settings
 
 	clockMu sync.Mutex
-	slept   time.Duration  // by which time went on while no timer did
-	wrong   time.Duration  // by which the computer's clock is wrong
-	jumped  time.Time      // when it was set last, in virtual time
-	dates   map[int64]bool // days since 1970 that it has shown, to this computer ...
+	slept   time.Duration  // by which time has advanced without the timers
+	wrong   time.Duration  // error of the computer's clock
+	jumped  time.Time      // when it was last set, in virtual time
+	dates   map[int64]bool // days since 1970 that this computer's clock has shown ...
 	date    int64          // ... and the last of them
 
 	keyring       *keyring
-	computer      int // how many there were before
+	computer      int // number of earlier computers
 	host          *host
 	offline       bool
 	taken         bool         // another desk has the endpoint
 	holding       bool         // a service holds its events back
-	lost          bool         // this computer has said so once, rightly or not
+	lost          bool         // this computer has reported that once, rightly or not
 	lapsed        bool         // the service has ended the sign-in
-	mayBeOut      bool         // there is a reason why nobody is signed in
+	mayBeOut      bool         // there is a reason why nobody may be signed in
 	startedLocked bool         // the keyring was locked when the program started
-	mounted       bool         // the disk is one of its own, and can be full ...
+	mounted       bool         // the disk is its own, and can be full ...
 	full          bool         // ... and is
-	flaky         atomic.Int64 // every so many-th access of the program to its data fails; 0 for none ...
-	accesses      atomic.Int64 // ... of so many
-	passing       atomic.Bool  // time passes: nobody but the program has access to its data
+	flaky         atomic.Int64 // every nth access of the program to its data fails; 0 for none ...
+	accesses      atomic.Int64 // ... counted here
+	passing       atomic.Bool  // time is passing: only the program accesses its data
 	office        *agent.Agent
 	living        context.Context // of the program
 	stop          context.CancelFunc
 	running       sync.WaitGroup // of the agent
-	people        sync.WaitGroup // who wait for the agent
+	people        sync.WaitGroup // for those who wait for the agent
 	starts        int
 	tidyAt        uint64    // see tidy
-	stirred       time.Time // when the world was disturbed last; see calmSince
+	stirred       time.Time // when the world was last disturbed; see calmSince
 	duties        duties
 
 	settings office.Settings
 	sends    int
-	chosen   map[string]bool // folders that people chose since their drive went away
+	chosen   map[string]bool // folders that people chose since their drive was removed
 	renames  int
-	due      []errand      // what happens later
-	crashes  chan struct{} // rings when the program was killed at a point of its work, or told to end
+	due      []errand      // scheduled events
+	crashes  chan struct{} // signals that the program was killed at a point of its work, or told to end
 	crashMu  sync.Mutex
-	armed    string        // the point ...
-	passes   int           // ... and how often it is passed before ...
-	happens  func()        // ... this happens
+	armed    string        // after this point ...
+	passes   int           // ... was passed so many times ...
+	happens  func()        // ... call this
 	left     *remains      // what the kill left
 	quitting bool          // the program was told to end
 	stranger *stranger     // a colleague with another program
 	streams  *streams      // between the office's computers ...
 	desks    []*otherDesk  // ... of which these get the events from the first
-	forgets  bool          // whoever changes the settings types no secret
-	pressed  time.Duration // for how long the next thing that is sent can be taken back; 0 leaves it to chance
+	forgets  bool          // whoever changes the settings enters no secret
+	pressed  time.Duration // how long the next sending can be undone; 0 leaves it to chance
 }
 
-// errand is something that happens later, while other steps go on.
+// errand is a scheduled event.
 type errand struct {
 	at   time.Time
 	what func()
 }
 
-// later has what happen after d.
+// later schedules what after d.
 func (w *world) later(d time.Duration, what func()) {
 	w.due = append(w.due, errand{time.Now().Add(d), what})
 }
 
-// sleep lets virtual time pass, with what happens meanwhile.
+// sleep lets virtual time pass, with the scheduled events.
 func (w *world) sleep(d time.Duration) {
 	until := time.Now().Add(d)
 	for {
@@ -136,7 +136,7 @@ func (w *world) sleep(d time.Duration) {
 		w.stirred = time.Now()
 		e.what()
 		synctest.Wait()
-		w.model.health.lookAtHealth() // what was wrong until now is not what is wrong when the step comes
+		w.model.health.lookAtHealth() // problems until now may be gone when the step begins
 	}
 }
 
@@ -149,14 +149,14 @@ type service struct {
 	dir    string
 }
 
-// now is the time that the service knows.
+// now is the service's time.
 func (w *world) now() time.Time {
 	w.clockMu.Lock()
 	defer w.clockMu.Unlock()
 	return time.Now().Add(epoch + w.slept)
 }
 
-// clock is the time that the computer shows.
+// clock is the computer's time.
 func (w *world) clock() time.Time {
 	w.clockMu.Lock()
 	defer w.clockMu.Unlock()
@@ -167,14 +167,14 @@ func (w *world) clock() time.Time {
 	return now
 }
 
-// shown is how many dates the computer has shown.
+// shown is how many dates the computer's clock has shown.
 func (w *world) shown() int {
 	w.clockMu.Lock()
 	defer w.clockMu.Unlock()
 	return len(w.dates)
 }
 
-// newWorld makes a world in dir in which an office is set up and signed in.
+// newWorld makes a world in dir with an office that is set up and signed in.
 func newWorld(seed uint64, dir string) (*world, error) {
 	w := &world{seed: seed, dir: dir, tidyAt: mostGarbage, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1), chosen: map[string]bool{}, dates: map[int64]bool{}}
 	w.wire = newWire(w)
@@ -203,7 +203,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 	w.settings.Redirect = office.RedirectTunnel
 	w.settings.SaveTo = filepath.Join(w.disk(), "folder 1")
 	if keyed(seed, "template").IntN(2) == 0 {
-		w.settings.NameTemplate, w.settings.Index = "{document}", true // which many have
+		w.settings.NameTemplate, w.settings.Index = "{document}", true // as many offices have
 	}
 	return w, w.begin()
 }
@@ -223,13 +223,13 @@ func (w *world) startService(i int, name string) (*service, error) {
 		Clients: []sandbox.Client{s.client, {ID: strangerID, Secret: "secret of the colleague", Name: "Other", Redirects: []string{strangerReturn}}},
 		Delivery: sandbox.DeliveryOptions{
 			Dial:     func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, nil, address) },
-			RetryMax: 30 * time.Minute, // a year has many hours in which nobody listens
+			RetryMax: 30 * time.Minute, // nobody listens for many hours of a year
 		},
 	})
 	return s, err
 }
 
-// peopleOf are those who have an account at a service, in an organization of their own.
+// peopleOf are the users of a service, in an organization of their own.
 func peopleOf(i int) []sandbox.User {
 	id := func(n int) string { return fmt.Sprintf("0000000%d-0000-4000-8000-%012d", i+1, n) }
 	return []sandbox.User{
@@ -261,12 +261,12 @@ func (w *world) secrets() office.Secrets {
 	return office.Secrets{ClientSecret: w.services[w.current].client.Secret}
 }
 
-// disk is the computer's.
+// disk is the computer's disk.
 func (w *world) disk() string { return filepath.Join(w.dir, "computer") }
 
 func (w *world) dataDir() string { return filepath.Join(w.disk(), fmt.Sprintf("data %d", w.computer)) }
 
-// open starts the program without running it yet.
+// open opens the program without running it yet.
 func (w *world) open() error {
 	w.starts++
 	w.startedLocked = w.keyring.state() != nil
@@ -282,7 +282,7 @@ func (w *world) open() error {
 
 var errUnread = errors.New("the disk gives nothing back")
 
-// access fails now and then where the disk does.
+// access fails now and then if the disk is flaky.
 func (w *world) access() error {
 	if every := w.flaky.Load(); every > 0 && w.passing.Load() && w.accesses.Add(1)%every == 0 {
 		return errUnread
@@ -290,7 +290,7 @@ func (w *world) access() error {
 	return nil
 }
 
-// program is the one on a host.
+// program is a host's program.
 func (w *world) program(h *host, dataDir string, keys *keyring) (*agent.Agent, error) {
 	client := esign.NewHTTPClient(func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, h, address) })
 	client.Transport = w.wire.of(h, client.Transport.(*http.Transport))
@@ -300,7 +300,7 @@ func (w *world) program(h *host, dataDir string, keys *keyring) (*agent.Agent, e
 		OpenPort: func(_ context.Context, _, address string) (net.Listener, error) { return w.net.listen(h, address) },
 		Desktop: agent.Desktop{Notify: func(n office.Notice) error {
 			switch {
-			case h != w.host: // another computer has people of its own
+			case h != w.host: // another computer has its own people
 				for _, d := range w.desks {
 					d.told(h, n)
 				}
@@ -330,7 +330,7 @@ func (h *host) buried() bool {
 	return h.dug
 }
 
-// bury says that what the process still does is undone.
+// bury records that what the process still does is undone.
 func (h *host) bury() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -345,19 +345,19 @@ func (w *world) run() {
 	synctest.Wait()
 }
 
-// folders are where documents were ever saved to.
+// folders are all folders to which documents were ever saved.
 func (w *world) folders() []string {
 	all, _ := filepath.Glob(filepath.Join(w.disk(), "folder *"))
 	return all
 }
 
-// written are the folders that the program writes to besides its own.
+// written are the folders to which the program writes besides its own.
 func (w *world) written() []string {
 	scans, _ := filepath.Glob(w.scans("*"))
 	return append(w.folders(), scans...)
 }
 
-// must is what an office has read, which it always can.
+// must returns a value that can always be read.
 func must[T any](found T, err error) T {
 	if err != nil {
 		panic(err)
@@ -365,7 +365,7 @@ func must[T any](found T, err error) T {
 	return found
 }
 
-// document is a PDF that differs from every other one, behind all that it says where it is.
+// document is a PDF that differs from every other one, but only after everything its table has offsets for.
 func document(sent, part int) []byte {
 	return fmt.Appendf(nil, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+
 		"3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>\nendobj\nxref\n0 4\n0000000000 65535 f \n"+
@@ -373,11 +373,11 @@ func document(sent, part int) []byte {
 		"%% contract %d part %d\nstartxref\n184\n%%%%EOF\n", sent, part)
 }
 
-// madeIn is where made has made its folders, for TestMain to remove.
+// madeIn is the folder created by made, for TestMain to remove.
 var madeIn string
 
-// made are folders of services that have a key already: making one takes longer than a simulated week. It is a short one, with
-// which the thousands of tokens of a life are signed in a sixth of the time.
+// made are folders of services that already have a key: making one takes longer than a simulated week. The key is short, so
+// that signing the thousands of tokens of a life takes a sixth of the time.
 var made = sync.OnceValues(func() (string, error) {
 	base, err := os.MkdirTemp("", "countersign-sim-keys-")
 	if err != nil {
@@ -390,7 +390,7 @@ var made = sync.OnceValues(func() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		// The first who asks for the key has it made.
+		// The first request for the key creates it.
 		answer, err := http.Get(s.URL() + "/.well-known/jwks")
 		if err != nil {
 			return "", err
@@ -403,7 +403,7 @@ var made = sync.OnceValues(func() (string, error) {
 	return base, nil
 })
 
-// copyKey begins the folder of the nth service with a key.
+// copyKey creates the folder of the nth service, with a key.
 func copyKey(dir string, n int) error {
 	base, err := made()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"countersign/internal/fasttest"
 )
 
-// mounted is a disk and where it is.
+// mounted is a disk and its mount point.
 func mounted(t *testing.T) (*Disk, string) {
 	t.Helper()
 	if err := Available(); err != nil {
@@ -38,11 +38,11 @@ func mounted(t *testing.T) (*Disk, string) {
 	return d, dir
 }
 
-// cuts is how often a test has the power go out: what chance may do it has done by then.
+// cuts is how often a test cuts the power: enough for every possible outcome to occur.
 const cuts = 80
 
-// found are the things that are found after power cuts, each with how often: before is done and flushed, then what is
-// done before the power goes out.
+// found counts the outcomes of power cuts: before is done and flushed, then is done until the power fails, and look
+// describes what is left.
 func found(t *testing.T, before, then func(dir string) error, look func(files map[string][]byte) string) map[string]int {
 	t.Helper()
 	d, dir := mounted(t)
@@ -76,7 +76,7 @@ func nothing(string) error { return nil }
 
 func names(files map[string][]byte) string { return fmt.Sprint(slices.Sorted(maps.Keys(files))) }
 
-// exactly asserts that exactly these outcomes happen.
+// exactly asserts that exactly these outcomes occur.
 func exactly(t *testing.T, got map[string]int, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -130,7 +130,7 @@ func TestWhatWasFlushedIsThere(t *testing.T) {
 	}
 }
 
-// The name of a file is the folder's, and its bytes are the file's: to flush one does not flush the other.
+// The name of a file belongs to the folder, its contents to the file: flushing one does not flush the other.
 func TestAFlushOfOneIsNoneOfTheOther(t *testing.T) {
 	text := bytes.Repeat([]byte("x"), 2*page)
 	look := func(files map[string][]byte) string {
@@ -164,7 +164,7 @@ func TestAFlushOfOneIsNoneOfTheOther(t *testing.T) {
 	})
 }
 
-// Four writes, one after the other, to a file that held something before.
+// Four consecutive writes to a file with previous contents.
 func TestWhatWasNotFlushedIsLostWhollyInPartOrOutOfOrder(t *testing.T) {
 	old, written := bytes.Repeat([]byte("."), 4*page), []byte("1234")
 	got := found(t, func(dir string) error { return store(filepath.Join(dir, "a"), old, os.O_CREATE, nil) }, func(dir string) error {
@@ -182,13 +182,13 @@ func TestWhatWasNotFlushedIsLostWhollyInPartOrOutOfOrder(t *testing.T) {
 	exactly(t, got, "nothing", "everything", "in order", "in order, torn", "out of order", "out of order, torn")
 }
 
-// kindOf says what became of four writes of a page each.
+// kindOf describes what became of four writes of a page each.
 func kindOf(t *testing.T, b, written []byte) string {
 	t.Helper()
 	if len(b) != 4*page {
 		t.Fatalf("%d bytes", len(b))
 	}
-	var seen [4]int // sectors written of each page
+	var seen [4]int // written sectors of each page
 	for i := 0; i < len(b); i += sector {
 		c := b[i]
 		if !bytes.Equal(b[i:i+sector], bytes.Repeat([]byte{c}, sector)) || c != '.' && c != written[i/page] {
@@ -229,7 +229,7 @@ func TestARenameThatWasNotFlushedIsDoneOrUndone(t *testing.T) {
 		got := found(t, before, func(dir string) error { return errors.Join(rename(dir), flushFolder(dir)) }, look)
 		exactly(t, got, "[old], old is new")
 	})
-	t.Run("of a file that was never there", func(t *testing.T) { // its removal and its making are one name's
+	t.Run("of a file that was never there", func(t *testing.T) { // removal and creation affect the same name
 		got := found(t, nothing, func(dir string) error {
 			return errors.Join(before(dir), rename(dir))
 		}, names)
@@ -272,7 +272,7 @@ func TestNothingHappensWithoutPower(t *testing.T) {
 	d, dir := mounted(t)
 	out := d.CutAfter(3)
 	ended := make(chan error)
-	go func() { // make a name, write, flush
+	go func() { // create, write, flush
 		ended <- store(filepath.Join(dir, "a"), []byte("a"), os.O_CREATE, (*os.File).Sync)
 	}()
 	<-out
@@ -296,14 +296,14 @@ func TestNothingHappensWithoutPower(t *testing.T) {
 	}
 }
 
-// A process that is killed has flushed nothing: whoever comes next sees what it did, and may lose it yet.
+// A killed process has flushed nothing: the next process sees what it did, and may still lose it.
 func TestAKillLosesNothingAndFlushesNothing(t *testing.T) {
 	seen := map[int]int{}
 	for seed := range uint64(20) {
 		d, dir := mounted(t)
 		out := d.CutAfter(3)
 		ended := make(chan error)
-		go func() { // make a name, write, flush
+		go func() { // create, write, flush
 			ended <- store(filepath.Join(dir, "a"), []byte("a"), os.O_CREATE, (*os.File).Sync)
 		}()
 		<-out
