@@ -36,7 +36,7 @@ func Prove(l Log, size, n int64) (p Proven, err error) {
 }
 
 // Script is a Unix shell script that uses sha256sum, xxd and base64 to check whether the lines beside it belong to the head
-// in head.txt.
+// in head.txt, and whether the files in the folders beside its own are recorded in them.
 func Script(lines []Proven) []byte {
 	var b bytes.Buffer
 	b.WriteString(script)
@@ -47,7 +47,7 @@ func Script(lines []Proven) []byte {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("exit $status\n")
+	b.WriteString(scriptEnd)
 	return b.Bytes()
 }
 
@@ -72,6 +72,18 @@ check() {
 		*) sum=$(node "$sum" "${step#r:}") ;;
 		esac
 	done
-	if [ "$sum" = "$head" ]; then echo "$name: OK"; else echo "$name: FAILED"; status=1; fi
+	if [ "$sum" = "$head" ]; then echo "$name: OK"; known=$known$(cat "$name"); else echo "$name: FAILED"; status=1; fi
 }
+known=
+`
+
+const scriptEnd = `for file in ../documents/* ../sent/* ../events/*; do
+	[ -f "$file" ] || continue
+	sum=$(sha256sum <"$file" | cut -c 1-64)
+	case $known in
+	*"\"sha256\":\"$sum\""*) echo "$file: OK" ;;
+	*) echo "$file: NOT IN THE RECORD"; status=1 ;;
+	esac
+done
+exit $status
 `

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,10 +35,12 @@ func TestAnybodyCanCheckALineWithAShell(t *testing.T) {
 	dirname := must(exec.LookPath("dirname"))
 	var all memory
 	for n := range 11 {
-		all = append(all, fmt.Appendf(nil, `{"fact":"saved","n":%d}`, n))
+		all = append(all, fmt.Appendf(nil, `{"fact":"saved","n":%d,"file":{"sha256":"%s"}}`, n, Sum(fmt.Append(nil, n))))
 	}
 	for _, size := range []int64{1, 6, 11} {
-		dir := t.TempDir()
+		dir := filepath.Join(t.TempDir(), "record")
+		document := filepath.Join(dir, "..", "documents", "0 $(exit).pdf")
+		noErr(t, errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(filepath.Dir(document), 0o700), os.WriteFile(document, []byte("0"), 0o600)))
 		head := must(HeadOf(all, size))
 		files := map[string][]byte{"head.txt": fmt.Appendf(nil, "countersign\n%d\n%s\n", head.N, head.Hash)}
 		var lines []Proven
@@ -53,8 +56,13 @@ func TestAnybodyCanCheckALineWithAShell(t *testing.T) {
 			out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "check.sh")).CombinedOutput()
 			return string(out), err
 		}
-		if out, err := run(); err != nil || strings.Count(out, ": OK\n") != int(size) {
+		if out, err := run(); err != nil || strings.Count(out, ": OK\n") != int(size)+1 {
 			t.Errorf("of %d lines: %v\n%s", size, err, out)
+		}
+		noErr(t, os.WriteFile(document, []byte("another"), 0o600))
+		noErr(t, os.WriteFile(filepath.Join(dir, "0.json"), fmt.Appendf(nil, `{"sha256":"%s"}`, Sum([]byte("another"))), 0o600)) // which no head stands for
+		if out, err := run(); err == nil || strings.Count(out, ": NOT IN THE RECORD\n") != 1 {
+			t.Errorf("of another document: %v\n%s", err, out)
 		}
 		noErr(t, os.WriteFile(filepath.Join(dir, lines[size/2].Name), []byte(`{"fact":"forged"}`), 0o600))
 		if out, err := run(); err == nil || strings.Count(out, ": FAILED\n") != 1 {
