@@ -78,7 +78,7 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 	byName, byHash := map[string][]*candidate{}, map[string][]*candidate{}
 	for i := range files {
 		f := &files[i]
-		if f.read(); f.Problem.IsZero() {
+		if f.read(ctx); f.Problem.IsZero() {
 			name, blake3 := filepath.Base(f.Path), office.BLAKE3(f.digest)
 			byName[name], byHash[blake3], byHash[f.sha256] = append(byName[name], f), append(byHash[blake3], f), append(byHash[f.sha256], f)
 		}
@@ -129,11 +129,11 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 }
 
 // read hashes the file.
-func (f *candidate) read() {
+func (f *candidate) read(ctx context.Context) {
 	file, _, err := disk.OpenFile(f.Path)
 	if err == nil {
 		var saved archive.Saved
-		saved, f.sha256, err = archive.Sums(file)
+		saved, f.sha256, err = archive.Sums(archive.Reader{Ctx: ctx, Reader: file})
 		f.digest = saved.Digest
 		err = errors.Join(err, file.Close())
 	}
