@@ -582,6 +582,7 @@ func spell(all, some []letter) string {
 
 // places are the differences of the pictures: adjacent tiles form one place.
 func (c *comparison) places() (places []Place) {
+	c.markInserted()
 	across, down := (c.w+tile-1)/tile, (c.h+tile-1)/tile
 	kinds := make([]uint8, across*down)
 	for i, m := range c.marks {
@@ -623,34 +624,30 @@ func (c *comparison) places() (places []Place) {
 			if worst == isBad {
 				p.Was = spell(c.letters, touched(c.letters))
 			}
-			written := touched(strange(c.lettersNow, c.letters))
-			p.Now = spell(c.lettersNow, written)
-			if p.Kind == KindAdded && c.inserted(written) {
-				p.Kind = KindAltered
-			}
+			p.Now = spell(c.lettersNow, touched(strange(c.lettersNow, c.letters)))
 		}
 		places = append(places, p)
 	}
 	return places
 }
 
-// inserted reports whether new letters are next to old ones in one word, which makes it another word.
-func (c *comparison) inserted(written []letter) bool {
-	isNew := map[int]bool{}
+// markInserted marks new letters that are next to old ones in one word, which makes it another word.
+func (c *comparison) markInserted() {
+	written := map[int]bool{}
 	for _, l := range strange(c.lettersNow, c.letters) {
-		isNew[l.number] = true
+		written[l.number] = true
 	}
-	return slices.ContainsFunc(written, func(l letter) bool {
+	for _, l := range c.lettersNow {
 		for _, i := range []int{l.number - 1, l.number + 1} {
-			if i >= 0 && i < len(c.lettersNow) {
-				beside := c.lettersNow[i]
-				if beside.word == l.word && !isNew[i] && alnum(l.r) && spells(beside.r) {
-					return true
-				}
+			if written[l.number] && alnum(l.r) && i >= 0 && i < len(c.lettersNow) && !written[i] && c.lettersNow[i].word == l.word && spells(c.lettersNow[i].r) {
+				c.each(l.at, func(i int) {
+					if c.marks[i] == isNew {
+						c.marks[i] = isBad
+					}
+				})
 			}
 		}
-		return false
-	})
+	}
 }
 
 // within are the letters that lie completely within the strip, or outside the page.
