@@ -1,5 +1,5 @@
-// Package officetest is an office made of values, for tests of the window and for looking at it. It behaves like the
-// agent where the window can tell: it remembers settings, tells watchers, and sends and signs in when it is told to.
+// Package officetest is an office made of values, for tests of the window and for viewing it. It behaves like the agent as far as
+// the window can tell: it remembers settings, notifies watchers, and sends and signs in on request.
 package officetest
 
 import (
@@ -22,17 +22,17 @@ type Office struct {
 	mu       sync.Mutex
 	watchers map[chan office.Change]bool
 	paste    chan string
-	passed   []func() // what waits until Pass
+	passed   []func() // waits for Pass
 
-	Unread  error // why nothing can be read; nil when it can
-	Patient bool  // what was pressed waits until Pass; else it is done at once
+	Unread  error // why nothing can be read; nil if it can
+	Patient bool  // actions wait for Pass instead of running at once
 	State   agent.Status
 	Quiet   time.Time // notifications are paused until then
 	Steps   []office.Check
-	Lacks   []string // what the service cannot: "templates", "withdrawals"
+	Lacks   []string // what the service lacks: "templates", "withdrawals"
 
-	On   map[string]func() error // by method: what happens before it does its work, and why it fails
-	Done []string                // what was asked for, such as "check" or "cancel d1"
+	On   map[string]func() error // by method: runs before its work, and may fail it
+	Done []string                // what was requested, such as "check" or "cancel d1"
 
 	settings
 	packages
@@ -44,7 +44,7 @@ type Office struct {
 // Fail makes a method fail from now on, or work again with nil.
 func (o *Office) Fail(method string, err error) { o.Do(method, func() error { return err }) }
 
-// Do makes a method do something else first, and fail as that does.
+// Do makes a method call do first, and fail if that does.
 func (o *Office) Do(method string, do func() error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,7 +54,7 @@ func (o *Office) Do(method string, do func() error) {
 	o.On[method] = do
 }
 
-// first does what a method does first.
+// first runs what a method must run first.
 func (o *Office) first(method string) error {
 	if do := read(o, func() func() error { return o.On[method] }); do != nil {
 		return do()
@@ -62,12 +62,12 @@ func (o *Office) first(method string) error {
 	return nil
 }
 
-// note notes what was asked for.
+// note records a request.
 func (o *Office) note(kind office.Change, what ...any) {
 	o.Change(kind, func(o *Office) { o.Done = append(o.Done, strings.TrimSuffix(fmt.Sprintln(what...), "\n")) })
 }
 
-// Asked is how often something was asked for.
+// Asked returns how often something was requested.
 func (o *Office) Asked(what string) (n int) {
 	return read(o, func() int {
 		for _, done := range o.Done {
@@ -79,7 +79,7 @@ func (o *Office) Asked(what string) (n int) {
 	})
 }
 
-// Change changes the office and tells the watchers.
+// Change changes the office and notifies the watchers.
 func (o *Office) Change(kind office.Change, change func(o *Office)) {
 	o.mu.Lock()
 	change(o)
@@ -91,7 +91,7 @@ func (o *Office) Change(kind office.Change, change func(o *Office)) {
 	for _, c := range watchers {
 		select {
 		case c <- kind:
-		default: // merged with the one that waits
+		default: // merged with the one waiting
 		}
 	}
 }
@@ -102,7 +102,7 @@ func read[T any](o *Office, f func() T) T {
 	return f()
 }
 
-// kept is read for what the office keeps on disk.
+// kept reads what the office stores on disk.
 func kept[T any](o *Office, f func() T) (found T, err error) {
 	if err := o.unread(); err != nil {
 		return found, err
@@ -112,7 +112,7 @@ func kept[T any](o *Office, f func() T) (found T, err error) {
 
 func (o *Office) unread() error { return read(o, func() error { return o.Unread }) }
 
-// Status and the following are the agent's.
+// Status and the following methods imitate the agent's.
 func (o *Office) Status() (agent.Status, error) {
 	return read(o, func() agent.Status { return o.State }), o.unread()
 }
@@ -179,7 +179,7 @@ func (o *Office) Watch() (<-chan office.Change, func()) {
 	}
 }
 
-// CheckNow is the agent's; without somebody signed in it fails.
+// CheckNow imitates the agent's; it fails unless somebody is signed in.
 func (o *Office) CheckNow() error {
 	o.note(office.StatusChanged, "check")
 	signedIn := read(o, func() bool { return o.State.SignedIn })
@@ -196,14 +196,14 @@ func (o *Office) Snooze(until time.Time) {
 
 func (o *Office) Snoozed() time.Time { return read(o, func() time.Time { return o.Quiet }) }
 
-// Pass lets the time pass in which something can be undone.
+// Pass lets the time to undo elapse.
 func (o *Office) Pass() {
 	for _, do := range read(o, func() []func() { do := o.passed; o.passed = nil; return do }) {
 		do()
 	}
 }
 
-// waits returns once the time has passed in which something can be undone; whatever ends ctx ends that.
+// waits returns once the time to undo has elapsed, or ctx ends.
 func (o *Office) waits(ctx context.Context) error {
 	passed := make(chan struct{})
 	o.Change(office.OutboxChanged, func(o *Office) { o.passed = append(o.passed, func() { close(passed) }) })
@@ -215,7 +215,7 @@ func (o *Office) waits(ctx context.Context) error {
 	}
 }
 
-// Must is what an office has read that can read everything.
+// Must returns a result that cannot fail.
 func Must[T any](found T, err error) T {
 	if err != nil {
 		panic(err)
@@ -223,7 +223,7 @@ func Must[T any](found T, err error) T {
 	return found
 }
 
-// Must2 is what is found of an office that can read everything and has it.
+// Must2 returns a result that exists and cannot fail.
 func Must2[T any](found T, known bool, err error) T {
 	if err != nil || !known {
 		panic(fmt.Sprint("not found: ", err))
@@ -231,8 +231,7 @@ func Must2[T any](found T, known bool, err error) T {
 	return found
 }
 
-// English loads the translations for a process whose system speaks English, whatever the computer's does: tests
-// compare English texts. It belongs into TestMain.
+// English loads the translations as if the system's language were English, because tests compare English texts. Call it in TestMain.
 func English() error {
 	return errors.Join(os.Setenv("LC_ALL", "C"), os.Setenv("LANG", "C"), os.Unsetenv("LANGUAGE"), i18n.Load())
 }

@@ -15,24 +15,24 @@ import (
 	"countersign/internal/office"
 )
 
-// outbox is what is to be sent, was sent, and helps with that.
+// outbox is what is about to be sent or was sent, and helpers for that.
 type outbox struct {
 	Typed    office.Form
 	Presets  []office.FormPreset
 	Waiting  []office.Draft
 	Sent     []office.NewPackage
 	Known    []office.Signer
-	Infos    map[string]agent.FileInfo // of documents, by their name; others are good files of one page
-	Arriving string                    // the folder for what is dropped without a place of its own
-	Library  []office.Template         // of the service
+	Infos    map[string]agent.FileInfo // by document name; other documents are valid files of one page
+	Arriving string                    // the folder for dropped files without a path
+	Library  []office.Template         // the service's templates
 	Used     []office.UsedTemplate
-	Table    []office.ListRow // of a list that is opened
-	Before   []office.Before  // of its lines
+	Table    []office.ListRow // rows of the list being opened
+	Before   []office.Before  // for its lines
 	Bulk     []office.BulkProgress
 	Results  []office.BulkResult
-	held     sync.Map // by id, what ends the wait of a draft that can be undone
+	held     sync.Map // by id: ends the wait of a draft that can be undone
 
-	// OnSend decides how sending ends; nil accepts at once.
+	// OnSend decides the outcome of sending; nil accepts at once.
 	OnSend func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
 }
 
@@ -128,7 +128,7 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 	return office.SendState{DraftID: "sent", State: office.DraftSent, PackageID: row.ID}, nil
 }
 
-// Again is the agent's, of documents that are all where they were.
+// Again imitates the agent's, with all documents unchanged.
 func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
 	d, err = kept(o, func() office.NewPackage {
 		drafts := slices.Collect(maps.Values(o.Origins))
@@ -151,7 +151,7 @@ func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, 
 	return d, nil, err
 }
 
-// Cancel is the agent's. A draft that is with the service, here one that is "adding", comes too late.
+// Cancel imitates the agent's. It is too late for a draft that is already with the service, here one that is "adding".
 func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	o.note(office.OutboxChanged, "cancel", draftID)
 	if cancel, waits := o.held.Load(draftID); waits {
@@ -169,7 +169,7 @@ func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// eachDraft changes the draft of an id.
+// eachDraft changes the draft with an id.
 func (o *Office) eachDraft(id string, change func(*office.Draft)) {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		for i := range o.Waiting {
@@ -180,7 +180,7 @@ func (o *Office) eachDraft(id string, change func(*office.Draft)) {
 	})
 }
 
-// Stop is the agent's. A draft that is with the service comes too late here, too.
+// Stop imitates the agent's. It is too late for a draft that is already with the service.
 func (o *Office) Stop(draftID string) (inTime bool, err error) {
 	o.eachDraft(draftID, func(d *office.Draft) {
 		if d.State == office.DraftQueued || d.Decision.Pending() {
@@ -222,7 +222,7 @@ func (o *Office) UndoDecision(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// PrepareList judges Table as the agent does what it reads; its lines were never sent.
+// PrepareList validates Table as the agent does; none of its lines was sent before.
 func (o *Office) PrepareList(_ context.Context, path string, common office.NewPackage, order string) (office.BulkList, error) {
 	return kept(o, func() office.BulkList {
 		l := office.ReadList(filepath.Base(path), o.Table, common, nil, Now, order)
@@ -233,7 +233,7 @@ func (o *Office) PrepareList(_ context.Context, path string, common office.NewPa
 	})
 }
 
-// SendList stores a list that runs, with a line that is sent and one that is not.
+// SendList stores a running list with one line sent and one not.
 func (o *Office) SendList(_ context.Context, l office.BulkList, again bool, _ time.Duration) (id string, err error) {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		left := l.Left(again)

@@ -19,25 +19,25 @@ import (
 	"countersign/internal/office"
 )
 
-// packages are those of the office, and what is known of them elsewhere.
+// packages are the office's packages, and what is known of them elsewhere.
 type packages struct {
 	Rows      []office.PackageRow
 	Files     []office.Job            // saved last
-	Pages     map[string]string       // signer or package id to the address of the page
-	Origins   map[string]office.Draft // package id to the draft it was sent from
-	Pictures  map[string]image.Image  // file name to page 1
-	Exported  office.Exported         // what becomes of an export
+	Pages     map[string]string       // page addresses by signer or package id
+	Origins   map[string]office.Draft // drafts by the id of the package sent from them
+	Pictures  map[string]image.Image  // page 1 by file name
+	Exported  office.Exported         // result of an export
 	Withdrawn []office.NewWithdrawal
 	Trusted   []*x509.Certificate
 }
 
-// events are what has happened, the newest first.
+// events are the past events, newest first.
 type events struct {
 	Happened []office.Activity
 	Arrived  []office.Event
 }
 
-// LinesSince is the agent's; it knows no versions.
+// LinesSince imitates the agent's, without versions.
 func (o *Office) LinesSince(uint64) (office.Lines, error) {
 	return kept(o, func() office.Lines {
 		lines := make([]office.PackedLine, len(o.Rows))
@@ -48,7 +48,7 @@ func (o *Office) LinesSince(uint64) (office.Lines, error) {
 	})
 }
 
-// lineOf is what the store keeps of a package for the list.
+// lineOf returns what the store keeps of a package for the list.
 func lineOf(row office.PackageRow) office.PackageLine {
 	p := row.Package
 	p.Planned, p.Saved = row.FilesTotal > 0, row.FilesTotal > 0 && row.FilesDone == row.FilesTotal
@@ -102,7 +102,7 @@ func (o *Office) each(ids []string, change func(*office.PackageRow)) {
 	})
 }
 
-// Withdraw is the agent's; what it fails with comes too late.
+// Withdraw imitates the agent's; it is too late for what it fails with.
 func (o *Office) Withdraw(ctx context.Context, n office.NewWithdrawal) (list []office.Withdrawn, err error) {
 	if n.Stored != nil {
 		n.Stored()
@@ -180,7 +180,7 @@ func (o *Office) SealAuthority(context.Context, string) (*x509.Certificate, erro
 	return &x509.Certificate{Raw: []byte("root"), Subject: pkix.Name{CommonName: "Signing service CA"}}, nil
 }
 
-// Differences are those that a document of two pages has whose price was changed and which was signed.
+// Differences returns those of a signed two-page document whose price was changed.
 func (o *Office) Differences(_ context.Context, packageID string, _ office.File) (agent.Comparison, error) {
 	o.note("", "differences", packageID)
 	return agent.Comparison{State: "changed", Pages: []int{2}, Places: []agent.Difference{
@@ -250,7 +250,7 @@ func (o *Office) Saved(limit int) ([]office.Job, error) {
 	return kept(o, func() []office.Job { return append([]office.Job{}, o.Files[:min(limit, len(o.Files))]...) })
 }
 
-// Page is a picture of a page of text: grey lines on white, in the proportions of A4.
+// Page draws a page of text: grey lines on white, in A4 proportions.
 func Page() image.Image {
 	page := image.NewRGBA(image.Rect(0, 0, 210, 297))
 	draw.Draw(page, page.Bounds(), image.White, image.Point{}, draw.Src)
@@ -273,7 +273,7 @@ func (o *Office) Activity(limit int) ([]office.Activity, error) {
 	})
 }
 
-// Events is the agent's. Its cursor is the id of the last event of the page before.
+// Events imitates the agent's. Its cursor is the id of the previous page's last event.
 func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
 	if err := o.unread(); err != nil {
 		return nil, "", err
@@ -289,7 +289,7 @@ func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office
 	return append([]office.Event{}, o.Arrived[from:to]...), next, nil
 }
 
-// Refused are two kinds of requests, where some were refused.
+// Refused returns two kinds of requests if any were refused.
 func (o *Office) Refused() []agent.Refusal {
 	if read(o, func() bool { return o.State.Events.Rejected == 0 }) {
 		return nil
@@ -298,7 +298,7 @@ func (o *Office) Refused() []agent.Refusal {
 		{Time: Now.Add(-30 * time.Hour), Reason: message.RequestUnsigned(), Remote: "198.51.100.4"}}
 }
 
-// RetryEvent is the agent's: the event waits again.
+// RetryEvent imitates the agent's: the event waits again.
 func (o *Office) RetryEvent(eventID string) error {
 	err := message.Error(message.EventUnreadable(), nil)
 	o.Change(office.ActivityChanged, func(o *Office) {

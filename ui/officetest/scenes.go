@@ -12,7 +12,7 @@ import (
 	"countersign/internal/office"
 )
 
-// Now is the moment at which all scenes play: a Saturday afternoon in an office one hour east of UTC.
+// Now is the time of all scenes: a Saturday afternoon in an office one hour east of UTC.
 var Now = time.Date(2026, 11, 21, 14, 2, 0, 0, time.FixedZone("office", 3600))
 
 func signer(id, first, last string) office.Signer {
@@ -27,13 +27,13 @@ var (
 	tom  = signer("keller", "Thomas", "Keller")
 )
 
-// inFolder is a saved file.
+// inFolder returns a saved file.
 func inFolder(kind office.FileKind, documentID, name string) office.File {
 	return office.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: office.JobDone,
 		Seal: office.Seal{State: office.SealIntact, Signer: "signum.example", Issuer: "Signum CA", At: Now.Add(-20 * time.Minute), Stamped: "Signum TSA"}}
 }
 
-// waitsFor is files of which the last is not saved yet.
+// waitsFor returns files of which the last is not saved yet.
 func waitsFor(files []office.File) []office.File {
 	files = slices.Clone(files)
 	files[len(files)-1].State = office.JobPending
@@ -45,7 +45,7 @@ func Empty() *Office {
 	return &Office{State: agent.Status{Version: "0.1.0", Tunnel: agent.TunnelStatus{Kind: "ngrok", State: "off"}}, settings: settings{Kept: Settings()}}
 }
 
-// Settings are complete settings.
+// Settings returns complete settings.
 func Settings() office.Settings {
 	return office.Settings{
 		ServiceSettings: office.ServiceSettings{AuthURL: "https://sandbox.example.com", BaseURL: "https://sandbox.example.com/api/v1",
@@ -56,7 +56,7 @@ func Settings() office.Settings {
 	}
 }
 
-// Busy is an ordinary day: some wait, some are back, one is being saved.
+// Busy is an ordinary day: some packages wait, some are back, one is being saved.
 func Busy() *Office {
 	o := Empty()
 	o.State.SignedIn = true
@@ -106,7 +106,7 @@ func Busy() *Office {
 	return o
 }
 
-// Wrong is a bad day: an expired sign-in, a full disk, a package that ran out of time.
+// Wrong is a bad day: an expired sign-in, a full disk, an expired package.
 func Wrong() *Office {
 	o := Busy()
 	o.State.SignedIn, o.State.Account = false, agent.Account{}
@@ -148,7 +148,7 @@ func World() *Office {
 	return o
 }
 
-// arrived are the events of the ordinary day, newest first.
+// arrived returns the ordinary day's events, newest first.
 func arrived() []office.Event {
 	at := func(id, action, packageID, more string, back time.Duration, outcome office.Outcome) office.Event {
 		when := Now.Add(-back)
@@ -171,7 +171,7 @@ func arrived() []office.Event {
 		at("e-1", "document_signed", "p1", `"documentId":"d1","signerId":"jan.weber",`, 28*time.Hour, office.EventHandled), odd}
 }
 
-// Templates are those of an ordinary office.
+// Templates returns those of an ordinary office.
 func Templates() []office.Template {
 	return []office.Template{
 		{ID: "t-lease", Name: "Lease agreement", Description: "A flat, with the house rules", Message: "Read both, then sign.", Sequential: true,

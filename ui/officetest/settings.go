@@ -11,22 +11,22 @@ import (
 	"countersign/internal/office"
 )
 
-// Code is that of every invitation.
+// Code is the code of every invitation.
 const Code = "H7KQ-2MXR-9DTE"
 
-// settings are those of the office, its folders that send, and what its first run has kept.
+// settings are the office's settings and hot folders, and the stored state of its first run.
 type settings struct {
 	Kept     office.Settings
 	Secret   office.Secrets
-	Rules    []string // the settings that an administrator has fixed
+	Rules    []string // settings fixed by an administrator
 	Folders  []office.HotFolderRow
 	DeskRows []office.DeskRow
 
-	Handed map[string]agent.OfficeFile // files of administrators, by path
+	Handed map[string]agent.OfficeFile // administrators' files, by path
 	Taken  chan struct{}               // ends the offer of a code
 
 	entered *agent.FirstRun
-	locked  bool // the keyring, so that nothing of that can be kept or read
+	locked  bool // the keyring is locked, so none of that can be stored or read
 }
 
 func (o *Office) Settings() office.Settings { return read(o, func() office.Settings { return o.Kept }) }
@@ -56,7 +56,7 @@ func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.
 	return nil
 }
 
-// Fixed are the settings in Rules.
+// Fixed reports whether a setting is in Rules.
 func (o *Office) Fixed(setting string) bool {
 	return read(o, func() bool { return slices.Contains(o.Rules, setting) })
 }
@@ -80,13 +80,13 @@ func (o *Office) TestTunnel(context.Context, office.Settings, office.Secrets) (s
 	return "https://office.ngrok.app", o.first("TestTunnel")
 }
 
-// PreviewName is the agent's, of the lease.
+// PreviewName imitates the agent's, for the lease.
 func (o *Office) PreviewName(s office.Settings) (string, error) {
 	return strings.NewReplacer("{package}", "Lease Sonnenweg 4", "{document}", "Lease", "{date}", "2026-11-21",
 		"{signer}", "Jan Weber", "{reference}", "2026-118", "{kind}", "signed").Replace(s.NameTemplate) + ".pdf", o.first("PreviewName")
 }
 
-// LockKeyring locks the keyring, or unlocks it: while it is locked, what was entered can be neither kept nor read.
+// LockKeyring locks or unlocks the keyring: while it is locked, input can be neither stored nor read.
 func (o *Office) LockKeyring(locked bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,7 +111,7 @@ func (o *Office) FirstRun() (agent.FirstRun, bool, error) {
 	return *f, true, nil
 }
 
-// ReadOffice is the agent's: the files of Handed can be read.
+// ReadOffice imitates the agent's, for the files in Handed.
 func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 	file, ok := o.Handed[path]
 	if !ok {
@@ -120,7 +120,7 @@ func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 	return file, nil
 }
 
-// MovePassword opens every file of another computer.
+// MovePassword opens every file from another computer.
 const MovePassword = "correct horse battery"
 
 func (o *Office) MoveOut(_ context.Context, path, _ string) error {
@@ -192,7 +192,7 @@ func (o *Office) TryHotFolder(f office.HotFolder) (message.Message, error) {
 	return message.SendFolderWorksEmpty(), nil
 }
 
-// Way is a way to the service and back on which everything works.
+// Way returns a working way to the service and back.
 func Way() []office.Check {
 	fine := func(step, found message.Message) office.Check {
 		return office.Check{Step: step, Result: office.CheckFine, Found: found}
@@ -217,7 +217,7 @@ func Way() []office.Check {
 	return list
 }
 
-// OpenedWay is one on which the network opens the encryption, so that ngrok is out of reach.
+// OpenedWay returns one where the network decrypts TLS, so that ngrok is unreachable.
 func OpenedWay() []office.Check {
 	list := Way()
 	wrong := func(i int, found message.Message) {
@@ -251,7 +251,7 @@ func (o *Office) TryNgrok(_ context.Context, _ office.Settings, show func([]offi
 	return o.try(Way()[4:8], show)
 }
 
-// try finds all fine, unless that fails.
+// try finds everything fine, unless that fails.
 func (o *Office) try(found []office.Check, show func([]office.Check)) []office.Check {
 	if o.first("TryConnection") == nil {
 		show(found)
@@ -263,13 +263,13 @@ func (o *Office) Hosts() []string {
 	return []string{"sign.example.com:443", "connect.ngrok-agent.com:443"}
 }
 
-// updates are what is known of newer versions.
+// updates is what is known of newer versions.
 type updates struct {
 	Newest  office.Update
-	Release office.Update // what a question finds
+	Release office.Update // found when asking
 }
 
-// Update is what Newest says.
+// Update returns Newest.
 func (o *Office) Update() office.Update { return read(o, func() office.Update { return o.Newest }) }
 
 // CheckUpdate finds Release.
@@ -283,7 +283,7 @@ func (o *Office) CheckUpdate(context.Context) (office.Update, error) {
 	return o.Update(), err
 }
 
-// InstallUpdate is the agent's. Where it takes more than a click, the file is then at Update.Path.
+// InstallUpdate imitates the agent's. If it takes more than a click, the file is then at Update.Path.
 func (o *Office) InstallUpdate(_ context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	progress(office.UpdateStep{Got: 1, Total: 2})
 	progress(office.UpdateStep{Got: 2, Total: 2, Waits: true})
@@ -331,7 +331,7 @@ func (o *Office) invitation() office.Settings {
 	return s
 }
 
-// OfferDesk waits until the code is taken where there is a Taken.
+// OfferDesk waits for Taken, if set.
 func (o *Office) OfferDesk(ctx context.Context, _ agent.OfficeFile, tell func(string) error) error {
 	if err := o.first("OfferDesk"); err != nil {
 		return err
@@ -350,7 +350,7 @@ func (o *Office) OfferDesk(ctx context.Context, _ agent.OfficeFile, tell func(st
 	}
 }
 
-// FetchOffice is what a hub has for Code.
+// FetchOffice returns what a hub offers for Code.
 func (o *Office) FetchOffice(_ context.Context, code, _ string) (agent.OfficeFile, error) {
 	if code != Code {
 		return agent.OfficeFile{}, message.Error(message.CodeNotFound(), nil)

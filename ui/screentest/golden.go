@@ -32,15 +32,15 @@ import (
 
 var update = flag.Bool("update", false, "write the golden pictures anew; look at each of them before committing")
 
-// The sizes of the window: as it opens, and as small as it gets.
+// Window sizes: as it opens, and as small as it gets.
 var Big, Small = fyne.NewSize(1100, 720), fyne.NewSize(860, 560)
 
-// Picture renders content by the software painter, in the app's theme and with what has come in by now. scale is 1 or 2.
+// Picture renders content with the software painter, in the app's theme and including results that have arrived. scale is 1 or 2.
 func (s *Stage) Picture(content fyne.CanvasObject, size fyne.Size, scale float32) image.Image {
 	return s.Laid(content, size, scale).Capture()
 }
 
-// Laid is the canvas of a Picture, to be captured as often as something on it changes.
+// Laid returns the canvas of a Picture, which can be captured repeatedly.
 func (s *Stage) Laid(content fyne.CanvasObject, size fyne.Size, scale float32) fyne.Canvas {
 	c := software.NewCanvas()
 	c.SetPadded(false)
@@ -48,7 +48,7 @@ func (s *Stage) Laid(content fyne.CanvasObject, size fyne.Size, scale float32) f
 	c.SetContent(content)
 	c.Resize(size)
 	s.Run()
-	// What wraps knows its height only once it has its width; a real window then lays out again by itself.
+	// Wrapped text knows its height only with its width; a real window then redoes its layout by itself.
 	c.Resize(size.AddWidthHeight(1, 0))
 	c.Resize(size)
 	return c
@@ -61,7 +61,7 @@ func (b *Bench) Looks(name, variant string, size fyne.Size, scale float32) {
 	Compare(b.t, name, b.Picture(widgets.On(theme.Paper, b.Window.Content()), size, scale))
 }
 
-// Compare fails the test when a picture is not the approved testdata/name.png of the package under test, as Differ sees it.
+// Compare fails the test if a picture differs, according to Differ, from the approved testdata/name.png of the package under test.
 func Compare(t testing.TB, name string, got image.Image) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".png")
@@ -84,17 +84,16 @@ func Compare(t testing.TB, name string, got image.Image) {
 	}
 }
 
-// What machines may differ in, for they do not round alike: a pixel differs when one of its colours does by more than
-// maxRounding of 255. Of the pixels of a tile maxInTile may differ, fewer than any word has in one of the tiles it
-// touches, and of all pixels one in maxShare.
+// Tolerance for different rounding on different machines: a pixel differs if one of its colours does by more than maxRounding of
+// 255. Up to maxInTile pixels of a tile may differ, fewer than any word has in a tile it touches, and one in maxShare of all pixels.
 const (
 	maxRounding = 24
-	tile        = 32 // pixels on each side
+	tile        = 32 // pixels per side
 	maxInTile   = 8
 	maxShare    = 500
 )
 
-// Differ says in what a picture is not another one, apart from rounding; empty when it is.
+// Differ describes how a picture differs from another, apart from rounding; empty if it does not.
 func Differ(want, got image.Image) string {
 	if want.Bounds().Size() != got.Bounds().Size() {
 		return fmt.Sprintf("the picture is %v, approved was %v", got.Bounds().Size(), want.Bounds().Size())
@@ -127,7 +126,7 @@ func differs(x, y []uint8) bool {
 	return false
 }
 
-// tested is the folder of the package under test, in which go test runs it: two packages have pictures of one name.
+// tested returns the folder of the package under test, where go test runs it: pictures in two packages may share a name.
 func tested(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -158,15 +157,15 @@ func write(t testing.TB, path string, img image.Image) {
 	}
 }
 
-// System is a env.System that remembers.
+// System is an env.System that remembers calls.
 type System struct {
 	mu        sync.Mutex
-	NoBrowser error           // why no address is opened; nil when it is
+	NoBrowser error           // why no address is opened; nil if it is
 	NoPrinter error           // likewise
-	Opened    []string        // what was opened, after its kind: "address https://…", "file /…", "folder of /…"
-	Lost      map[string]bool // files that are no longer there
+	Opened    []string        // what was opened, by kind: "address https://…", "file /…", "folder of /…"
+	Lost      map[string]bool // files that no longer exist
 
-	// OnChoose is the desktop's file dialog; nil where it has none.
+	// OnChoose is the desktop's file dialog; nil if there is none.
 	OnChoose func(context.Context, system.FileDialog) ([]string, error)
 }
 
@@ -177,14 +176,14 @@ func (s *System) open(what string) error {
 	return nil
 }
 
-// SoFar is Opened while work may still open something.
+// SoFar is Opened, for use while work may still open something.
 func (s *System) SoFar() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.Opened)
 }
 
-// Exists is env.System's: a file is there unless it is lost.
+// Exists returns true unless the file is lost.
 func (s *System) Exists(path string) bool { return !s.Lost[path] }
 
 func (s *System) OpenAddress(_ context.Context, address string) error {
@@ -222,7 +221,7 @@ func (s *System) Choose(ctx context.Context, d system.FileDialog) ([]string, err
 	return s.OnChoose(ctx, d)
 }
 
-// ways are env.Navigator that remember.
+// ways is an env.Navigator that remembers calls.
 type ways struct{ b *Bench }
 
 func (w ways) went(where string) { w.b.Went = append(w.b.Went, where) }
@@ -249,22 +248,22 @@ func (w ways) SendLike(d office.NewPackage) {
 	w.b.Like = append(w.b.Like, d)
 }
 
-// Bench is what one screen is put on: a stage with an env and an empty window.
+// Bench holds one screen: a stage with an env and an empty window.
 type Bench struct {
 	*Stage
 	Env    *env.Env
 	Window fyne.Window
 
-	Notices, Copied []string            // what was said and copied
-	Went            []string            // the ways that were taken
-	Like            []office.NewPackage // what SendLike was to begin with
-	Deeds           []env.Undoable      // what can be undone
-	Later           []func()            // what waits for some time to pass
+	Notices, Copied []string            // texts shown and copied
+	Went            []string            // navigation calls
+	Like            []office.NewPackage // arguments of SendLike
+	Deeds           []env.Undoable      // actions that can be undone
+	Later           []func()            // functions waiting for time to pass
 
 	open Screen
 }
 
-// Screen is one that reads what it shows from the office.
+// Screen is a screen that reads its content from the office.
 type Screen interface {
 	Content() fyne.CanvasObject
 	Reload()
@@ -290,7 +289,7 @@ func New(t testing.TB, office *officetest.Office) *Bench {
 	return b
 }
 
-// Pass lets all time pass that something waits for.
+// Pass lets all the time pass that anything waits for.
 func (b *Bench) Pass() {
 	waiting := b.Later
 	b.Later = nil
@@ -300,20 +299,20 @@ func (b *Bench) Pass() {
 	b.Settle()
 }
 
-// Open shows a screen in a window of a size, as it is when it has read all it shows.
+// Open shows a screen in a window of a size, after it has read its content.
 func (b *Bench) Open(screen Screen, size fyne.Size) {
 	b.open = screen
 	b.Show(screen.Content(), size)
 	b.Reload()
 }
 
-// Reload has the screen that was opened read anew, and lets all work end.
+// Reload makes the open screen read again, and waits for all work.
 func (b *Bench) Reload() {
 	b.open.Reload()
 	b.Settle()
 }
 
-// Show puts content into a window of a size and lets all work end.
+// Show puts content into a window of a size and waits for all work.
 func (b *Bench) Show(content fyne.CanvasObject, size fyne.Size) {
 	b.Window.SetContent(content)
 	b.Window.Resize(size)

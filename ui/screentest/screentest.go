@@ -1,5 +1,5 @@
-// Package screentest is where the window and its screens are tested: on Fyne's test driver, before an office made of
-// values, with pictures that are compared with approved ones. It is for tests alone.
+// Package screentest tests the window and its screens: on Fyne's test driver, with an office made of values, by comparing pictures
+// with approved ones. It is for tests only.
 package screentest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Main is the TestMain of a package with screens: its tests read English, and leave no goroutine behind.
+// Main is the TestMain of a package with screens: its tests read English and leave no goroutine behind.
 func Main(m *testing.M) {
 	if err := officetest.English(); err != nil {
 		panic(err)
@@ -30,14 +30,14 @@ func Main(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// Speak has the window speak a language until the test ends.
+// Speak makes the window use a language until the end of the test.
 func Speak(t testing.TB, code string) {
 	i18n.Use(code)
 	t.Cleanup(func() { i18n.Use("en") })
 }
 
-// queue is a window's goroutine for places that have none: what is handed to do waits until the owner of the queue
-// runs it. do may be called from any goroutine, the rest only from the owner's.
+// queue stands in for the UI goroutine: functions passed to do wait until the queue's owner runs them. do may be called from any
+// goroutine, everything else only from the owner's.
 type queue struct {
 	mu    sync.Mutex
 	waits []func()
@@ -46,7 +46,6 @@ type queue struct {
 
 func newQueue() *queue { return &queue{more: make(chan struct{}, 1)} }
 
-// do adds f.
 func (q *queue) do(f func()) {
 	q.mu.Lock()
 	q.waits = append(q.waits, f)
@@ -57,7 +56,7 @@ func (q *queue) do(f func()) {
 	}
 }
 
-// run runs what waits, also what is added meanwhile, and says whether there was anything.
+// run runs what is waiting, including what is added meanwhile, and reports whether there was anything.
 func (q *queue) run() bool {
 	ran := false
 	for {
@@ -75,7 +74,7 @@ func (q *queue) run() bool {
 	}
 }
 
-// until runs what comes in until done says so or stop is closed, and says which.
+// until runs incoming functions until done returns true or stop is closed, and reports which.
 func (q *queue) until(done func() bool, stop <-chan struct{}) bool {
 	for {
 		q.run()
@@ -90,7 +89,7 @@ func (q *queue) until(done func() bool, stop <-chan struct{}) bool {
 	}
 }
 
-// All are the objects of a kind that are laid out in o, from the first to the last.
+// All returns the laid out objects of a type in o, from first to last.
 func All[T fyne.CanvasObject](o fyne.CanvasObject) (list []T) {
 	for _, o := range test.LaidOutObjects(o) {
 		if found, is := o.(T); is {
@@ -100,7 +99,7 @@ func All[T fyne.CanvasObject](o fyne.CanvasObject) (list []T) {
 	return list
 }
 
-// Text is what an object shows to be read, its lines one after the other.
+// Text returns the readable text of an object, line by line.
 func Text(o fyne.CanvasObject) string {
 	var lines []string
 	for _, text := range All[*canvas.Text](o) {
@@ -109,7 +108,7 @@ func Text(o fyne.CanvasObject) string {
 	return strings.Join(lines, " ")
 }
 
-// Button is the button in o that is to be seen and says a text, nil for none.
+// Button returns the visible button in o with a text, nil for none.
 func Button(o fyne.CanvasObject, text string) *widgets.Button {
 	for _, button := range All[*widgets.Button](o) {
 		if button.Text == text && button.Visible() {
@@ -119,7 +118,7 @@ func Button(o fyne.CanvasObject, text string) *widgets.Button {
 	return nil
 }
 
-// Equal fails the test where what was got is not what was wanted: values, not pointers. An empty list is the same as none.
+// Equal fails the test unless got equals want, by value rather than by pointer. An empty list equals none.
 func Equal[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if g, w := reflect.ValueOf(got), reflect.ValueOf(want); g.IsValid() && g.Kind() == reflect.Slice && g.Len()+w.Len() == 0 {
@@ -130,41 +129,41 @@ func Equal[T any](t testing.TB, what string, got, want T) {
 	}
 }
 
-// Stage is where a window is tested: an app of Fyne's test driver, an office made of values, and a system that
-// remembers. The test's goroutine is the window's; what others hand to Do waits until the test lets it in.
+// Stage is where a window is tested: an app of Fyne's test driver, an office made of values, and a system that remembers. The test's
+// goroutine is the UI goroutine; functions that others pass to Do wait until the test runs them.
 type Stage struct {
 	Office *officetest.Office
 	System *System
 	App    fyne.App
-	Wait   func() // returns when no work of the window runs; Settle needs it
+	Wait   func() // returns when no background work of the window runs; needed by Settle
 
 	t     testing.TB
 	queue *queue
 }
 
-// NewStage returns a stage that ends with the test. Wait is left to whoever makes the window.
+// NewStage returns a stage that ends with the test. The maker of the window sets Wait.
 func NewStage(t testing.TB, office *officetest.Office) *Stage {
 	t.Helper()
 	office.Arriving = t.TempDir()
-	// Painting tells Fyne the time. It drops what it believes to have been unused for a minute, and after a minute of tests
-	// without a picture that would be what this test has just made.
+	// Painting updates Fyne's clock. Fyne drops what it believes unused for a minute, which after a minute of tests without a
+	// picture would include what this test has just made.
 	software.NewCanvas().Capture()
 	s := &Stage{Office: office, System: &System{}, App: test.NewTempApp(t), t: t, queue: newQueue()}
 	s.App.Settings().SetTheme(theme.New())
-	widgets.NewTappable(widgets.NewLine(""), nil).Tapped(&fyne.PointEvent{}) // no key is used yet, whatever the test before did
+	widgets.NewTappable(widgets.NewLine(""), nil).Tapped(&fyne.PointEvent{}) // resets the last input to the mouse, whatever an earlier test did
 	return s
 }
 
-// Now is the moment at which all of officetest's scenes play.
+// Now returns the time of all of officetest's scenes.
 func (s *Stage) Now() time.Time { return officetest.Now }
 
-// Do lets f run on the window's goroutine, soon. It may be called from any goroutine.
+// Do runs f on the UI goroutine, soon. It may be called from any goroutine.
 func (s *Stage) Do(f func()) { s.queue.do(f) }
 
-// Run shows what has come in by now, without waiting for the work that still runs.
+// Run shows the results that have arrived, without waiting for running work.
 func (s *Stage) Run() { s.queue.run() }
 
-// Settle lets all work end and shows its results. It must not be used while work waits for the test.
+// Settle waits for all work and shows its results. Do not use it while work waits for the test.
 func (s *Stage) Settle() {
 	for {
 		s.Wait()
@@ -174,7 +173,7 @@ func (s *Stage) Settle() {
 	}
 }
 
-// Press presses the button in o that says a text, and lets all work end.
+// Press presses the button in o with a text, and waits for all work.
 func (s *Stage) Press(o fyne.CanvasObject, text string) {
 	s.t.Helper()
 	button := Button(o, text)
@@ -184,16 +183,16 @@ func (s *Stage) Press(o fyne.CanvasObject, text string) {
 	s.Tap(button)
 }
 
-// Tap presses a button and lets all work end.
+// Tap presses a button and waits for all work.
 func (s *Stage) Tap(button *widgets.Button) {
 	button.OnTapped()
 	s.Settle()
 }
 
-// Top is what lies over a window, nil for nothing.
+// Top returns what covers a window, nil for nothing.
 func Top(w fyne.Window) fyne.CanvasObject { return w.Canvas().Overlays().Top() }
 
-// Until shows results until done, and fails after a minute.
+// Until shows results until done returns true, and fails after a minute.
 func (s *Stage) Until(done func() bool) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)

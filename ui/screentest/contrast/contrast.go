@@ -1,4 +1,4 @@
-// Package contrast tells how much two pictures differ to the eye, for tests of what has to be seen. It knows nothing of screens.
+// Package contrast measures how visibly two pictures differ, for tests of what must be seen. It knows nothing of screens.
 package contrast
 
 import (
@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// StandsOut counts the pixels that have a contrast of at least 3 to what they were before (WCAG 2.2, 2.4.13).
+// StandsOut counts the pixels with a contrast of at least 3 to their earlier colour (WCAG 2.2, 2.4.13).
 func StandsOut(before, after image.Image) (n int) {
 	bounds := before.Bounds()
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
@@ -25,7 +25,7 @@ func StandsOut(before, after image.Image) (n int) {
 	return n
 }
 
-// luminance is that of WCAG 2.2.
+// luminance is as defined in WCAG 2.2.
 func luminance(c color.Color) float64 {
 	r, g, b, _ := c.RGBA()
 	f := func(v uint32) float64 {
