@@ -468,10 +468,10 @@ type names struct {
 	numbers []int               // that any of the names ends with, see filename.Numbered; ascending
 }
 
-// lookFor is how long cached names stay valid.
-const lookFor = time.Second
+// cacheTime is how long cached names stay valid.
+const cacheTime = time.Second
 
-// in returns the names in a folder, at most lookFor old.
+// in returns the names in a folder, at most cacheTime old.
 func (l *DirCache) in(folder string, read func() (*names, error)) (*names, error) {
 	known := l.of(folder)
 	known.mu.Lock()
@@ -485,7 +485,7 @@ func (l *DirCache) in(folder string, read func() (*names, error)) (*names, error
 		return nil, err
 	}
 	known.names = held
-	time.AfterFunc(lookFor, func() { l.forget(folder, known) })
+	time.AfterFunc(cacheTime, func() { l.forget(folder, known) })
 	return held, nil
 }
 

@@ -211,12 +211,12 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 		if !exists(&looks, "Offer.pdf") || !exists(nil, "OFFER.pdf") {
 			t.Error("a file that is there to the letter, and one for who looks anew")
 		}
-		time.Sleep(lookFor)
+		time.Sleep(cacheTime)
 		synctest.Wait()
 		if !exists(&looks, "OFFER.pdf") || !exists(&looks, "LEASE.pdf") {
 			t.Error("the second look")
 		}
-		time.Sleep(lookFor)
+		time.Sleep(cacheTime)
 		synctest.Wait()
 		expect(t, len(looks.folders), 0, "the names in %d folders are held for ever")
 	})

@@ -23,13 +23,13 @@ import (
 const IndexName = "index.csv"
 
 // byteOrder begins an index: without it Excel does not read the file as UTF-8.
-const byteOrder = "\ufeff"
+const byteOrderMark = "\ufeff"
 
 // lastTitle heads the last column in every language. It distinguishes an index from other tables.
 const lastTitle = "SHA-256"
 
-// mostIndexes limits how many other people's files with an index's name are skipped.
-const mostIndexes = 20
+// maxForeignIndexes limits how many other people's files with an index's name are skipped.
+const maxForeignIndexes = 20
 
 // maxIndexLine is the longest line that is read, in bytes: our own lines are far shorter.
 const maxIndexLine = 1 << 20
@@ -73,7 +73,7 @@ type Index struct {
 // ErrBusy while somebody else has it open. The caller closes it.
 func (f *Folder) OpenIndex(titles []string, comma byte, last Mark) (*Index, error) {
 	titles = append(append([]string(nil), titles...), lastTitle)
-	for n := 1; n <= mostIndexes; n++ {
+	for n := 1; n <= maxForeignIndexes; n++ {
 		name := filename.Numbered(IndexName, n)
 		x, err := f.openIndex(name, titles, comma, last)
 		if errors.Is(err, errOtherTable) {
@@ -133,7 +133,7 @@ func (f *Folder) beginIndex(name string, titles []string, comma byte) error {
 		return err
 	}
 	defer temp.discard()
-	if _, err := io.WriteString(temp.file, byteOrder+line(titles, comma)); err != nil {
+	if _, err := io.WriteString(temp.file, byteOrderMark+line(titles, comma)); err != nil {
 		return err
 	}
 	if err := temp.finish(); err != nil {
@@ -157,7 +157,7 @@ func (x *Index) read(columns int, last Mark) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	titles, ok := strings.CutPrefix(head, byteOrder)
+	titles, ok := strings.CutPrefix(head, byteOrderMark)
 	if !ok || !strings.HasSuffix(titles, "\n") {
 		return errOtherTable
 	}

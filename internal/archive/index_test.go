@@ -37,7 +37,7 @@ func addLines(t *testing.T, f *Folder, last Mark, from, to int) Mark {
 func wantLines(t *testing.T, dir, name string, n int) {
 	t.Helper()
 	b := must(os.ReadFile(filepath.Join(dir, name)))
-	want := byteOrder + "\"Saved\";\"File\";\"SHA-256\"\r\n"
+	want := byteOrderMark + "\"Saved\";\"File\";\"SHA-256\"\r\n"
 	for i := 1; i <= n; i++ {
 		want += fmt.Sprintf("\"2026-11-22\";\"ä \"\"%d\"\".pdf\";\"%s\"\r\n", i, sumFor(i))
 	}
@@ -114,9 +114,9 @@ func TestATornLastLineIsRepaired(t *testing.T) {
 
 func TestAnIndexThatPeopleChangedIsReadWhole(t *testing.T) {
 	for name, text := range map[string]string{
-		"sorted by Excel":        byteOrder + "Saved;File;SHA-256\r\n2026-11-22;ä 2.pdf;" + sumFor(2) + "\r\n22.11.2026;ä 1.pdf;" + sumFor(1) + "\r\n",
-		"with another separator": byteOrder + "Saved,File,SHA-256\n2026-11-22,ä 2.pdf," + sumFor(2) + "\n22.11.2026,\"ä 1.pdf\"," + sumFor(1),
-		"in capitals":            byteOrder + "Saved;File;SHA-256\n;ä 2.pdf;" + strings.ToUpper(sumFor(2)) + "\n;ä 1.pdf;" + sumFor(1) + "\nA note of ours",
+		"sorted by Excel":        byteOrderMark + "Saved;File;SHA-256\r\n2026-11-22;ä 2.pdf;" + sumFor(2) + "\r\n22.11.2026;ä 1.pdf;" + sumFor(1) + "\r\n",
+		"with another separator": byteOrderMark + "Saved,File,SHA-256\n2026-11-22,ä 2.pdf," + sumFor(2) + "\n22.11.2026,\"ä 1.pdf\"," + sumFor(1),
+		"in capitals":            byteOrderMark + "Saved;File;SHA-256\n;ä 2.pdf;" + strings.ToUpper(sumFor(2)) + "\n;ä 1.pdf;" + sumFor(1) + "\nA note of ours",
 	} {
 		dir := t.TempDir()
 		f := open(t, dir)
@@ -138,9 +138,9 @@ func TestAnIndexThatPeopleChangedIsReadWhole(t *testing.T) {
 
 func TestATableOfSomebodyElseIsLeftAlone(t *testing.T) {
 	for name, text := range map[string]string{
-		"another table":              byteOrder + "Name;Phone\r\nAna;12\r\n",
+		"another table":              byteOrderMark + "Name;Phone\r\nAna;12\r\n",
 		"one without the mark":       "\"Saved\";\"File\";\"SHA-256\"\r\n",
-		"a line that never ends":     byteOrder + strings.Repeat("x", maxIndexLine+10),
+		"a line that never ends":     byteOrderMark + strings.Repeat("x", maxIndexLine+10),
 		"a table of 16 bits (Excel)": "\xff\xfeS\x00a\x00",
 		"nothing":                    "",
 	} {
@@ -153,11 +153,11 @@ func TestATableOfSomebodyElseIsLeftAlone(t *testing.T) {
 		wantLines(t, dir, "index (2).csv", 2)
 	}
 	dir := t.TempDir()
-	for n := 1; n <= mostIndexes; n++ {
+	for n := 1; n <= maxForeignIndexes; n++ {
 		noErr(t, os.WriteFile(filepath.Join(dir, filename.Numbered(IndexName, n)), nil, 0o600))
 	}
 	if _, err := open(t, dir).OpenIndex(indexTitles, ';', Mark{}); !errors.Is(err, ErrExists) {
-		t.Errorf("among %d tables: %v", mostIndexes, err)
+		t.Errorf("among %d tables: %v", maxForeignIndexes, err)
 	}
 }
 

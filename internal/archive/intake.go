@@ -19,9 +19,9 @@ const (
 	// bufferSize is a compromise between the number of system calls and the size of the processor's cache.
 	bufferSize = 256 << 10
 
-	// behind is how many bytes may wait in memory before the system is asked to begin writing them. So when the last byte of
+	// writeBehind is how many bytes may wait in memory before the system is asked to begin writing them. So when the last byte of
 	// a document arrives, most of it is on the disk already and the final flush is short.
-	behind = 8 << 20
+	writeBehind = 8 << 20
 )
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
@@ -62,7 +62,7 @@ func (in *intake) close() { buffers.Put(in.buffer) }
 
 // writtenBehind asks the system, every now and then, to begin writing the first size bytes of file.
 func (in *intake) writtenBehind(file *os.File, size int64) {
-	if size-in.flushed < behind {
+	if size-in.flushed < writeBehind {
 		return
 	}
 	beginFlush(file, in.flushed, size-in.flushed)

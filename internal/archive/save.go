@@ -75,12 +75,12 @@ const (
 	StepDone    Step = "done"    // the folder is flushed too
 )
 
-// ending is the extension of all documents. Nothing else is saved: a file with another extension may be one that the system
+// extension is the extension of all documents. Nothing else is saved: a file with another extension may be one that the system
 // executes.
-const ending = ".pdf"
+const extension = ".pdf"
 
-// sniffed is the part in which "%PDF-" must begin: readers accept some bytes before it, and 970 of 971 documents comply.
-const sniffed = 1024
+// headSize is the part in which "%PDF-" must begin: readers accept some bytes before it, and 970 of 971 documents comply.
+const headSize = 1024
 
 // Save writes one document. It returns when the file is on the disk under its final name, or when nothing of it is left: any
 // error removes the temporary file. It never replaces a file. If the target appears before the rename, Save fails with
@@ -93,7 +93,7 @@ const sniffed = 1024
 // The context stops it between two reads of the body; a body that blocks in Read must itself end with that context, as the
 // body of an HTTP response does. After the rename, Save ignores the context.
 func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
-	if !filename.Safe(r.Target) || !strings.EqualFold(path.Ext(r.Target), ending) {
+	if !filename.Safe(r.Target) || !strings.EqualFold(path.Ext(r.Target), extension) {
 		return Saved{}, f.fail(r.Target, ErrBadName, nil)
 	}
 	sum := newDigest()
@@ -179,7 +179,7 @@ func (f *Folder) step(step Step, target string) {
 // sniff reads the beginning of the body and rejects what is not a PDF before any file is created. The returned bytes are
 // valid until the body is read further.
 func (f *Folder) sniff(body *intake, r Request) ([]byte, error) {
-	head, err := body.peek(sniffed)
+	head, err := body.peek(headSize)
 	switch {
 	case err != nil && err != io.EOF:
 		return nil, f.download(r.Target, err)
@@ -233,7 +233,7 @@ func (f *Folder) fill(file *os.File, body *intake, r Request, limit limit, proof
 		if size > limit.most {
 			return 0, f.length(r, ErrLong, size)
 		}
-		if limit.room != nil && size-looked >= behind {
+		if limit.room != nil && size-looked >= writeBehind {
 			if looked = size; !limit.room() {
 				return 0, f.fail(r.Target, ErrFull, nil)
 			}
@@ -336,9 +336,9 @@ func IsSaved(file *os.File, size int64, digest string) (bool, error) {
 	return err == nil && n == size && digestText(sum) == digest, err
 }
 
-// ended is how much of the end of a document is examined: readers look for "%%EOF" in the last KiB (ISO 32000-1, Annex H,
+// tailSize is how much of the end of a document is examined: readers look for "%%EOF" in the last KiB (ISO 32000-1, Annex H,
 // 3.4.4), and 965 of 971 documents comply.
-const ended = 1024
+const tailSize = 1024
 
 // evidence collects, while a document passes through, what shows that it is complete. The length announced by the sender
 // shows nothing: a proxy that truncates a document announces the truncated length.
@@ -353,7 +353,7 @@ var linearized = regexp.MustCompile(`/Linearized\b[^>]*?/L\s*(\d{1,18})\b|/L\s*(
 
 // begin examines the beginning of the document.
 func (e *evidence) begin(head []byte) {
-	match := linearized.FindSubmatch(head[:min(len(head), sniffed)])
+	match := linearized.FindSubmatch(head[:min(len(head), headSize)])
 	if match == nil {
 		return
 	}
@@ -362,8 +362,8 @@ func (e *evidence) begin(head []byte) {
 
 // pass examines the next bytes.
 func (e *evidence) pass(chunk []byte) {
-	e.tail = append(e.tail, chunk[max(0, len(chunk)-ended):]...)
-	e.tail = append(e.tail[:0], e.tail[max(0, len(e.tail)-ended):]...)
+	e.tail = append(e.tail, chunk[max(0, len(chunk)-tailSize):]...)
+	e.tail = append(e.tail[:0], e.tail[max(0, len(e.tail)-tailSize):]...)
 }
 
 // firstPart matches the end of the first part of a linearized document, which looks like the end of a complete one.
@@ -444,12 +444,12 @@ func (t *temp) discard() {
 	_ = t.at.Remove(t.name)
 }
 
-// tried is the key of the file that Try creates, the same on every computer.
-const tried = "whether files can be made here"
+// tryKey is the key of the file that Try creates, the same on every computer.
+const tryKey = "whether files can be made here"
 
 // Try creates a file in the folder, as a save does first, and removes it. Sweep removes it after a crash.
 func (f *Folder) Try() error {
-	temp, err := createTemp(f.at, tried)
+	temp, err := createTemp(f.at, tryKey)
 	if err != nil {
 		return f.because(".", err)
 	}
@@ -493,7 +493,7 @@ func (f *Folder) sweep(ctx context.Context, above *disk.Dir, name string, depth 
 				continue
 			}
 			match := tempName.FindStringSubmatch(entry.Name())
-			if match == nil || !entry.Type().IsRegular() || (keep != nil && match[1] != Token(tried) && match[1] != Token(IndexName) && keep(match[1])) {
+			if match == nil || !entry.Type().IsRegular() || (keep != nil && match[1] != Token(tryKey) && match[1] != Token(IndexName) && keep(match[1])) {
 				continue
 			}
 			if err := dir.Remove(entry.Name()); err != nil {

@@ -131,7 +131,7 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 }
 
 func TestSaveWritesTheWholeDocument(t *testing.T) {
-	for _, size := range []int{16, sniffed - 1, sniffed, sniffed + 1, bufferSize, bufferSize + 1, 20*bufferSize + 7} {
+	for _, size := range []int{16, headSize - 1, headSize, headSize + 1, bufferSize, bufferSize + 1, 20*bufferSize + 7} {
 		dir := t.TempDir()
 		body := pdf(size)
 		saved := must(open(t, dir).Save(t.Context(), request("2026/Lease/a.pdf", body)))
@@ -152,7 +152,7 @@ func TestSaveTakesAnyReader(t *testing.T) {
 		"one byte at a time":        iotest.OneByteReader(bytes.NewReader(body)),
 		"error with last bytes":     iotest.DataErrReader(bytes.NewReader(body)),
 		"halves":                    iotest.HalfReader(bytes.NewReader(body)),
-		"more than waits in memory": bytes.NewReader(pdf(2*behind + 5)),
+		"more than waits in memory": bytes.NewReader(pdf(2*writeBehind + 5)),
 		"header after some junk":    io.MultiReader(strings.NewReader("\xef\xbb\xbf\n\n"), bytes.NewReader(body)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestSaveTakesAnyReader(t *testing.T) {
 
 func TestSaveRefusesWhatIsNotTheDocument(t *testing.T) {
 	broken := errors.New("connection reset by peer")
-	late := append(bytes.Repeat([]byte{' '}, sniffed), "%PDF-1.7"...)
+	late := append(bytes.Repeat([]byte{' '}, headSize), "%PDF-1.7"...)
 	tests := []struct {
 		name string
 		r    Request

@@ -153,8 +153,8 @@ var unended = map[string][]byte{
 	"cut behind the first part":            quickly(5000, 5000)[:bytes.Index(quickly(5000, 5000), []byte("%%EOF"))+6],
 	"shorter than it says, with an end":    quickly(5000, 9000),
 	"never had an end":                     append(pdf(5000)[:4000], "\nstartxref\n12\n"...),
-	"an end that is far from where it was": append(pdf(5000), bytes.Repeat([]byte{' '}, ended)...),
-	"an end that is far and came long ago": append(pdf(bufferSize), bytes.Repeat([]byte{' '}, ended)...),
+	"an end that is far from where it was": append(pdf(5000), bytes.Repeat([]byte{' '}, tailSize)...),
+	"an end that is far and came long ago": append(pdf(bufferSize), bytes.Repeat([]byte{' '}, tailSize)...),
 }
 
 func TestADocumentThatMayHaveBeenCutOffGetsItsNameOnlyWhenItComesTwiceTheSame(t *testing.T) {

@@ -91,7 +91,7 @@ func keepTrace(folder string, log *slog.Logger) (t *trace, ended time.Time) {
 	t = &trace{locations.Trace(folder)}
 	ended, err := t.start(log)
 	if err != nil {
-		log.Warn("what a fault leaves is not kept", "err", err)
+		log.Warn("crash traces cannot be recorded", "err", err)
 	}
 	return t, ended
 }

@@ -126,7 +126,7 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	}
 	logger := log.logger(r.global.Debug)
 	if err := private.Files(locations.All(r.global.Data)...); err != nil {
-		logger.Warn("what is in the data folder could not be made private", "err", err)
+		logger.Warn("the files in the data folder could not be made private", "err", err)
 	}
 	keeper, err := r.keeper(logger)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	}
 	l.serving.Go(func() {
 		if err := instance.Serve(l.handler()); err != nil && ctx.Err() == nil {
-			logger.Error("serve the control socket", "err", err)
+			logger.Error("the control socket failed", "err", err)
 		}
 	})
 	l.working.Go(func() { a.Run(ctx, parts...) })

@@ -121,7 +121,7 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // received. When Take returns nil, the notification is on disk, unless it is one that no inbox could have accepted.
 func (in *Inbox) Take(ctx context.Context, key Key, signature string, body []byte) error {
 	if len(body) == 0 || len(body) > maxBody || len(key.URL)+len(key.Service)+len(signature) > maxHanded {
-		in.opt.Log.Warn("Another desk handed on what is no event", "bytes", len(body))
+		in.opt.Log.Warn("Another desk passed on something that is not an event", "bytes", len(body))
 		return nil
 	}
 	received := in.open(key, body)

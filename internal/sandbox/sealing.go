@@ -159,7 +159,7 @@ func (s *Server) sealed(document []byte, at time.Time) []byte {
 	}
 	sealed, err := press.Fill(prepared, func(covered ...[]byte) ([]byte, error) { return s.sealer.sign(at, covered...) })
 	if err != nil {
-		s.opt.Log.Error("seal a document", "error", err)
+		s.opt.Log.Error("sealing a document failed", "error", err)
 		return document
 	}
 	return sealed

@@ -434,7 +434,7 @@ func (l *session) close() {
 	l.cancel()
 	l.line.cut()
 	if !l.ended(endTime) {
-		l.config.log().Debug("the ngrok session ends later")
+		l.config.log().Debug("the ngrok session did not end in time")
 	}
 }
 
