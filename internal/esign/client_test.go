@@ -90,8 +90,8 @@ const (
 		 {"documentId":"d-2","fileId":"f-2","externalId":null,"name":"Two","fileName":"two.pdf","order":2,"isExecuted":false,"revisions":null},
 		 {"documentId":"d-1","fileId":"f-1","externalId":17,"name":"One","fileName":"one.pdf","order":1,"isExecuted":true,
 		  "revisions":[{"revisionId":"r-1","signerId":"s-1","isNext":false,"isSigned":true},{"revisionId":"r-2","signerId":"s-2","isNext":true}]}],
-		"signers":[{"signerId":"s-2","firstName":"Jan","lastName":"Weber","email":"jan@example.com","order":2},
-		 {"signerId":"s-1","firstName":"Ana","lastName":"Ruiz","email":"ana@example.com","order":1,"mobileNumber":null,"links":[]}]}`
+		"signers":[{"signerId":"s-2","firstName":"Jan","lastName":"Weber","email":"jan@example.com","index":2},
+		 {"signerId":"s-1","firstName":"Ana","lastName":"Ruiz","email":"ana@example.com","index":1,"mobileNumber":null,"links":[]}]}`
 )
 
 func TestStatusReadsBothShapes(t *testing.T) {

@@ -344,7 +344,7 @@ func TestATemplateIsReadInEveryShape(t *testing.T) {
 		"as shown": `{"items":[{"templateId":"t-1","name":"Lease","packageType":"Sequential","type":"template","timeLastUsed":"2026-11-01T10:00:00Z","documents":[
 			{"documentId":"d-2","index":1,"name":"Rules"},{"documentId":"d-1","index":0,"name":"Lease","data":[{"id":"x","dataId":"rent","type":"text"},
 			{"id":"y","dataId":"special","type":"multiline"},{"id":"z","dataId":null,"type":"text"},{"id":"s","dataId":"sign","type":"signature"}]}],
-			"signers":[{"signerId":"s-1","index":1,"templateRole":"Landlord"},{"signerId":"s-2","index":2,"templateRole":"Tenant","email":"ana@example.com","role":"signer"}],
+			"signers":[{"signerId":"s-2","index":2,"templateRole":"Tenant","email":"ana@example.com","role":"signer"},{"signerId":"s-1","index":1,"templateRole":"Landlord"}],
 			"recipients":[]}],"total":1,"take":100,"skip":0}`,
 		"bare": `[{"id":"t-1","name":"Lease","type":"sequential","documents":[{"id":"d-1","name":"Lease","data":[{"dataId":"rent"},{"dataId":"special"}]},
 			{"templateDocumentId":"d-2","name":"Rules","data":null}],"signers":[{"templateSignerId":"s-1","role":"Landlord"},{"id":"s-2","role":"Tenant","email":"ana@example.com"}]}]`,
