@@ -49,7 +49,7 @@ type Request struct {
 
 	// Before is the digest of what an earlier attempt received but could not prove to be complete; empty for none. If the
 	// same bytes arrive again, they are accepted as the document. The caller leaves enough time between attempts that they
-	// do not suffer from the same failure.
+	// do not suffer from the same failure. With Any, any bytes are accepted, provided that they have the announced length.
 	Before string
 
 	// Commit, when set, is called once all bytes have arrived, with the size and digest of the file, while the disk is still
@@ -57,6 +57,9 @@ type Request struct {
 	// the finished file by Matches instead of downloading it again. An error from Commit aborts the save.
 	Commit func(Saved) error
 }
+
+// Any is the value of Request.Before for a document that always arrives without its end, with different bytes each time.
+const Any = "any"
 
 // Saved describes a saved file.
 type Saved struct {
@@ -127,7 +130,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 		return Saved{}, err
 	}
 	saved := Saved{size, digestText(sum)}
-	if !proof.whole(size) && saved.Digest != r.Before {
+	if !proof.whole(size) && saved.Digest != r.Before && (r.Before != Any || r.Declared < 0) {
 		return saved, f.fail(r.Target, ErrNoEnd, nil)
 	}
 	f.step(StepWritten, r.Target)

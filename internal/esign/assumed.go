@@ -90,7 +90,8 @@ var signerRoles = []string{"signer", "guest", "host"}
 //
 //   - A 404 or 405 may mean that the server does not serve the path at all, unless it has an error code that names
 //     something in the path (package_not_found does, not_found does not). Then the other form of the path is tried once,
-//     until one form is known to be served (http.go); interface.md, "Endpoints" shows both.
+//     until one form is known to be served (http.go); interface.md, "Endpoints" shows both. The same goes for a web page
+//     and for a redirect that is not followed, such as one to a sign-in page.
 //   - The client's credentials go into the body (interface.md allows the body or the header), because in the header it is
 //     unclear whether they must be form-encoded; they go into the header, literally, if discovery allows nothing else
 //     (oauth.go).
@@ -99,10 +100,11 @@ var signerRoles = []string{"signer", "guest", "host"}
 //   - Once packages/add was sent, only a clear refusal means that there is no package: a 4xx other than 408 with an error
 //     code of the service (service-facts.md, 10: words joined by "_", but not {type}_exception_{error}); a 401 (RFC 9110,
 //     15.5.2: "has not been applied") or a 429 (RFC 6585, 4), which by definition come before any work, whatever the text,
-//     because interface.md shows none; if it is a web page, only with WWW-Authenticate or Retry-After. Any other answer,
+//     because interface.md shows none; if it is a web page, only with WWW-Authenticate or Retry-After; or a 400 or 422 of
+//     the type application/problem+json (RFC 9457), which is an application's word about the request. Any other answer,
 //     such as a redirect, a proxy's page or a bare 404, may come from an intermediary that does not know (http.go).
-//   - packages/add uses the form of the path that the calls before it found, or interface.md's own if there were none
-//     (http.go).
+//   - packages/add uses the form of the path that the calls before it found, or interface.md's own if there were none, or
+//     if they found the form without the prefix but organizations/info is served with it (http.go).
 //   - A template's people and documents are referred to by the ids from templates/list. A role's name is sent with its id
 //     if the name is unique in the template, and alone if the role has no id. A document that gets values but no file is
 //     named in documents[] by its id, or by its name if it has none (packages.go).

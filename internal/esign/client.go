@@ -140,11 +140,11 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 	}
 	first, sure := c.paths.form(k.route)
 	if !sure && k.single {
-		first, sure = c.paths.formOfOthers(), true
+		first, sure = c.formOfOthers(ctx), true
 	}
 	res, err := c.authorized(ctx, k, first)
 	page := err == nil && isPage(res) // the service's web application answers 200 to any path outside the API
-	if sure || !NotOffered(err) && !page {
+	if sure || !NotOffered(err) && !page && !sentAway(err) {
 		c.paths.learn(k.route, first, res, err)
 		return res, err
 	}
@@ -260,8 +260,10 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 	code, message, ok := serviceError(body)
 	if ok {
 		e.Code = cleanCode(code, access, c.cfg.ClientSecret)
-		e.Said = cleanMessage(message, access, c.cfg.ClientSecret)
 		e.named = k.named(code)
+	}
+	if ok || isProblem(res) {
+		e.Said = cleanMessage(message, access, c.cfg.ClientSecret)
 	}
 	e.MayBeDone = !clearRefusal(res, code, looksLikePage(body))
 	unserved := res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed
@@ -274,17 +276,20 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 	return e
 }
 
-// serviceError reads {"error": "<code>", "message": "<text>"}. ok is false if the body is anything else.
+// serviceError reads {"error": "<code>", "message": "<text>"}. ok is false if the body is anything else; message may then be that of
+// a problem (RFC 9457).
 func serviceError(body []byte) (code, message string, ok bool) {
 	var said struct {
 		Error       text `json:"error"`
 		Message     text `json:"message"`
 		Description text `json:"error_description"` // RFC 6750 servers put the message here
+		Detail      text `json:"detail"`
+		Title       text `json:"title"`
 	}
-	if json.Unmarshal(trimBOM(body), &said) != nil || said.Error == "" {
+	if json.Unmarshal(trimBOM(body), &said) != nil {
 		return "", "", false
 	}
-	return string(said.Error), string(cmp.Or(said.Message, said.Description)), true
+	return string(said.Error), string(cmp.Or(said.Message, said.Description, said.Detail, said.Title)), said.Error != ""
 }
 
 // UsableID reports whether an identifier can be part of a path. About any other the service cannot be asked.

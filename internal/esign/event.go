@@ -149,6 +149,8 @@ type endpointRequest struct {
 	Delete bool   `json:"delete,omitempty"`
 }
 
+const setRoute = "endpoints/set"
+
 // SetEndpoint registers url as the endpoint of this OAuth client, replacing any earlier one (interface.md, "POST
 // /events/endpoints/set"). An answer without a secret is an error: without it no event could be verified.
 func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) {
@@ -167,7 +169,7 @@ func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) 
 
 // endpoint makes a call to set or delete the endpoint; nothing is the message for a request without an address.
 func (c *Client) endpoint(ctx context.Context, k *call, r endpointRequest, nothing message.Message) ([]byte, error) {
-	k.route, k.method, k.path = "endpoints/set", http.MethodPost, "/events/endpoints/set"
+	k.route, k.method, k.path = setRoute, http.MethodPost, "/events/endpoints/set"
 	if r.URL == "" {
 		return nil, invalid(k.op, nothing)
 	}

@@ -223,6 +223,13 @@ func NotOffered(err error) bool {
 	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && !e.named
 }
 
+// sentAway reports whether err is a redirect that was not followed. A web application redirects requests for paths outside
+// its API to its sign-in page.
+func sentAway(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Status/100 == 3 || errors.Is(e.err, errOtherHost))
+}
+
 // named reports whether an error code refers to something in the call's path: package_not_found does for
 // /packages/.../status and signer_not_found for /packages/.../link/sign/..., but not_found and resource_not_found do not
 // (service-facts.md, 10).
@@ -237,24 +244,41 @@ func (k *call) named(code string) bool {
 type paths struct {
 	mu    sync.Mutex
 	known map[string]pathForm
+	last  pathForm // the last one that was seen to be served
 }
 
-// form returns the form to try first, and whether it is known to be served.
+// form returns the form to try first, and whether it is known to be served. Without knowledge of the route it is the one that
+// was last seen to be served for any.
 func (p *paths) form(route string) (form pathForm, sure bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	form, sure = p.known[route]
+	if form, sure = p.known[route]; !sure {
+		form = p.last
+	}
 	return form, sure
 }
 
-// formOfOthers is the form for a call that cannot try both: the one that earlier calls found.
-func (p *paths) formOfOthers() pathForm {
-	for _, route := range []string{uploadRoute, listRoute} {
-		if form, sure := p.form(route); sure {
+// formOfOthers is the form for a call that cannot try both: the one that earlier calls found. If all of those found the form
+// without the prefix, the service may still serve packages/add with it, as interface.md shows it; whether it does is
+// checked once with organizations/info, which interface.md also shows with the prefix.
+func (c *Client) formOfOthers(ctx context.Context) pathForm {
+	some := false
+	for _, route := range []string{probeRoute, setRoute, uploadRoute, listRoute} {
+		form, sure := c.paths.form(route)
+		if sure && (form == prefixed || route == probeRoute) {
 			return form
 		}
+		some = some || sure
 	}
-	return prefixed
+	if !some {
+		return prefixed
+	}
+	err := c.cfg.answersAt(ctx, prefixed)
+	form := pathForm(err != nil)
+	if e, ok := errors.AsType[*Error](err); err == nil || ok && e.Kind == BadAnswer {
+		c.paths.remember(probeRoute, form)
+	}
+	return form
 }
 
 // learn takes a success, or a refusal that names something in the path, as proof that the form is served. A web page proves
@@ -267,12 +291,16 @@ func (p *paths) learn(route string, form pathForm, res *http.Response, err error
 	default:
 		return
 	}
+	p.remember(route, form)
+}
+
+func (p *paths) remember(route string, form pathForm) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known == nil {
 		p.known = map[string]pathForm{}
 	}
-	p.known[route] = form
+	p.known[route], p.last = form, form
 }
 
 // isPage reports whether an answer is a web page. It ignores Content-Type: some servers put it on everything, and an
@@ -314,6 +342,10 @@ func (s *sending) mayHaveArrived(ctx context.Context) bool {
 // error code, "" if the answer is not its JSON; page says that it is a web page.
 func clearRefusal(res *http.Response, code string, page bool) bool {
 	switch res.StatusCode {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		if isProblem(res) && code == "" {
+			return !page
+		}
 	case http.StatusUnauthorized:
 		return !page || res.Header.Get("WWW-Authenticate") != ""
 	case http.StatusTooManyRequests:
@@ -322,6 +354,12 @@ func clearRefusal(res *http.Response, code string, page bool) bool {
 		return false
 	}
 	return res.StatusCode/100 == 4 && isServiceCode(code)
+}
+
+// isProblem reports whether an answer gives its reason as RFC 9457 describes.
+func isProblem(res *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return kind == "application/problem+json"
 }
 
 // isServiceCode reports whether code is one of the service's own for a request that it did not carry out (service-facts.md,

@@ -125,6 +125,7 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 		"in general":  {404, `{"error":"not_found","message":"Not found"}`},
 		"about paths": {404, `{"error":"resource_not_found","message":"There is nothing at this address."}`},
 		"one word":    {404, `{"error":"Not Found","message":"Cannot GET"}`},
+		"by the way":  {302, ``}, // to its sign-in
 		"the method":  {405, `{"error":"method_not_allowed","message":"Method not allowed"}`},
 	} {
 		for _, serve := range []string{"", "/api/v1"} {
@@ -135,6 +136,7 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 					asked = append(asked, r.URL.Path)
 					if strings.HasPrefix(r.URL.Path, "/api/v1") != (serve != "") {
 						w.Header().Set("Content-Type", "application/json")
+						w.Header().Set("Location", "http://sign-in.example.com/")
 						w.WriteHeader(no.status)
 						io.WriteString(w, no.body)
 						return

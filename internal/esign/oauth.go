@@ -359,23 +359,27 @@ const probeRoute = "/organizations/info"
 // takes a rejection as a yes. A page, a redirect or a "not found" is what any other web server would send; that is a
 // BadAnswer. Other failures are an *Error, too.
 func (c Config) Answers(ctx context.Context) error {
-	const op = "looking for the API"
-	var last error
-	for _, form := range []pathForm{prefixed, bare} {
-		res, err := get(ctx, c.httpClient(redirectNowhere), c.apiRoot()+form.prefix()+probeRoute)
-		if err != nil {
-			return noAnswer(op, err)
-		}
-		page := isPage(res)
-		res.Body.Close()
-		switch {
-		case res.StatusCode >= http.StatusInternalServerError:
-			return &Error{Op: op, Kind: Server, Status: res.StatusCode}
-		case res.StatusCode == http.StatusNotFound, res.StatusCode/100 == 3, (res.StatusCode/100 == 2 || res.StatusCode == http.StatusForbidden) && page:
-			last = &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
-		default:
-			return nil
-		}
+	err := c.answersAt(ctx, prefixed)
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == BadAnswer {
+		return c.answersAt(ctx, bare)
 	}
-	return last
+	return err
+}
+
+// answersAt is Answers under one form of the path.
+func (c Config) answersAt(ctx context.Context, form pathForm) error {
+	const op = "looking for the API"
+	res, err := get(ctx, c.httpClient(redirectNowhere), c.apiRoot()+form.prefix()+probeRoute)
+	if err != nil {
+		return noAnswer(op, err)
+	}
+	page := isPage(res)
+	res.Body.Close()
+	switch {
+	case res.StatusCode >= http.StatusInternalServerError:
+		return &Error{Op: op, Kind: Server, Status: res.StatusCode}
+	case res.StatusCode == http.StatusNotFound, res.StatusCode/100 == 3, (res.StatusCode/100 == 2 || res.StatusCode == http.StatusForbidden) && page:
+		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
+	}
+	return nil
 }

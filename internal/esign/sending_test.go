@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -71,6 +72,8 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 		{"404", answering(404, `{"error":"file_not_found"}`), NotFound},
 		{"409", answering(409, `{"error":"package_duplicate_recipients"}`), Refused},
 		{"413", answering(413, `{"error":"package_length_body"}`), Refused},
+		{"422 as a problem", answering(422, `{"title":"Invalid","detail":"No signers."}`, "Content-Type", "application/problem+json"), Refused},
+		{"404 as a problem", answering(404, `{"title":"Not Found"}`, "Content-Type", "application/problem+json"), Unknown},
 		{"a bare 401", answering(401, ``), SignedOut},
 		{"a bare 429", answering(429, ``), TooMany},
 		{"401 on a page", answering(401, page, "WWW-Authenticate", "Bearer"), SignedOut},
@@ -196,19 +199,25 @@ func TestAPackageIsSentAgainOnlyAfterATokenThatWasRefusedBeforeAnyWork(t *testin
 }
 
 func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
-	var asked []string
-	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		asked = append(asked, r.URL.Path)
-		if strings.HasPrefix(r.URL.Path, apiPrefix) {
-			http.NotFound(w, r)
-			return
-		}
-		io.WriteString(w, `{"fileId":"f-1","packageId":"p-1"}`)
-	}))
-	must(client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")))
-	must(client.AddPackage(context.Background(), offer()))
-	expect(t, strings.Join(asked, " "), "/api/v1/files/upload /files/upload /packages/add", "asked %s")
+	for served, want := range map[string]string{
+		"/files/upload /packages/add":                                   "/packages/add /packages/add",
+		"/files/upload /api/v1/organizations/info /api/v1/packages/add": "/api/v1/packages/add /api/v1/packages/add",
+	} {
+		var asked []string
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			asked = append(asked, r.URL.Path)
+			if !slices.Contains(strings.Fields(served), r.URL.Path) {
+				http.NotFound(w, r)
+				return
+			}
+			io.WriteString(w, `{"fileId":"f-1","packageId":"p-1"}`)
+		}))
+		must(client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")))
+		must(client.AddPackage(context.Background(), offer()))
+		must(client.AddPackage(context.Background(), offer()))
+		expect(t, strings.Join(asked, " "), "/api/v1/files/upload /files/upload /api/v1/organizations/info "+want, "asked %s")
+	}
 }
 
 // net/http itself repeats some requests when a kept-alive connection is gone. Over HTTP/2, which is never used, it would

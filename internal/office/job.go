@@ -41,9 +41,11 @@ type Job struct {
 	ListIn string `json:"list_in,omitempty"`
 	Listed string `json:"listed,omitempty"`
 
-	// What an attempt received that could not prove to be the whole document, and when it first arrived.
-	Unproven   string    `json:"unproven,omitempty"` // digest
-	UnprovenAt time.Time `json:"unproven_at,omitzero"`
+	// What an attempt received that could not prove to be the whole document, when it first arrived, and how many attempts
+	// received such bytes.
+	Unproven      string    `json:"unproven,omitempty"` // digest
+	UnprovenAt    time.Time `json:"unproven_at,omitzero"`
+	UnprovenTries int       `json:"unproven_tries,omitempty"`
 }
 
 // SavedFile is the file on disk, once the job is done.
@@ -67,9 +69,13 @@ func (j Job) WantedName() string { return cmp.Or(j.Wanted, j.Target) }
 // IndexFolder is the folder whose index lists the file.
 func (j Job) IndexFolder() string { return cmp.Or(j.ListIn, j.Folder) }
 
-// FirstProblem is the first reason why one of these files cannot be saved, or cannot be relied on; or empty.
+// FirstProblem is the first reason why one of these files cannot be saved, or cannot be relied on; or empty. It is no
+// problem that the service has no certificate or master file yet: some documents have none.
 func FirstProblem(jobs []Job) message.Message {
 	for _, j := range jobs {
+		if j.State == JobPending && j.Kind != FileSigned && !j.Refused.IsZero() {
+			continue
+		}
 		if j.State != JobDone && !j.Problem.IsZero() {
 			return j.Problem
 		}

@@ -340,6 +340,26 @@ func TestFilesThatComeSlowlyHoldUpNoOther(t *testing.T) {
 	})
 }
 
+func TestManyDownloadsThatAreCutOffAtOnceAreTriedAgainAfterSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		g := &giver{say: func(_ string, n int, _ string) answer {
+			if n == 1 {
+				return answer{err: io.ErrUnexpectedEOF}
+			}
+			return answer{}
+		}}
+		defer x.from(g)()
+		var jobs []office.Job
+		for i := range 3 * atOnce {
+			jobs = append(jobs, x.plan(fmt.Sprint("p", i))...)
+		}
+		x.Wake()
+		time.Sleep(10 * x.Pace.Retry)
+		x.wantSaved(jobs...)
+	})
+}
+
 func TestFilesThatWaitForTheDiskHoldUpNoDownload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
@@ -442,6 +462,23 @@ func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T
 		lines := must(x.Activity(10))
 		if len(lines) != 1 || !strings.Contains(lines[0].Text.String(), "open it and check that it is complete") {
 			t.Errorf("told: %+v", lines)
+		}
+	})
+}
+
+func TestADocumentThatIsMadeAnewForWhoeverAsksIsTakenWithoutItsEndAfterSomeTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		endless := strings.TrimSuffix(document("p"), "%%EOF\n")
+		g := &giver{say: func(_ string, n int, _ string) answer {
+			return answer{body: endless + strings.Repeat("x", n%3), undeclare: n == unprovenEnough+1}
+		}}
+		defer x.from(g)()
+		j := x.plan("p")[0]
+		x.Wake()
+		time.Sleep(time.Hour)
+		if x.job(j).State != office.JobDone || g.times("p") != unprovenEnough+2 {
+			t.Errorf("asked %d times: %+v", g.times("p"), x.job(j))
 		}
 	})
 }

@@ -96,6 +96,7 @@ func (r *Service) conclude(ctx context.Context, folder *archive.Folder, j office
 	case err == nil:
 		r.Session.Note(ctx, nil)
 		r.service.Worked("")
+		r.service.Worked(inRow)
 		r.opened(j.Folder, true)
 		j.Size, j.Digest, j.Found = saved.Size, saved.Digest, false
 		return r.finish(j, false)
@@ -169,7 +170,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		if recognised {
 			line.Text = message.SavedBefore(j.Target, j.Folder)
 		}
-		if j.Unproven != "" && j.Unproven == j.Digest {
+		if j.Unproven != "" && (j.Unproven == j.Digest || j.UnprovenTries >= unprovenEnough) {
 			line.Text = message.Then(line.Text, message.EndUnproven())
 		}
 		return tx.AddActivity(line)
@@ -243,13 +244,20 @@ func (r *Service) sweepFolder(ctx context.Context, folder string) {
 const unprovenApart = time.Minute
 
 // cameBefore is what an earlier try received, as archive.Request.Before, when the next one may confirm it. A service
-// that announces the length, and keeps to it, is believed at the next try.
+// that announces the length, and keeps to it, is believed at the next try, and in the end also when it makes the document anew
+// for whoever asks.
 func (r *Service) cameBefore(j office.Job, declared int64) string {
-	if declared < 0 && r.unprovenWait(j) > 0 {
+	switch {
+	case declared < 0 && r.unprovenWait(j) > 0:
 		return ""
+	case declared >= 0 && j.UnprovenTries >= unprovenEnough:
+		return archive.Any
 	}
 	return j.Unproven
 }
+
+// unprovenEnough is after how many tries a document is taken that comes without its end, and with other bytes each time.
+const unprovenEnough = 5
 
 // unprovenWait is how long what j received may not be confirmed yet.
 func (r *Service) unprovenWait(j office.Job) time.Duration {
@@ -272,6 +280,7 @@ func (r *Service) unproven(j office.Job, cause error, got archive.Saved) error {
 			return nil
 		}
 		stored.Unproven, stored.UnprovenAt = got.Digest, r.Now()
+		stored.UnprovenTries++
 		return tx.PutJob(stored)
 	})
 	if err != nil {
@@ -415,7 +424,7 @@ func (r *Service) fail(j office.Job, cause error, problem message.Message, refus
 	if err := r.putOff(j, problem, after, refused); err != nil {
 		return err
 	}
-	if tries, _ := r.service.Failed("", r.Now(), nil); tries > atOnce {
+	if tries, _ := r.service.Failed(inRow, r.Now(), nil); tries > atOnce {
 		return cause
 	}
 	return nil
@@ -451,15 +460,15 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 		if err != nil || !ok {
 			return err
 		}
-		if p.Problem != problem {
+		jobs, err := tx.JobsOf(j.PackageID)
+		if err != nil {
+			return err
+		}
+		if problem := office.FirstProblem(jobs); p.Problem != problem {
 			p.Problem = problem
 			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
-		}
-		jobs, err := tx.JobsOf(j.PackageID)
-		if err != nil {
-			return err
 		}
 		facts, err = r.deps.Saved(tx, p, jobs)
 		return err
@@ -562,7 +571,7 @@ func (r *Service) SaveAgain(packageID string) error {
 		for _, j := range jobs {
 			j.State, j.Planned, j.NextTry = office.JobPending, r.Now(), r.Now()
 			j.Tries, j.Problem, j.Size, j.Digest = 0, message.Message{}, 0, ""
-			j.Unproven, j.UnprovenAt = "", time.Time{}
+			j.Unproven, j.UnprovenAt, j.UnprovenTries = "", time.Time{}, 0
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
 				j.Folder = s.SaveTo
 			}

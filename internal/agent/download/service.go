@@ -53,13 +53,15 @@ type Service struct {
 	state state
 
 	folders loop.Retries // that take no files just now, by what is wrong with them and their paths
-	service loop.Retries // under the empty key: no download begins
+	service loop.Retries // under the empty key: no download begins; under inRow: downloads that failed one after the other
 	retried atomic.Int64 // how often everything was to be tried at once
 	swept   sync.Map     // folders without temporary files of an earlier run
 
 	work  chan struct{} // rings when there may be work
 	index chan struct{} // rings when the index may lack a file
 }
+
+const inRow = "in a row"
 
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, state: state{underWay: map[string]bool{}}, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}

@@ -246,7 +246,7 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 			for _, j := range x.plan(string(kind)) {
 				asked := 0
 				for began := x.Now(); x.Now().Sub(began) < time.Duration(days)*24*time.Hour; asked++ {
-					x.service.Worked("") // others are given
+					x.service.Worked(inRow) // others are given
 					noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: kind}))
 					j = x.job(j)
 					pause := j.NextTry.Sub(x.Now())

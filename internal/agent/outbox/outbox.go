@@ -75,6 +75,24 @@ func New(t loop.Base, deps Deps) *Service {
 // Wake has it look for what is due: the service is back, or a package was found to be of one of our drafts.
 func (r *Service) Wake() { loop.Wake(r.due) }
 
+// Resend has what could not be sent sent at once: the service works again.
+func (r *Service) Resend() {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		queued, err := tx.Drafts(office.DraftQueued)
+		for _, d := range queued {
+			if d.Tries > 0 && d.NextTry.After(r.Now()) {
+				d.NextTry = r.Now()
+				err = errors.Join(err, tx.PutDraft(d))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		r.Log.Warn("send again what could not be sent", "err", err)
+	}
+	r.Wake()
+}
+
 // Sending reports whether a draft is being handed to the service at this moment.
 func (r *Service) Sending() bool { return r.sending.Load() }
 

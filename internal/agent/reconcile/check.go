@@ -344,8 +344,8 @@ func (r *Service) checkPause(p office.Package, s office.Settings) time.Duration 
 	}
 	var pause time.Duration
 	switch {
-	case p.State == office.PackageExecuted: // waits until its documents are listed
-		return min(max(r.Age(p.Executed.Time), 30*time.Second), time.Hour)
+	case p.State == office.PackageExecuted && !p.Planned: // waits until its documents are listed
+		return min(max(r.Age(p.Refused), r.Pace.Retry), time.Hour)
 	case p.State.Over() && !p.RecordPending.IsZero():
 		return min(max(r.Age(p.RecordPending), r.Pace.Retry), time.Hour)
 	case age < time.Hour:
@@ -514,7 +514,7 @@ func (r *Service) takeSweep() (pause time.Duration, err error) {
 	r.sweep.allDue(r.Now())
 	r.deps.Files.Resume()
 	r.deps.Files.Wake()
-	r.deps.Drafts()
+	r.deps.Resend()
 	loop.Wake(r.lists)
 	return maxIdle, nil
 }

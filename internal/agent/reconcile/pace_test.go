@@ -115,7 +115,7 @@ func (d *desk) at(t *testing.T, packages int) *hearer {
 	t.Helper()
 	h := hears(t)
 	h.deps.Budget = NewBudget(h.Pace)
-	h.deps.Drafts = func() { d.drafts.Store(true) }
+	h.deps.Resend = func() { d.drafts.Store(true) }
 	client := clientOf(d, d, "c")
 	h.Session, h.deaf = looptest.Session{Client: client}, d.deaf
 	err := h.Data.Update(func(tx *store.Tx) error {

@@ -73,7 +73,8 @@ type Deps struct {
 
 	// Claim makes p a package of ours when its external data carries the id of one of our drafts.
 	Claim  func(tx *store.Tx, p *office.Package, data json.RawMessage) error
-	Drafts func()                 // has drafts looked at: one may have been found among the packages, or all be due
+	Drafts func()                 // has drafts looked at: one may have been found among the packages
+	Resend func()                 // has those sent at once that could not be sent
 	WokeUp func(by time.Duration) // the wall clock has jumped
 }
 

@@ -107,7 +107,7 @@ func newService(t *testing.T) *testService {
 		Settings: office.DefaultSettings, Since: func() time.Time { return time.Time{} },
 		Budget: rate.NewLimiter(rate.Inf, 1), Files: x, News: x, Webhook: x,
 		Claim:  func(*store.Tx, *office.Package, json.RawMessage) error { return x.fault() },
-		Drafts: func() {}, WokeUp: func(time.Duration) {},
+		Drafts: func() {}, Resend: func() {}, WokeUp: func(time.Duration) {},
 	})
 	return x
 }
@@ -328,6 +328,9 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 		if p := x.now(); p.Gone || !p.Refused.IsZero() {
 			t.Errorf("after an answer: %+v", p)
 		}
+		x.known(office.PackageOpen)
+		x.check(esign.Status{PackageID: "p", State: office.PackageExecuted, TimeExecuted: x.Now().Add(-5 * time.Hour)})
+		expect(t, x.now().NextCheck.Sub(x.Now()), x.Pace.Retry, "signed hours ago, and its documents not listed yet: asked again after %v")
 		asked := x.now()
 		noErr(t, x.Data.Close())
 		for _, kind := range []esign.Kind{esign.Invalid, esign.NotFound, esign.Server} {

@@ -236,7 +236,11 @@ func (r *Service) ask(ctx context.Context, client *esign.Client, url string) (es
 	r.begin()
 	answer, err := client.SetEndpoint(ctx, url)
 	if err != nil {
-		r.settle(unsure || mayBeDone(err))
+		doubt := unsure || mayBeDone(err)
+		if !doubt { // else a sign-out would have deleted what was never registered
+			err = errors.Join(err, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docPending, nil) }))
+		}
+		r.settle(doubt)
 	}
 	return answer, err
 }

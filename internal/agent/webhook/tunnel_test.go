@@ -353,6 +353,11 @@ func TestWhatCannotBeRegisteredIsSaid(t *testing.T) {
 func TestWhatIsKeptOfARegistrationThatCannotBeRead(t *testing.T) {
 	x := newService(t)
 	i := issuer.Of(x.settings)
+	x.fail = []int{http.StatusTooManyRequests}
+	refused := x.Register(t.Context(), true)
+	if address, _, err := x.AtService(); refused == nil || address != "" || err != nil {
+		t.Errorf("a sign-out would delete %q, which was never registered: %v, %v", address, refused, err)
+	}
 	if gone, err := x.OutOfReach(i); gone || err != nil {
 		t.Errorf("none: %v, %v", gone, err)
 	}
