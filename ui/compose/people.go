@@ -32,17 +32,16 @@ type signerList struct {
 	addPerson, addCopy *widgets.Button
 }
 
-// person is the fields of one signer, and their row. It stays the same while people are moved, so that nothing typed
-// and no focus is lost.
+// person is a signer's fields and row, which survive reordering, so that neither input nor focus is lost.
 type person struct {
 	screen             *Screen
-	role, roleID       string // of the template; empty for none
+	role, roleID       string // the template's role; empty for none
 	roleName           *widgets.Line
 	first, last, email *widgets.Entry
-	field              *widgets.Field // around them, with what is wrong
+	field              *widgets.Field // contains the inputs, and shows errors
 	face               *widgets.Avatar
 	dragHandle         *dragHandle
-	inputs             *fyne.Container // with the offers below the one that is in use
+	inputs             *fyne.Container // with suggestions below the input in use
 	remove             *widgets.Button
 	offers             *offers
 	row                fyne.CanvasObject
@@ -53,18 +52,18 @@ func (p *person) signer() office.Signer {
 		Role: p.role, RoleID: p.roleID}
 }
 
-// blank says that nothing is typed of the person, who may have a role all the same.
+// blank reports that nothing is typed for the person, who may still have a role.
 func (p *person) blank() bool {
 	return strings.TrimSpace(p.first.Text+p.last.Text+p.email.Text) == ""
 }
 
-// wrong says what is wrong with the person, and marks the fields that are meant.
+// wrong shows what is wrong with the person, and marks the fields concerned.
 func (p *person) wrong(w wrongSigner) {
 	p.field.Wrong(w.text)
 	p.mark(w.text != "" && w.name, w.text != "" && !w.name)
 }
 
-// mark marks the names or the address, or takes the mark away.
+// mark marks or unmarks the names and the address.
 func (p *person) mark(name, address bool) {
 	p.first.Mark(name)
 	p.last.Mark(name)
@@ -104,7 +103,7 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	return p
 }
 
-// called is who the row is for: a name, else a place among the signers.
+// called returns the name of the row's person, or a position among the signers.
 func (p *person) called() string {
 	if p.blank() {
 		return p.place()
@@ -116,7 +115,7 @@ func (p *person) place() string {
 	return lang.L("Signer {{.Number}}", i18n.V{"Number": slices.Index(p.screen.people, p) + 1})
 }
 
-// showFace shows the initials or, where the order matters and of somebody of whom nothing is typed, the place.
+// showFace shows the initials, or, if the order matters and nothing is typed, the position.
 func (p *person) showFace() {
 	name := strconv.Itoa(slices.Index(p.screen.people, p) + 1)
 	if !p.blank() && !p.screen.sequential() {
@@ -125,7 +124,7 @@ func (p *person) showFace() {
 	p.face.Set(name, theme.MarkLater)
 }
 
-// show brings the row up to date: place counts from 1, and ordered says that the order matters.
+// show updates the row: place counts from 1, and ordered says that the order matters.
 func (p *person) show(place int, ordered, many bool) {
 	p.showFace()
 	p.roleName.Hidden = p.role+p.roleID == ""
@@ -138,7 +137,7 @@ func (p *person) show(place int, ordered, many bool) {
 	p.row.Refresh()
 }
 
-// shortcut moves the person with Alt and an arrow, and takes pasted people apart.
+// shortcut moves the person with Alt and an arrow key, and splits pasted people.
 func (p *person) shortcut(shortcut fyne.Shortcut) bool {
 	if p.dragHandle.step(shortcut) {
 		return true
@@ -150,19 +149,19 @@ func (p *person) shortcut(shortcut fyne.Shortcut) bool {
 	text := paste.Clipboard.Content()
 	people := office.ReadPeople(text)
 	if len(people) == 0 || len(people) == 1 && !strings.Contains(text, "<") && p.first.Text+p.last.Text != "" {
-		return false // words, or an address for somebody who has a name
+		return false // plain text, or an address for somebody with a name
 	}
 	p.take(people)
 	return true
 }
 
-// typing says whether something is being typed of a person of whom nothing is wrong yet, and does not become so meanwhile.
+// typing reports whether a person without errors is being typed, who must not become wrong meanwhile.
 func (p *person) typing() bool {
 	in, is := p.screen.env.Window.Canvas().Focused().(*widgets.Entry)
 	return is && slices.Contains(p.entries(), in) && !p.field.IsWrong()
 }
 
-// entered shows only the offers of the person whose field is in use, below it.
+// entered shows only the suggestions for the field in use, below it.
 func (p *person) entered(in *widgets.Entry) {
 	p.offers.clear()
 	objects := p.inputs.Objects
@@ -179,13 +178,13 @@ func (p *person) accept(people []office.Signer) {
 	p.screen.env.Window.Canvas().Focus(p.email)
 }
 
-// left takes typed people apart when a field is left, and judges what was typed.
+// left splits typed people when a field is left, and validates the input.
 func (p *person) left(text string) {
 	if people := office.ReadPeople(text); strings.Contains(text, "<") && len(people) > 0 {
 		p.take(people)
 	}
 	s := p.screen
-	async.Try(s.env.Work, func(context.Context) error { return nil }, func(error) { s.changed() }) // when the focus is where it goes
+	async.Try(s.env.Work, func(context.Context) error { return nil }, func(error) { s.changed() }) // after the focus has moved
 }
 
 func (p *person) take(people []office.Signer) {
@@ -231,7 +230,7 @@ func (s *Screen) showPeople() {
 	s.layOutAnew()
 }
 
-// placePerson moves a person where there is an order to change.
+// placePerson moves a person if the order can be changed.
 func (s *Screen) placePerson(from, to int) {
 	if s.sequential() && from != to {
 		s.people = moved(s.people, from, to)
@@ -240,7 +239,7 @@ func (s *Screen) placePerson(from, to int) {
 	}
 }
 
-// removeSigner takes a person away; one empty person always stays.
+// removeSigner removes a person; one empty person always stays.
 func (s *Screen) removeSigner(p *person) {
 	i := slices.Index(s.people, p)
 	if i < 0 {
@@ -256,7 +255,7 @@ func (s *Screen) removeSigner(p *person) {
 	s.env.Window.Canvas().Focus(s.people[min(i, len(s.people)-1)].remove)
 }
 
-// chooser is the dialog in which a template is chosen.
+// chooser is the dialog for choosing a template.
 type chooser struct {
 	screen *Screen
 	pop    *widgets.PopUp
@@ -268,7 +267,7 @@ type chooser struct {
 	shown  []office.Template
 }
 
-// ChooseTemplate shows the service's templates, from which one can be chosen.
+// ChooseTemplate shows the service's templates to choose from.
 func (s *Screen) ChooseTemplate() {
 	if s.busy() {
 		return
@@ -320,7 +319,7 @@ func (c *chooser) none(why string) {
 	c.show(widgets.Empty(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary), why, "", nil))
 }
 
-// filter shows the templates that the search finds, the first of them chosen.
+// filter shows the templates matching the search, with the first one chosen.
 func (c *chooser) filter() {
 	if c.all == nil {
 		return
@@ -395,7 +394,7 @@ func (r *templateRow) show(at int) {
 	r.Shown()
 }
 
-// templateFacts are "For new clients · Client, Lawyer · 2 documents".
+// templateFacts returns "For new clients · Client, Lawyer · 2 documents".
 func templateFacts(t office.Template) string {
 	var facts, roles []string
 	if t.Description != "" {
@@ -415,7 +414,7 @@ func templateFacts(t office.Template) string {
 	return strings.Join(facts, " · ")
 }
 
-// FromTemplate begins a package from the template with that id, which is called so, or says why it cannot.
+// FromTemplate starts a package from the template with that id and name, or says why it cannot.
 func (s *Screen) FromTemplate(id, name string) {
 	if s.busy() {
 		return
@@ -434,7 +433,7 @@ func (s *Screen) FromTemplate(id, name string) {
 	})
 }
 
-// offerTemplates shows the way to the templates, or not where the service has none.
+// offerTemplates shows or hides the button for templates.
 func (s *Screen) offerTemplates(offered bool) {
 	s.choose.Hidden = !offered
 	s.deeds.Refresh()
@@ -442,7 +441,7 @@ func (s *Screen) offerTemplates(offered bool) {
 
 const maxOffers = 4
 
-// offer is a person who was used before, or the people of a preset.
+// offer is a suggestion: a person used before, or the people of a preset.
 type offer struct {
 	name, note string
 	people     []office.Signer
@@ -460,12 +459,11 @@ func offersOf(kept []office.FormPreset, people []office.Signer) (list []offer) {
 	return list
 }
 
-// offers are the people used before that fit what is being typed, under the fields of one person. The arrows choose
-// one, Enter takes it, Escape closes the list.
+// offers suggests people matching what is being typed, below a person's fields. The arrow keys choose, Enter accepts, Escape closes.
 type offers struct {
 	screen *Screen
-	none   func() bool            // nothing is typed
-	taken  func() map[string]bool // addresses of others, in lower case
+	none   func() bool            // whether nothing is typed
+	taken  func() map[string]bool // the others' addresses, in lower case
 	accept func([]office.Signer)
 	box    *fyne.Container
 	list   []offer
@@ -503,7 +501,7 @@ func (o *offers) show(list []offer) {
 		}
 		row := widgets.NewTappable(widgets.PadHV(8, 5, line), func() { o.take(x) })
 		row.Lines = []*widgets.Line{name, note}
-		row.SkipTab() // who types name, Tab, address means the fields
+		row.SkipTab() // typing name, Tab, address must reach the fields
 		o.rows = append(o.rows, row)
 		o.box.Objects = append(o.box.Objects, row)
 	}
@@ -565,7 +563,7 @@ func (l *signerList) clearOffers(but *offers) {
 	}
 }
 
-// taken are the addresses of all others who sign or get a copy, in lower case.
+// taken returns the lower-case addresses of all others who sign or get a copy.
 func (l *signerList) taken(but *widgets.Entry) map[string]bool {
 	taken := map[string]bool{}
 	for _, p := range l.people {
@@ -581,8 +579,8 @@ func (l *signerList) taken(but *widgets.Entry) map[string]bool {
 	return taken
 }
 
-// matching are the first offers of which a name or the address begins with text, without people who are taken and
-// without one that says nothing more than text does.
+// matching returns the first suggestions whose name or address begins with text, except people already taken and suggestions that
+// add nothing to text.
 func matching(known []offer, text string, taken map[string]bool) (list []offer) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	for _, x := range known {
@@ -599,15 +597,15 @@ func matching(known []offer, text string, taken map[string]bool) (list []offer) 
 	return list
 }
 
-// copies are the people who get a copy and do not sign: those of the settings, who can be taken off this package, and those
-// who are added here.
+// copies are the people who get a copy without signing: the default recipients, who can be removed from this package, and those
+// added here.
 type copies struct {
 	screen *Screen
-	off    []string // addresses of those of the settings who do not get this one
+	off    []string // addresses of default recipients removed from this package
 	added  []*copyTo
 	box    *fyne.Container
 	field  *widgets.Field
-	turns  map[string]*widgets.Button // by address of a standing recipient
+	turns  map[string]*widgets.Button // by address of a default recipient
 }
 
 func newCopies(s *Screen) *copies {
@@ -617,7 +615,7 @@ func newCopies(s *Screen) *copies {
 	return c
 }
 
-// standing are those of the settings as they are now: nothing here keeps them.
+// standing returns the default recipients in the present settings, which are not stored here.
 func (c *copies) standing() []office.Recipient {
 	return c.screen.office.Settings().DefaultRecipients()
 }
@@ -642,13 +640,12 @@ func (c *copies) own() (list []office.Recipient) {
 	return list
 }
 
-// recipients are all who get a copy of what the signers sign, those that are added here last. Whoever signs gets none as a
-// standing recipient.
+// recipients returns all who get a copy of what signers sign, those added here last. A default recipient who signs gets none.
 func (c *copies) recipients(signers []office.Signer) []office.Recipient {
 	return append(office.DefaultCopies(c.standing(), nil, signers, c.off), c.own()...)
 }
 
-// fill shows who gets a copy of a draft: own beside the standing ones that are not off.
+// fill shows a draft's recipients: own, in addition to the default ones not in off.
 func (c *copies) fill(own []office.Recipient, off []string) {
 	c.added, c.off = nil, slices.Clone(off)
 	for _, r := range own {
@@ -676,7 +673,7 @@ func (c *copies) remove(row *copyTo) {
 	c.screen.env.Window.Canvas().Focus(c.screen.addCopy)
 }
 
-// turn takes a standing recipient off this package, or puts it back.
+// turn removes a default recipient from this package, or restores it.
 func (c *copies) turn(r office.Recipient) {
 	if c.isOff(r) {
 		c.off = slices.DeleteFunc(c.off, r.Same)
@@ -684,7 +681,7 @@ func (c *copies) turn(r office.Recipient) {
 		c.off = append(c.off, r.Email)
 	}
 	c.screen.changed()
-	c.screen.env.Window.Canvas().Focus(c.turns[r.Email]) // it is another button now
+	c.screen.env.Window.Canvas().Focus(c.turns[r.Email]) // the button has been replaced
 }
 
 func (c *copies) show() {
@@ -702,7 +699,7 @@ func (c *copies) show() {
 	c.field.Refresh()
 }
 
-// standingRow is a recipient of the settings. It says where that is from, and why there is none for this package.
+// standingRow shows a default recipient, where it comes from, and why there is no copy for this package.
 func (c *copies) standingRow(r office.Recipient, signers []office.Signer) fyne.CanvasObject {
 	name, note := widgets.NewName(r.Address()), widgets.NewCaption(kindOf(r.Blind)+" · "+lang.L("on every package"))
 	note.Shorten = false
@@ -725,13 +722,13 @@ func (c *copies) standingRow(r office.Recipient, signers []office.Signer) fyne.C
 	return widgets.PadHV(0, 4, widgets.Across(nil, widgets.Stack(1, name, note), button))
 }
 
-// judge shows what is wrong with the people who are added here; codes are those of recipients. While somebody types, an
-// address that cannot get a copy shows at once, one that is not complete yet only when all is said.
+// judge shows what is wrong with the people added here; codes are those of recipients. During typing, an address that cannot get a
+// copy is reported at once, an incomplete one only when said.
 func (c *copies) judge(all []office.Recipient, codes []office.Code, said bool) {
 	rows := c.typing()
 	for i, row := range rows {
 		at, text := len(codes)-len(rows)+i, ""
-		if at < 0 { // nothing is wrong any more
+		if at < 0 { // no more errors
 			row.field.Wrong("")
 			continue
 		}
@@ -742,7 +739,7 @@ func (c *copies) judge(all []office.Recipient, codes []office.Code, said bool) {
 	}
 }
 
-// firstWrong is the first row that shows what is wrong; nil for none.
+// firstWrong returns the first row with an error; nil for none.
 func (c *copies) firstWrong() fyne.Focusable {
 	for _, row := range c.added {
 		if row.field.IsWrong() {
@@ -759,7 +756,7 @@ func kindOf(blind bool) string {
 	return lang.L("CC")
 }
 
-// copyTo is the row of one person who gets a copy: one field for name and address, as mail programs have it.
+// copyTo is the row of a person who gets a copy, with one field for name and address, as in mail programs.
 type copyTo struct {
 	copies *copies
 	entry  *widgets.Entry
@@ -786,7 +783,7 @@ func (c *copies) newCopy(r office.Recipient) *copyTo {
 	return row
 }
 
-// recipient is what is typed; what is no address is one that cannot be right.
+// recipient returns the typed recipient; text that is no address becomes one that is invalid.
 func (r *copyTo) recipient() office.Recipient {
 	text := r.entry.Typed()
 	if people := office.ReadPeople(text); len(people) == 1 {
@@ -803,7 +800,7 @@ func (r *copyTo) take(people []office.Signer) {
 	r.copies.screen.env.Window.Canvas().Focus(r.entry)
 }
 
-// left makes rows of several people who were typed or pasted into one.
+// left makes separate rows of several people typed or pasted into one.
 func (r *copyTo) left() {
 	if people := office.ReadPeople(r.entry.Text); len(people) > 1 {
 		r.entry.SetText(office.Written(people[0]))
@@ -811,7 +808,7 @@ func (r *copyTo) left() {
 	}
 }
 
-// spread makes rows for all but the first of some people.
+// spread adds rows for all but the first of some people.
 func (r *copyTo) spread(people []office.Signer) {
 	c := r.copies
 	at := slices.Index(c.added, r)

@@ -18,13 +18,13 @@ import (
 	"countersign/ui/widgets"
 )
 
-// presets are the forms that people keep under a name.
+// presets are the forms that people store under a name.
 type presets struct {
 	button *widgets.Button
 	kept   []office.FormPreset
 }
 
-// offerPresets shows the menu of presets: to fill one in, to keep what is typed as one, and to delete one.
+// offerPresets shows the menu of presets: to fill one in, store the input as one, or delete one.
 func (s *Screen) offerPresets() {
 	var use, drop []*fyne.MenuItem
 	for _, x := range s.presets.kept {
@@ -45,7 +45,7 @@ func (s *Screen) offerPresets() {
 	widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", use...), s.presets.button)
 }
 
-// asPreset is what is typed without what is this package's alone.
+// asPreset returns the input without what belongs only to this package.
 func (s *Screen) asPreset() office.Form {
 	f := s.form()
 	kept := office.Form{Message: f.Message, Sequential: f.Sequential, Recipients: f.Recipients, NoCopy: f.NoCopy}
@@ -60,7 +60,7 @@ func (s *Screen) asPreset() office.Form {
 	return kept
 }
 
-// UsePreset fills in a preset beside what is typed.
+// UsePreset fills in a preset, keeping the documents.
 func (s *Screen) UsePreset(x office.Form) {
 	f := s.form()
 	for _, p := range x.Signers {
@@ -77,12 +77,12 @@ func (s *Screen) UsePreset(x office.Form) {
 		f.Message = cmp.Or(x.Message, f.Message)
 	}
 	f.Due, f.Sequential, f.NoCopy = cmp.Or(x.Due, f.Due), f.Sequential || x.Sequential, append(f.NoCopy, x.NoCopy...)
-	f.Files = nil // which stay as they are
+	f.Files = nil // they stay as they are
 	s.Fill(f)
 	s.Focus()
 }
 
-// namePreset asks under which name what is typed is to be kept.
+// namePreset asks for the name under which to store the input.
 func (s *Screen) namePreset() {
 	canvas := s.env.Window.Canvas()
 	name := widgets.NewEntry("")

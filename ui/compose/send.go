@@ -23,9 +23,9 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Send checks what is typed and hands it to the office, which sends it some seconds later if nobody takes it back, also when the
-// program ends in between. What is wrong shows beside its field, and nothing is sent. What the office has stands in the outbox, above
-// the packages, and the form is free for the next one.
+// Send validates the input and passes it to the office, which sends it some seconds later unless that is undone, even if the program
+// ends in between. Errors show next to their fields, and nothing is sent. What the office has accepted is in the outbox, above the
+// packages, and the form is free for the next one.
 func (s *Screen) Send() {
 	if s.handing != nil {
 		return
@@ -58,27 +58,27 @@ func (s *Screen) Send() {
 	s.hand(d)
 }
 
-// handing is one press of the button: what was typed, as one package or as one for each document, until the last one has ended.
+// handing is one press of the button: the input, as one package or one for each document, until the last has ended.
 type handing struct {
 	typed   office.Form
 	people  int
 	parcels []*parcel
 	pressed time.Time
-	begun   func() // ends the offer to take it back; nil before that is made
+	begun   func() // ends the undo offer; nil before there is one
 }
 
 // parcel is one package: all documents together, or one of them.
 type parcel struct {
 	draft office.NewPackage
 	docs  []*document
-	id    string // of the office's draft; empty before the office has it
-	taken bool   // the office has it
+	id    string // id of the office's draft; empty before the office has it
+	taken bool   // accepted by the office
 	ended bool
 	state office.SendState
-	wrong string // why the office did not take it
+	wrong string // why the office refused it
 }
 
-// hand gives the office what was typed. Nothing in the form changes until it has all of it, for it copies the documents.
+// hand passes the input to the office. The form does not change until the office has all of it, because it copies the documents.
 func (s *Screen) hand(d office.NewPackage) {
 	d.Undo = widgets.UndoTime
 	h := &handing{typed: s.form(), people: len(d.Signers), parcels: pack(s.files(), d, s.separate()), pressed: s.env.Now()}
@@ -91,7 +91,7 @@ func (s *Screen) hand(d office.NewPackage) {
 		async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
 			var told office.SendState
 			return s.office.Send(ctx, p.draft, func(state office.SendState) {
-				if state.State != told.State || state.Undo != told.Undo || state.Sent < told.Sent || state.Sent-told.Sent >= state.Total/100 { // often enough
+				if state.State != told.State || state.Undo != told.Undo || state.Sent < told.Sent || state.Sent-told.Sent >= state.Total/100 { // at most a hundred updates
 					told = state
 					s.env.Work.Do(func() { s.progress(h, p, state) })
 				}
@@ -120,7 +120,7 @@ func (s *Screen) progress(h *handing, p *parcel, state office.SendState) {
 	s.OnSending(state)
 }
 
-// arrived takes note of how a parcel ended. What the office could not take stays in the form, with its reason.
+// arrived handles the outcome of a parcel. What the office refused stays in the form, with the reason.
 func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err error) {
 	p.state, p.ended, p.id = state, true, cmp.Or(p.id, state.DraftID)
 	if !p.taken && err != nil && state.DraftID == "" {
@@ -139,10 +139,10 @@ func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err erro
 	}
 	s.OnSending(state)
 	s.tell(h)
-	s.Reload() // who signs is somebody to suggest now
+	s.Reload() // its signers are suggestions now
 }
 
-// take takes what the office has now out of the form, so that it is not sent twice.
+// take removes from the form what the office has accepted, so that it is not sent twice.
 func (s *Screen) take(h *handing, p *parcel) {
 	p.taken = true
 	s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
@@ -150,7 +150,7 @@ func (s *Screen) take(h *handing, p *parcel) {
 	s.handed(h)
 }
 
-// handed makes room for the next package once the office has all that it could take, and offers to take that back.
+// handed clears the form for the next package once the office has everything it accepts, and offers to undo.
 func (s *Screen) handed(h *handing) {
 	waits := func(p *parcel) bool { return !p.taken && p.wrong == "" }
 	if s.handing != h || slices.ContainsFunc(h.parcels, waits) {
@@ -190,8 +190,8 @@ func (s *Screen) handed(h *handing) {
 	}
 }
 
-// takeBack makes something typed again of what was sent, where that comes in time. Where something else is typed by now, or something is
-// left there that the office could not take, it stays in the outbox for a person to decide about.
+// takeBack returns what was sent to the form if there is still time. If there is other input by now, or a refused document is left,
+// it stays in the outbox for a person to decide.
 func (s *Screen) takeBack(h *handing) {
 	taken := slices.DeleteFunc(slices.Clone(h.parcels), func(p *parcel) bool { return !p.taken })
 	typed := s.handing != nil || !s.form().Empty()
@@ -247,15 +247,15 @@ func (s *Screen) tell(h *handing) {
 	}
 }
 
-// present says that a package was sent. One that the service keeps until its fields are placed is not on its way yet; the screen of
-// packages offers the editor for that.
+// present says that a package was sent. One that the service holds until its fields are placed is not sent yet; the packages screen
+// offers the editor for that.
 func (s *Screen) present(id, name, text string) {
 	async.Then(s.env.Work, func(context.Context) (office.PackageState, error) {
 		row, _, err := s.office.Package(id)
 		return row.State, err
 	}, func(state office.PackageState, err error) {
 		if err != nil {
-			text = i18n.Error(err) // whether it is on its way, its page at the service says
+			text = i18n.Error(err) // only its page at the service says whether it was sent
 		}
 		if state.Unsent() {
 			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", i18n.V{"Name": name})
@@ -271,13 +271,13 @@ func sentText(name string, all, people int) string {
 	return lang.L("“{{.Name}}” was sent to {{.People}}.", i18n.V{"Name": name, "People": i18n.People(people)})
 }
 
-// pack makes parcels of a draft: one, or one for each document, which then gives it its name.
+// pack makes parcels of a draft: one, or one for each document, which names it.
 func pack(docs []*document, d office.NewPackage, each bool) (list []*parcel) {
 	add := func(d office.NewPackage, docs ...*document) {
 		p := &parcel{draft: d, docs: docs}
 		p.draft.Files = nil
 		for _, doc := range docs {
-			if doc.original == nil { // else the template says where it goes
+			if doc.original == nil { // otherwise the template defines its place
 				p.draft.Files = append(p.draft.Files, doc.path)
 			}
 		}
@@ -294,14 +294,14 @@ func pack(docs []*document, d office.NewPackage, each bool) (list []*parcel) {
 	return list
 }
 
-// wrong says what keeps a draft from being sent: a sentence for each field, empty where it is fine.
+// wrong says what prevents sending a draft: a sentence for each field, empty if fine.
 type wrong struct {
 	files, signers, due, name string
 	signer                    []wrongSigner // one for each signer
 	copies                    []office.Code // one for each recipient
 }
 
-// wrongSigner says what is wrong with a signer: with the names, or else with the address. The text is empty for nothing.
+// wrongSigner says what is wrong with a signer's names, or otherwise the address; empty for nothing.
 type wrongSigner struct {
 	text string
 	name bool
@@ -312,11 +312,11 @@ func (w wrong) any() bool {
 }
 
 func (s *Screen) check(d office.NewPackage) wrong {
-	d.Recipients = s.copies.recipients(d.Signers) // with those of the settings
+	d.Recipients = s.copies.recipients(d.Signers) // including default recipients
 	return check(s.files(), d, s.separate(), s.due.Text, s.days(), s.env.Now())
 }
 
-// focusWrong puts the cursor where something is wrong first.
+// focusWrong puts the cursor at the first error.
 func (s *Screen) focusWrong(w wrong) {
 	var first fyne.Focusable
 	switch at := slices.IndexFunc(w.signer, func(s wrongSigner) bool { return s.text != "" }); {
@@ -338,8 +338,8 @@ func (s *Screen) focusWrong(w wrong) {
 	s.env.Window.Canvas().Focus(first)
 }
 
-// check judges what was typed. due is the text of the date field beside its meaning; each says that every document
-// becomes a package of its own, with its own name.
+// check validates the input. due is the text of the date field, which d has as a time; each says that every document becomes its own
+// package with its own name.
 func check(docs []*document, d office.NewPackage, each bool, due string, days day.Style, now time.Time) wrong {
 	w := wrong{signer: make([]wrongSigner, len(d.Signers)), copies: office.CheckCopies(d.Recipients, d.Signers)}
 	switch {
@@ -380,21 +380,21 @@ func check(docs []*document, d office.NewPackage, each bool, due string, days da
 	return w
 }
 
-// proposedName makes a package name of a file's: no ending, no underscores.
+// proposedName turns a file name into a package name: no ending, no underscores.
 func proposedName(path string) string {
 	name := filepath.Base(path)
 	name = strings.TrimSuffix(name, filepath.Ext(name))
 	return strings.Join(strings.Fields(strings.ReplaceAll(name, "_", " ")), " ")
 }
 
-// externalData carries a reference, which Package.Reference reads.
+// externalData contains a reference, which Package.Reference reads.
 func externalData(reference string) json.RawMessage {
 	if reference == "" {
 		return nil
 	}
 	data, err := json.Marshal(map[string]string{"reference": reference})
 	if err != nil {
-		return nil // a map of strings always has its JSON
+		return nil // a map of strings can always be encoded
 	}
 	return data
 }
@@ -410,7 +410,7 @@ func promise(documents int, signers []office.Signer, each bool) string {
 	return lang.L("Send {{.Documents}} to {{.People}}", i18n.V{"Documents": i18n.Documents(documents), "People": i18n.People(len(signers))})
 }
 
-// packages is "1 package", "2 packages"; pages the same for pages.
+// packages returns "1 package", "2 packages"; pages does the same for pages.
 func packages(n int) string { return lang.N("{{.PluralCount}} packages", n) }
 
 func pages(n int) string { return lang.N("{{.PluralCount}} pages", n) }

@@ -19,29 +19,29 @@ import (
 	"countersign/ui/widgets"
 )
 
-// basis is the template that the package is made from, with the rows of what it brings.
+// basis is the template from which the package is made, with the rows of its content.
 type basis struct {
-	template  office.Template // as it was chosen
+	template  office.Template // as chosen
 	head      fyne.CanvasObject
-	drop      *widgets.Button // does without the template
+	drop      *widgets.Button // removes the template
 	originals []*original
 }
 
-// original is a document that the template brings. A file can take its place; its fields stay.
+// original is a document of the template. A file can replace it; its fields stay.
 type original struct {
 	screen  *Screen
 	own     office.TemplateDocument
-	instead *document // the file in its place; nil for the template's own
+	instead *document // the file replacing it; nil for the template's own
 	entries []*widgets.Entry
 	edge    *widgets.Back
 	swap    *widgets.Button
 	row     fyne.CanvasObject
-	body    *fyne.Container // its line, or what takes its place
+	body    *fyne.Container // its line, or the replacement
 	line    fyne.CanvasObject
 }
 
-// UseTemplate makes the package from a template: its documents come first, its roles become lines for people. People who
-// were typed already take the roles that nobody has, in their order.
+// UseTemplate makes the package from a template: its documents come first, its roles become rows for people. People already typed
+// take the roles without a person, in order.
 func (s *Screen) UseTemplate(t office.Template) {
 	if s.busy() {
 		return
@@ -65,11 +65,11 @@ func (s *Screen) UseTemplate(t office.Template) {
 		}
 	}
 	s.setPeople(append(signers, typed...))
-	at := max(0, slices.IndexFunc(s.people, (*person).blank)) // of whom nothing is known
+	at := max(0, slices.IndexFunc(s.people, (*person).blank)) // the first without input
 	s.env.Window.Canvas().Focus(s.people[at].first)
 }
 
-// setPeople has some people sign, or one who is to be typed.
+// setPeople sets the signers, or one empty one.
 func (s *Screen) setPeople(signers []office.Signer) {
 	if len(signers) == 0 {
 		signers = []office.Signer{noSigner}
@@ -82,7 +82,7 @@ func (s *Screen) setPeople(signers []office.Signer) {
 	s.filesChanged()
 }
 
-// withoutTemplate takes away the template with all that it brought, and returns who was typed.
+// withoutTemplate removes the template with everything it added, and returns the people typed.
 func (s *Screen) withoutTemplate() (typed []office.Signer) {
 	for _, p := range s.people {
 		if p.blank() {
@@ -90,7 +90,7 @@ func (s *Screen) withoutTemplate() (typed []office.Signer) {
 		}
 		signer := p.signer()
 		if s.basis != nil && slices.Contains(s.basis.template.Signers(), signer) {
-			continue // whom the template named
+			continue // named by the template
 		}
 		signer.Role, signer.RoleID = "", ""
 		typed = append(typed, signer)
@@ -106,13 +106,13 @@ func (s *Screen) withoutTemplate() (typed []office.Signer) {
 	return typed
 }
 
-// dropTemplate goes on without the template; files and people that were added stay.
+// dropTemplate continues without the template; added files and people stay.
 func (s *Screen) dropTemplate() {
 	s.setPeople(s.withoutTemplate())
 	s.env.Window.Canvas().Focus(s.choose)
 }
 
-// setBasis shows what a template brings, nil for none, with what is filled in there.
+// setBasis shows a template's content, nil for none, with what is filled in.
 func (s *Screen) setBasis(t *office.Template) {
 	s.basis = nil
 	if t == nil {
@@ -146,7 +146,7 @@ func (s *Screen) newOriginal(own office.TemplateDocument) *original {
 		name.Set(lang.L("Document of the template"))
 	}
 	o.swap = s.newButton(lang.L("Replace…"), nil, func() { browse.Files(s.env, s.folder, o.picked) }).Quiet()
-	o.swap.Hidden = own.ID == "" && own.Name == "" // the service could not be told which is meant
+	o.swap.Hidden = own.ID == "" && own.Name == "" // it could not be identified to the service
 	o.line = widgets.Across(container.NewGridWrap(pictureSize, icon), widgets.Stack(2, name, widgets.NewCaption(lang.L("from the template"))), o.swap)
 	parts := []fyne.CanvasObject{o.body}
 	if fields := o.newFields(); len(fields) > 0 {
@@ -156,7 +156,7 @@ func (s *Screen) newOriginal(own office.TemplateDocument) *original {
 	return o
 }
 
-// newFields are the fields of the document, two of one line beside each other.
+// newFields are the document's fields, two one-line fields side by side.
 func (o *original) newFields() (rows []fyne.CanvasObject) {
 	var half fyne.CanvasObject
 	for _, f := range o.own.Fields {
@@ -190,14 +190,14 @@ func (o *original) newFields() (rows []fyne.CanvasObject) {
 	return rows
 }
 
-// picked puts the last of some files into the document's place.
+// picked replaces the document with the last of some files.
 func (o *original) picked(paths []string) {
 	path := paths[len(paths)-1]
 	o.screen.folder = filepath.Dir(path)
 	o.Replace(path)
 }
 
-// Replace puts a file into the document's place, and looks at it.
+// Replace replaces the document with a file, and examines it.
 func (o *original) Replace(path string) {
 	o.replace(path)
 	o.screen.filesChanged()
@@ -217,7 +217,7 @@ func (o *original) restore() {
 	o.screen.env.Window.Canvas().Focus(o.swap)
 }
 
-// show brings the row up to date.
+// show updates the row.
 func (o *original) show() {
 	if o.instead == nil {
 		widgets.Remake(o.body, o.line)
@@ -246,7 +246,7 @@ func (o *original) filled() office.TemplateDocument {
 	return d
 }
 
-// filled is the template with what is typed, nil for none.
+// filled returns the template with the input, nil for none.
 func (b *basis) filled() *office.Template {
 	if b == nil {
 		return nil
@@ -258,7 +258,7 @@ func (b *basis) filled() *office.Template {
 	return t
 }
 
-// show brings the rows of what the template brings up to date.
+// show updates the rows of the template's content.
 func (b *basis) show() (rows []fyne.CanvasObject) {
 	if b == nil {
 		return nil
@@ -271,7 +271,7 @@ func (b *basis) show() (rows []fyne.CanvasObject) {
 	return rows
 }
 
-// files are all files that are sent, in the order of their sending: those in the place of a template's document come first.
+// files returns all files in sending order: those replacing a template's document come first.
 func (s *Screen) files() (list []*document) {
 	if s.basis != nil {
 		for _, o := range s.basis.originals {
@@ -291,10 +291,10 @@ func (s *Screen) documentCount() int {
 	return n
 }
 
-// Drop adds files that were dropped at a place of the window, where Landing says: one that falls on a document of the
-// template takes its place. The corner of the window is no place; see window.OnDropped.
+// Drop adds files dropped at a position, as Landing says: one dropped on a document of the template replaces it. The window's corner
+// means no position; see window.OnDropped.
 func (s *Screen) Drop(paths []string, at fyne.Position) {
-	if s.lists.panel != nil { // the form shows what becomes of it
+	if s.lists.panel != nil { // the form shows the result
 		s.closeList()
 		at = fyne.Position{}
 	}
@@ -323,7 +323,7 @@ func (s *Screen) originalAt(at fyne.Position) *original {
 	return nil
 }
 
-// formOf is a draft as it would be typed. A due date that is over is left out, and that is said.
+// formOf returns a draft as input. A past due date is left out, and people are told.
 func (s *Screen) formOf(d office.NewPackage) office.Form {
 	f := office.Form{Name: d.Name, Message: d.Message, Reference: office.ReferenceIn(d.ExternalData), Sequential: d.Sequential, Corrects: d.Corrects,
 		Template: d.Template, Files: asFiles(d.Files), Signers: d.Signers, Recipients: d.Recipients, NoCopy: d.NoCopy}
@@ -336,7 +336,7 @@ func (s *Screen) formOf(d office.NewPackage) office.Form {
 	return f
 }
 
-// correct says that the form is a package of that id anew, which it takes the place of; an empty one for none.
+// correct marks the form as a new version of the package with that id, which it replaces; empty for none.
 func (s *Screen) correct(packageID string) {
 	s.corrects = packageID
 	text := lang.L("New package")
@@ -346,8 +346,8 @@ func (s *Screen) correct(packageID string) {
 	s.heading.Set(text)
 }
 
-// Like begins a new package like a draft, for example that of a package that was sent: its people, order, message,
-// reference and files. It asks before it takes the place of something typed.
+// Like starts a new package with a draft's people, order, message, reference and files, for example that of a package already sent.
+// It asks before replacing input.
 func (s *Screen) Like(d office.NewPackage) {
 	if s.busy() {
 		return
@@ -355,14 +355,14 @@ func (s *Screen) Like(d office.NewPackage) {
 	s.replace(func() { s.begin(s.formOf(d)) })
 }
 
-// begin shows a form in place of what is typed.
+// begin replaces the input with a form.
 func (s *Screen) begin(f office.Form) {
 	s.clear()
 	s.Fill(f)
 	s.Focus()
 }
 
-// Edit brings back a draft that was not taken, to be changed and sent in its place, with the documents that it has.
+// Edit opens a draft that was not accepted, with its documents, to change it and send it in its place.
 func (s *Screen) Edit(kept office.Draft) {
 	outbox.Again(s.env, s.office, kept.ID, func(d office.NewPackage) {
 		if s.busy() {
@@ -374,7 +374,7 @@ func (s *Screen) Edit(kept office.Draft) {
 	})
 }
 
-// replace runs fill, after asking when something is typed that it would take the place of.
+// replace runs fill, first asking if it would replace input.
 func (s *Screen) replace(fill func()) {
 	if s.form().Empty() {
 		fill()
@@ -384,7 +384,7 @@ func (s *Screen) replace(fill func()) {
 		Safe: lang.L("Keep what you entered"), Do: lang.L("Start over"), OnDo: fill})
 }
 
-// pickFiles shows the folder that documents were added from the last time.
+// pickFiles opens the file dialog in the folder used last.
 func (s *Screen) pickFiles() {
 	browse.Files(s.env, s.folder, func(paths []string) {
 		s.folder = filepath.Dir(paths[len(paths)-1])

@@ -1,5 +1,5 @@
-// Package join is how this computer becomes a desk of an office: the dialog in which the code of an invitation is typed, and the
-// question whether events come from the hub that an invitation names from now on.
+// Package join makes this computer a desk of an office: the dialog in which to type an invitation's code, and the question whether
+// to receive events from the hub named in an invitation.
 package join
 
 import (
@@ -18,14 +18,14 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Office is the office that may become a desk.
+// Office is an office that may become a desk.
 type Office interface {
 	FetchOffice(ctx context.Context, code, hub string) (agent.OfficeFile, error)
 	Settings() office.Settings
 	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
 }
 
-// Code asks for the code that a hub shows, and hands over what the hub gives for it. It asks where the hub is once that was not found.
+// Code asks for the code that a hub shows, and passes on what the hub gives for it. If the hub is not found, it asks where it is.
 func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
 	code, at := widgets.NewEntry("ABCD-EFGH-JKMN"), widgets.NewEntry("192.0.2.20:"+office.HubPort)
 	typed := widgets.NewField(lang.L("Code"), code, lang.L("Whoever invites you sees it on their computer. Both computers must be in the same network."))
@@ -65,7 +65,8 @@ func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
 		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), do))), fyne.NewSize(440, 0), code, func() { stop() })
 }
 
-// Ask asks whether the events of an office that is set up come from the hub that an invitation names. done is called after they do.
+// Ask asks whether an office already set up should receive its events from the hub named in an invitation. done is called once it
+// does.
 func Ask(d *env.Env, o Office, file agent.OfficeFile, done func()) {
 	widgets.Ask(d.Window.Canvas(), widgets.Question{
 		Title: lang.L("Get events from this hub?"),

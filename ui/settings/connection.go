@@ -16,7 +16,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// tests try what is typed for the service and the public address, and show what to register for the way back.
+// tests tests the input for service and public address, and shows what to register for the return address.
 type tests struct {
 	screen                *Screen
 	service, tunnel       *trial
@@ -50,11 +50,11 @@ func newTests(s *Screen) *tests {
 	return t
 }
 
-// show says how the public address is now.
+// show shows the public address's state.
 func (t *tests) show(s agent.Status) {
 	t.tunnel.button.Hidden = !t.screen.kept.HasAddress()
 	if t.tunnel.said {
-		return // the answer to a test stays until the next one
+		return // a test's result stays until the next test
 	}
 	switch {
 	case s.Tunnel.State == "up":
@@ -78,7 +78,7 @@ func (t *tests) showReturn() {
 	t.stamp.content.Hidden = t.screen.settings().StampURL == ""
 }
 
-// forget takes away the answers to what was tested: something else stands there now.
+// forget clears the results of tests because the input has changed.
 func (t *tests) forget() {
 	for _, x := range []*trial{t.service, t.tunnel, t.stamp} {
 		if x.said {
@@ -88,7 +88,7 @@ func (t *tests) forget() {
 	}
 }
 
-// trial is a button that tries something, with the answer beside it. Pressed again, it stops.
+// trial is a button that runs a test, with the result next to it. Pressing it again stops the test.
 type trial struct {
 	screen  *Screen
 	content *fyne.Container
@@ -98,7 +98,7 @@ type trial struct {
 	line    *widgets.Prose
 	try     func(context.Context, office.Settings, office.Secrets) (string, error)
 	cancel  context.CancelFunc
-	said    bool // the line is the answer of a trial
+	said    bool // the line shows a test's result
 }
 
 func newTrial(s *Screen, name string, try func(context.Context, office.Settings, office.Secrets) (string, error)) *trial {
@@ -117,7 +117,7 @@ func (t *trial) press() {
 	settings, secrets := t.screen.settings(), t.screen.form.secrets()
 	t.button.SetText(lang.L("Stop"))
 	t.say(theme.MarkNext, lang.L("Testing…"))
-	defer t.screen.lock() // what is tested does not change meanwhile
+	defer t.screen.lock() // input under test must not change
 	t.cancel = async.Then(t.screen.env.Work, func(ctx context.Context) (string, error) { return t.try(ctx, settings, secrets) }, t.ended)
 }
 
@@ -150,7 +150,7 @@ func (t *trial) say(mark theme.Mark, text string) {
 	t.content.Refresh()
 }
 
-// account says who is signed in. Signing in and out is the window's.
+// account shows who is signed in. The window handles signing in and out.
 type account struct {
 	screen          *Screen
 	content         *fyne.Container
@@ -165,7 +165,7 @@ func newAccount(s *Screen) *account {
 	a.other = widgets.NewButton(lang.L("Switch account"), func() { s.env.Go.SignIn("login") })
 	a.gone = widgets.NewButton(lang.L("Sign out"), s.env.Go.SignOut)
 	a.content = widgets.Aside(260, widgets.Across(a.mark, widgets.Stack(2, a.who, a.of), nil), widgets.Row(8, a.in, a.other, a.gone))
-	a.content.Hide() // until it is known
+	a.content.Hide() // until known
 	return a
 }
 

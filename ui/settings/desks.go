@@ -17,7 +17,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Desks are the other computers of the office.
+// Desks are the office's other computers.
 type Desks interface {
 	Desks(ctx context.Context) []office.DeskRow
 	InviteDesk(ctx context.Context, q office.DeskInvite) (agent.OfficeFile, error)
@@ -29,17 +29,17 @@ type Desks interface {
 
 const hubPort = ":" + office.HubPort
 
-// desks is the part about them. In an office that has one desk it is a quiet button.
+// desks is the section about them. In an office with one desk it is a quiet button.
 type desks struct {
 	screen  *Screen
 	reader  *async.Reader[[]office.DeskRow]
-	begin   fyne.CanvasObject // of an office that has one desk
-	hub     fyne.CanvasObject // of the hub
-	desk    fyne.CanvasObject // of a desk
-	section fyne.CanvasObject // of both
+	begin   fyne.CanvasObject // for an office with one desk
+	hub     fyne.CanvasObject // for the hub
+	desk    fyne.CanvasObject // for a desk
+	section fyne.CanvasObject // for both
 	where   *widgets.Prose
 	list    *fyne.Container
-	tell    *widgets.Button // them where the hub is
+	tell    *widgets.Button // tells the desks where the hub is
 }
 
 func newDesks(s *Screen) *desks {
@@ -57,14 +57,14 @@ func newDesks(s *Screen) *desks {
 	return d
 }
 
-// check is a setting that begins where the rest of the section does.
+// check is a check box aligned with the rest of the section.
 func (d *desks) check(key string) fyne.CanvasObject {
 	k := d.screen.form.by[key]
 	k.tab = tabComputers
 	return k.field
 }
 
-// adapt shows what goes with the settings as they are kept.
+// adapt shows what matches the stored settings.
 func (d *desks) adapt(s office.Settings) {
 	desk := s.Tunnel == office.TunnelOffice
 	widgets.Show(d.begin, !desk && !s.IsHub())
@@ -110,7 +110,7 @@ func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
 	return widgets.Across(widgets.Mark(20, widget.NewIcon(mark.Resource())), text, deeds)
 }
 
-// makeHub explains what the system is about to ask, and has others be able to connect.
+// makeHub explains what the system is about to ask, and lets others connect.
 func (d *desks) makeHub() {
 	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
 		Title: lang.L("Share with other desks?"),
@@ -120,7 +120,7 @@ func (d *desks) makeHub() {
 	})
 }
 
-// enter has this computer join the office whose hub shows a code.
+// enter lets this computer join the office whose hub shows a code.
 func (d *desks) enter() {
 	join.Code(d.screen.env, d.screen.office, func(file agent.OfficeFile) { join.Ask(d.screen.env, d.screen.office, file, d.screen.Reload) })
 }

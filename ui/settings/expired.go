@@ -14,7 +14,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// showExpired lists the packages whose papers need not be kept any longer, those signed first at the top.
+// showExpired lists the packages whose papers need not be kept any longer, earliest signed first.
 func showExpired(s *Screen) {
 	async.Then(s.env.Work, func(context.Context) ([]office.Package, error) {
 		return s.office.MayGo(office.Query{Sort: office.ByExecuted, Reverse: true})

@@ -25,18 +25,18 @@ import (
 	"countersign/ui/widgets"
 )
 
-// folders is the page with the folders that send: a list, and in its place a form for one of them.
+// folders is the page of hot folders: a list, and in its place a form for one of them.
 type folders struct {
 	screen  *Screen
 	reader  *async.Reader[[]office.HotFolderRow]
 	content fyne.CanvasObject
 	list    *fyne.Container
 	add     *widgets.Button
-	overall fyne.CanvasObject // the list with what belongs to it
+	overall fyne.CanvasObject // the list and its surroundings
 	form    *folderForm
 	rows    []office.HotFolderRow        // as shown
-	answers map[string]message.Message   // to what was tested, by id
-	deeds   map[string][]*widgets.Button // of each row, by id
+	answers map[string]message.Message   // results of tests, by id
+	deeds   map[string][]*widgets.Button // by row id
 }
 
 func newFolders(s *Screen) *folders {
@@ -111,7 +111,7 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	add(lang.L("Test"), func() { f.test(x.HotFolder) })
 	add(lang.L("Remove"), func() { f.remove(x.HotFolder) })
 	text.Add(widgets.Outdent(widgets.Flow(4, deeds...)))
-	if m := f.answers[x.ID]; !m.IsZero() { // below the buttons, which stay under the mouse
+	if m := f.answers[x.ID]; !m.IsZero() { // below the buttons, so that they stay under the mouse
 		text.Add(widgets.NewProse(i18n.Message(m)))
 	}
 	return widgets.Across(widget.NewIcon(mark.Resource()), text, nil)
@@ -130,7 +130,7 @@ func (f *folders) pause(x office.HotFolder) {
 	f.put(x)
 }
 
-// put keeps a folder as it is, or paused, from which the account that is signed in sends.
+// put stores a folder, unchanged or paused, to send from the account signed in.
 func (f *folders) put(x office.HotFolder) {
 	delete(f.answers, x.ID)
 	f.screen.env.Attempt(func(context.Context) error {
@@ -149,7 +149,7 @@ func (f *folders) test(x office.HotFolder) {
 	})
 }
 
-// forget takes away the answer to a test: it is read, or about a folder that is another one now.
+// forget clears a test's result: it has been read, or the folder has changed.
 func (f *folders) forget(id string) {
 	delete(f.answers, id)
 	f.reload()
@@ -174,7 +174,7 @@ func (f *folders) edit(x office.HotFolder) {
 	f.screen.env.Window.Canvas().Focus(f.form.folder)
 }
 
-// typing says whether a folder is typed that is not saved.
+// typing reports whether there is unsaved input for a folder.
 func (f *folders) typing() bool {
 	return f.form.content.Visible() && !reflect.DeepEqual(f.form.folderTyped(), f.form.shown)
 }
@@ -198,13 +198,13 @@ func (f *folders) continueFrom(old *folders) {
 	}
 }
 
-// folderForm is where a folder that sends is typed.
+// folderForm is the form of a hot folder.
 type folderForm struct {
 	folders *folders
 	content *fyne.Container
 	title   *widgets.Line
-	about   office.HotFolder // what is changed
-	shown   office.HotFolder // and how it was typed at first
+	about   office.HotFolder // the folder being changed
+	shown   office.HotFolder // the form's initial content
 
 	folder, signers, name, message, due *widgets.Entry
 	ask                                 *widgets.Choice
@@ -275,7 +275,7 @@ func (p *folderForm) show(x office.HotFolder) {
 	p.wrong(nil)
 }
 
-// offerPresets shows the presets of forms, of which one can be filled in.
+// offerPresets shows the presets, to fill one in.
 func (p *folderForm) offerPresets() {
 	s := p.folders.screen
 	env.Get(s.env, func(context.Context) ([]office.FormPreset, error) { return s.office.FormPresets() }, func(list []office.FormPreset) {
@@ -298,7 +298,7 @@ func (p *folderForm) use(f office.Form) {
 	p.show(x)
 }
 
-// folderTyped is what is typed. Signers that are none make it one without signers.
+// folderTyped returns the input. Signers that are all empty count as none.
 func (p *folderForm) folderTyped() office.HotFolder {
 	x := p.about
 	x.Path, x.Name, x.Message = p.folder.Typed(), i18n.CanonicalPattern(p.name.Typed()), p.message.Typed()
@@ -308,7 +308,7 @@ func (p *folderForm) folderTyped() office.HotFolder {
 	if text := p.due.Typed(); text != "" {
 		days, err := strconv.Atoi(text)
 		if x.DueDays = days; err != nil {
-			x.DueDays = -1 // which no folder has
+			x.DueDays = -1 // invalid for any folder
 		}
 	}
 	return x
@@ -341,7 +341,7 @@ func (p *folderForm) keep() {
 
 func (p *folderForm) leave() { p.folders.turn(false) }
 
-// wrong marks what is wrong, by field, and says the rest above the buttons.
+// wrong marks errors by field, and shows the rest above the buttons.
 func (p *folderForm) wrong(texts map[string]string) {
 	var fields []*widgets.Field
 	for key, field := range p.fields {

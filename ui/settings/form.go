@@ -29,25 +29,25 @@ const (
 	tabComputers
 )
 
-// form is the settings as inputs. It turns settings into what is shown and back, and knows nothing of keeping them.
+// form shows settings as inputs. It converts in both directions, and knows nothing of storing them.
 type form struct {
 	all     []*setting
 	inputs  map[*widgets.Entry]*setting // nil for the secrets
-	changed func(*setting)              // while something is typed
-	chosen  func(*setting)              // when a choice was made
+	changed func(*setting)              // called during typing
+	chosen  func(*setting)              // called after a choice
 
 	template, folder         *widgets.Entry
 	clientSecret, ngrokToken *widgets.Entry
 	clientField, ngrokField  *widgets.Field
-	secret                   map[string]*widgets.Field // both
+	secret                   map[string]*widgets.Field // both secrets
 	redirect, tunnel         *choice
 	shapes                   *choice
-	choose                   *widgets.Button // of the folder
+	choose                   *widgets.Button // chooses the folder
 	reminds, quiet           *widgets.Check
-	days                     *widgets.Entry    // before the due date
-	hours                    fyne.CanvasObject // of quiet
+	days                     *widgets.Entry    // days before the due date
+	hours                    fyne.CanvasObject // quiet hours
 	by                       map[string]*setting
-	filling                  bool // what changes is no person\'s doing
+	filling                  bool // changes are made by the program
 }
 
 func newForm(changed, chosen func(*setting), pickFolder func()) *form {
@@ -61,7 +61,7 @@ func newForm(changed, chosen func(*setting), pickFolder func()) *form {
 	return f
 }
 
-// byHand passes on what a person does.
+// byHand passes on only what a person does.
 func (f *form) byHand(tell func(*setting)) func(*setting) {
 	return func(k *setting) {
 		if !f.filling {
@@ -114,7 +114,7 @@ func (f *form) flag(key, name string, at func(*office.Settings) *bool) *setting 
 
 func (f *form) pattern() string { return i18n.CanonicalPattern(f.template.Typed()) }
 
-// shape takes a ready-made pattern for the names.
+// shape fills in a ready-made name pattern.
 func (f *form) shape() {
 	if v := f.shapes.value(); v != "" && v != f.pattern() {
 		f.by[office.FieldTemplate].set(v)
@@ -122,7 +122,7 @@ func (f *form) shape() {
 	}
 }
 
-// people makes a setting of a list of people, typed with commas between them.
+// people makes a setting of a list of people, separated by commas.
 func (f *form) people(key, name, hint string, at func(*office.Settings) *[]string) {
 	e := widgets.NewEntry(lang.L("Name <e-mail address>"))
 	f.value(key, name, hint, e, func(s office.Settings) string { return strings.Join(*at(&s), "; ") }, func(s *office.Settings, v string) {
@@ -175,13 +175,13 @@ func (f *form) notices() {
 	})
 }
 
-// never is what stands for no reminder.
+// never stands for no reminder.
 const never = "0"
 
 // narrow is an input for a number or a time.
 func narrow(e *widgets.Entry) fyne.CanvasObject { return widgets.Row(0, widgets.Wide(72, e)) }
 
-// sentence is an input in the place of the … of what is said of it; the beginning may be that of a choice.
+// sentence puts an input in the place of the … in its description; the beginning may belong to a check box.
 func (f *form) sentence(text string, choice *widgets.Check, e *widgets.Entry) fyne.CanvasObject {
 	before, after, _ := strings.Cut(text, "…")
 	e.Says = func() string { return text }
@@ -234,7 +234,7 @@ func (f *form) program() {
 		}).field = widgets.NewField("", f.sentence(lang.L("Keep event data for … days"), nil, kept), lang.L("Packages and saved files stay in the list."))
 }
 
-// proof are the settings of the record and of the look at saved files.
+// proof adds the settings of the record and of checking saved files.
 func (f *form) proof() {
 	f.text(office.FieldStampURL, lang.L("Time stamp service"), lang.L("It confirms once a day that this record existed. It receives only a checksum, never a document. Leave empty for none."),
 		widgets.NewEntry("https://example.com/tsa"), func(s *office.Settings) *string { return &s.StampURL })
@@ -284,7 +284,7 @@ func (f *form) service() {
 	plain(office.FieldListen, lang.L("Address the web server forwards to"), "127.0.0.1:8080", "", func(s *office.Settings) *string { return &s.Listen })
 }
 
-// show shows settings; before are those that were shown last. What was changed since stays as it was typed.
+// show shows settings; before are those shown last. Input changed since then stays.
 func (f *form) show(now, before office.Settings, all bool) {
 	f.filling = true
 	defer func() { f.filling = false }()
@@ -297,7 +297,7 @@ func (f *form) show(now, before office.Settings, all bool) {
 	}
 }
 
-// lock lets nobody change what the administrator of the computer has fixed, and says why.
+// lock disables what the computer's administrator has fixed, and says why.
 func (f *form) lock(fixed func(setting string) bool) {
 	for _, k := range f.all {
 		why := ""
@@ -312,7 +312,7 @@ func (f *form) lock(fixed func(setting string) bool) {
 	}
 }
 
-// tidy shows what is right the way it is kept: without spaces around it, for example.
+// tidy shows valid input the way it is stored, for example without surrounding spaces.
 func (f *form) tidy(normal office.Settings, wrong map[string]string) {
 	f.filling = true
 	defer func() { f.filling = false }()
@@ -323,7 +323,7 @@ func (f *form) tidy(normal office.Settings, wrong map[string]string) {
 	}
 }
 
-// settings is what is shown. kept supplies what the form has no input for.
+// settings returns the input. kept supplies settings without an input.
 func (f *form) settings(kept office.Settings) office.Settings {
 	s := kept
 	for _, k := range f.all {
@@ -383,12 +383,12 @@ func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*office.Se
 	return f.value(key, name, hint, e, func(s office.Settings) string { return *at(&s) }, func(s *office.Settings, v string) { *at(s) = v })
 }
 
-// value makes a setting of a typed text that is not kept as one.
+// value makes a setting of typed text that is stored in another form.
 func (f *form) value(key, name, hint string, e *widgets.Entry, read func(office.Settings) string, write func(*office.Settings, string)) *setting {
 	return f.add(&setting{key: key, input: e, field: widgets.NewField(name, e, hint), get: func() string { return e.Typed() }, set: e.SetText, read: read, write: write}, e)
 }
 
-// choice is a selection of which each text stands for a value.
+// choice is a selection whose texts stand for values.
 type choice struct {
 	*widgets.Select
 	values []string
@@ -414,7 +414,7 @@ func (c *choice) show(value string) {
 	c.Refresh()
 }
 
-// pick makes a setting of a choice. A value of a later version that is not among the choices stays until another is chosen.
+// pick makes a setting of a choice. A later version's value that is not among the choices stays until another is chosen.
 func (f *form) pick(key, name string, values, texts []string, read func(office.Settings) string, write func(*office.Settings, string)) *choice {
 	c, unknown := newChoice(values, texts, func() { f.chosen(f.by[key]) }), ""
 	f.add(&setting{key: key, input: c.Select, field: widgets.NewField(name, c.Select, ""),
@@ -439,14 +439,14 @@ func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bo
 	}, nil)
 }
 
-// preview shows, while the pattern is typed, what a file of a real package would be called.
+// preview shows, while the pattern is being typed, the name it gives to a file of a real package.
 type preview struct {
-	mark   *widget.Icon // that there is an example
+	mark   *widget.Icon // shows that this is an example
 	screen *Screen
 	field  *widgets.Field
 	line   *widgets.Prose
 	asked  office.Settings
-	turn   int // of the question asked last; answers to earlier ones are dropped
+	turn   int // number of the last request; answers to earlier ones are dropped
 }
 
 func newPreview(s *Screen) *preview {

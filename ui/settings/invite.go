@@ -21,7 +21,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// invite asks what a new desk is called, or invites again the one of that name, and offers its invitation.
+// invite asks for a new desk's name, or invites the one of that name again, and offers its invitation.
 func (d *desks) invite(again string) {
 	name := widgets.NewEntry(lang.L("Reception"))
 	name.SetText(again)
@@ -41,8 +41,8 @@ func (d *desks) invite(again string) {
 	}, func() { d.offer(strings.TrimSpace(name.Text), file) }, field, about)
 }
 
-// ask shows fields until what is done with them works: until then it says beside one of them why not. Without a first one the cursor
-// stands on the button.
+// ask shows fields until the action succeeds; until then it shows the error next to a field. Without first, the button gets the
+// focus.
 func (d *desks) ask(title, do string, first fyne.Focusable, beside *widgets.Field, done func(context.Context) error, then func(), fields ...fyne.CanvasObject) {
 	var popup *widgets.PopUp
 	var act *widgets.Button
@@ -81,8 +81,8 @@ func (d *desks) tellMoved() {
 	env.Get(d.screen.env, func(context.Context) (agent.OfficeFile, error) { return d.screen.office.MovedHub("") }, func(file agent.OfficeFile) { d.offer("", file) })
 }
 
-// offer shows the code of an invitation until it was typed; without a name, of what all desks are told, for as long as it is valid. The
-// same is to be had as a file.
+// offer shows an invitation's code until it is used, or, without a name, the code of what all desks are told, for as long as it is
+// valid. The same can be saved as a file.
 func (d *desks) offer(name string, file agent.OfficeFile) {
 	all := name == ""
 	title, called, how := lang.L("Invite {{.Name}}", i18n.V{"Name": name}), name, lang.L("On the other computer, choose “Enter a code…” in Countersign and type this code. It is valid once, for ten minutes, while this stays open.")
@@ -126,7 +126,7 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 					say(i18n.Error(err), code.Visible(), again.Visible())
 					return
 				}
-				stop() // the code is for the same computer
+				stop() // the code would be for the same computer
 				widgets.Show(save, all)
 				say(lang.L("The invitation is saved. Open the file with Countersign on the other computer, and delete it then."), false, all)
 			})
@@ -141,7 +141,7 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 	show()
 }
 
-// takeOver makes this desk the hub, in the place of one that is gone: its address, and then what the others need to find it.
+// takeOver makes this desk the hub in place of one that is gone: first its address, then what the others need to find it.
 func (d *desks) takeOver() {
 	s := d.screen.office.Settings()
 	kinds := []office.TunnelKind{office.TunnelNone, office.TunnelNgrok, office.TunnelExternal}

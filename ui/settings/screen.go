@@ -1,6 +1,6 @@
-// Package settings is the screen on which an office chooses how Countersign works. A choice is kept at once, a text
-// when the person leaves its field or presses Enter; beside the field it says that it is changed, or what is wrong with
-// it. What is wrong stays as it was typed, and does not keep the rest from being kept. Secrets go one way only: in.
+// Package settings is the screen on which an office chooses how Countersign works. A choice is stored at once, text when the person
+// leaves its field or presses Enter; next to the field it says that it has changed, or what is wrong. Invalid input stays as typed,
+// and does not keep the rest from being stored. Secrets go only one way: in.
 package settings
 
 import (
@@ -32,7 +32,7 @@ type footer struct {
 	text *widgets.Line
 	undo *widgets.Button
 
-	OnUnsaved func(bool) // something that was typed is not saved, or all of it is; may be nil
+	OnUnsaved func(bool) // called when there is unsaved input, or none any more; may be nil
 }
 
 type Office interface {
@@ -78,7 +78,7 @@ type Updates interface {
 	InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) (path string, err error)
 }
 
-// Screen is the settings screen. All methods belong to the window's goroutine.
+// Screen is the settings screen. Only the UI goroutine may call its methods.
 type Screen struct {
 	env     *env.Env
 	office  Office
@@ -91,7 +91,7 @@ type Screen struct {
 
 	footer
 
-	kept          office.Settings // as the office last gave them
+	kept          office.Settings // as last read from the office
 	saving, again bool
 
 	preview *preview
@@ -104,7 +104,7 @@ type Screen struct {
 	desks   *desks
 }
 
-// New returns the screen with the settings as they are in memory: what is done on it at once is about these. Reload reads the rest.
+// New returns the screen with the settings in memory, to which immediate actions refer. Reload reads the rest.
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
 	s.text = widgets.NewLine("")
@@ -129,14 +129,14 @@ func New(d *env.Env, o Office) *Screen {
 
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Reload reads the settings anew, beside the window's goroutine. What is typed and not kept stays.
+// Reload reads the settings again, off the UI goroutine. Unsaved input stays.
 func (s *Screen) Reload() {
 	s.reader.Ask()
 	s.folders.reload()
 	s.seals.reader.Ask()
 }
 
-// ReloadFolders reads how the folders that send stand, which nothing else on the screen tells of.
+// ReloadFolders reads the hot folders' states, of which nothing else notifies the screen.
 func (s *Screen) ReloadFolders() { s.folders.reload() }
 
 type news struct {
@@ -172,12 +172,12 @@ func (s *Screen) show(n news, err error) {
 	s.starter.show(n.autostart, n.autostartErr)
 	s.updates.show(n.update)
 	s.adapt()
-	s.preview.asked = office.Settings{} // the latest package may be another one by now
+	s.preview.asked = office.Settings{} // the latest package may have changed
 	s.preview.ask()
 }
 
-// Continue shows what another screen of the same office showed, in the same place and with what is typed there: the window
-// was given another language. The input that had the focus there has it here.
+// Continue takes over the view and input of an earlier screen of the same office after the window's language changed. The input that
+// had the focus keeps it.
 func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 	typed, secrets := old.settings(), old.form.secrets()
 	s.form.show(typed, s.kept, true)
@@ -208,7 +208,7 @@ func (s *Screen) ShowUpdate(known office.Update) { s.updates.show(known) }
 
 func (s *Screen) settings() office.Settings { return s.form.settings(s.kept) }
 
-// PickFolder asks for the folder for signed documents and keeps the choice.
+// PickFolder asks for the folder for signed documents and stores the choice.
 func (s *Screen) PickFolder() {
 	s.tabs.Choose(tabDocuments)
 	browse.Folder(s.env, s.form.folder.Typed(), func(path string) {
@@ -232,7 +232,7 @@ func (s *Screen) dirty() bool {
 	return s.form.secrets() != (office.Secrets{}) || slices.ContainsFunc(s.form.all, func(k *setting) bool { return k.differs(s.kept) })
 }
 
-// changed says beside a field that it is not kept yet; k is nil for a secret.
+// changed says next to a field that it is not stored yet; k is nil for a secret.
 func (s *Screen) changed(k *setting) {
 	s.tests.forget()
 	if k != nil {
@@ -246,29 +246,29 @@ func (s *Screen) changed(k *setting) {
 	s.preview.ask()
 }
 
-// chosen keeps a choice at once.
+// chosen stores a choice at once.
 func (s *Screen) chosen(k *setting) {
 	s.changed(k)
 	s.Save()
 }
 
-// left keeps what was typed once the person has gone on to something else. When the whole window lost the focus,
-// nothing is kept: the address may be half typed, to be completed from another window.
+// left stores input once the person has moved on to another control. If the whole window lost the focus, nothing is stored: an
+// address may be half typed, to be completed from another window.
 func (s *Screen) left(e *widgets.Entry) {
-	async.Try(s.env.Work, func(context.Context) error { return nil }, func(error) { // when the focus is where it goes
+	async.Try(s.env.Work, func(context.Context) error { return nil }, func(error) { // after the focus has moved
 		if s.env.Window.Canvas().Focused() != fyne.Focusable(e) {
 			s.Save()
 		}
 	})
 }
 
-// takeBack shows what is kept in place of what is typed in one field.
+// takeBack restores a field's stored value.
 func (s *Screen) takeBack(e *widgets.Entry, k *setting) {
 	if k == nil {
 		e.SetText("")
 		return
 	}
-	e.SetText(k.read(s.kept)) // which also takes the remark away
+	e.SetText(k.read(s.kept)) // also removes the remark
 }
 
 func (s *Screen) Undo() {
@@ -282,7 +282,7 @@ func (s *Screen) Undo() {
 	s.preview.ask()
 }
 
-// Save keeps all that is right and shows beside its field what is wrong, which stays as it was typed.
+// Save stores everything valid and shows errors next to their fields; invalid input stays.
 func (s *Screen) Save() {
 	if s.saving {
 		s.again = true
@@ -301,8 +301,8 @@ func (s *Screen) Save() {
 		func(err error) { s.saved(settings, secrets, err) })
 }
 
-// acceptable is as much of what is shown as can be kept: a field that is wrong stays as it is kept, and where that does
-// not do, like with an address that lacks a part, all of the public address and the way back.
+// acceptable returns as much of the input as can be stored: an invalid field keeps its stored value, and if that is not enough, as
+// with an incomplete address, so do all of the public address and return address.
 func (s *Screen) acceptable(shown office.Settings) office.Settings {
 	wrong := i18n.Findings(shown.Check())
 	for _, also := range [][]string{nil, {office.FieldTunnel, office.FieldNgrokDomain, office.FieldNgrokConnect, office.FieldNgrokCA, office.FieldPublicURL, office.FieldListen, office.FieldRedirect, office.FieldRedirectURI},
@@ -350,7 +350,7 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	}
 }
 
-// showWrong marks what is wrong. The marks of other fields go.
+// showWrong marks errors, and clears the marks of other fields.
 func (s *Screen) showWrong(wrong map[string]string) {
 	for _, k := range s.form.all {
 		if k.field.IsWrong() || wrong[k.key] != "" {
@@ -360,7 +360,7 @@ func (s *Screen) showWrong(wrong map[string]string) {
 	s.sayMarked()
 }
 
-// sayMarked says at the foot whether a field is marked, for as long as one is.
+// sayMarked says at the bottom that a field is marked, as long as one is.
 func (s *Screen) sayMarked() {
 	if slices.ContainsFunc(s.form.all, func(k *setting) bool { return k.field.IsWrong() }) {
 		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
@@ -369,7 +369,7 @@ func (s *Screen) sayMarked() {
 	}
 }
 
-// Blame shows an error of the office beside the fields it names, else at the foot.
+// Blame shows an error of the office next to the fields it names, or otherwise at the bottom.
 func (s *Screen) Blame(err error) {
 	s.say(theme.Attention, i18n.Error(err))
 	s.marks(err)
@@ -396,7 +396,7 @@ func (s *Screen) marks(err error) (some bool) {
 	return some
 }
 
-// lock lets nobody change what the administrator has fixed, nor, while something is tested, what that is about.
+// lock disables what the administrator has fixed, and what is being tested.
 func (s *Screen) lock() {
 	s.form.lock(s.office.Fixed)
 	tested := s.tests.service.cancel != nil || s.tests.tunnel.cancel != nil
@@ -453,7 +453,7 @@ func (s *Screen) turn(page int) {
 	s.scroll.Refresh()
 }
 
-// place returns the field of a setting, and remembers on which page it stands.
+// place returns a setting's field, and remembers its page.
 func (s *Screen) place(key string, tab int) fyne.CanvasObject {
 	k := s.form.by[key]
 	k.tab = tab
@@ -506,7 +506,7 @@ func (s *Screen) service() fyne.CanvasObject {
 		widgets.Section(lang.L("Signing in"), 12, at(office.FieldRedirect), at(office.FieldRedirectURI), t.back))
 }
 
-// adapt shows the inputs that go with the chosen kind of address, the ready-made name that fits, and whether there is something to
+// adapt shows the inputs for the chosen kind of address, the matching ready-made name pattern, and whether there is something to
 // undo.
 func (s *Screen) adapt() {
 	kind := office.TunnelKind(s.form.tunnel.value())
@@ -525,7 +525,7 @@ func (s *Screen) adapt() {
 	s.offerUndo()
 }
 
-// starter is the choice whether the program starts with the computer, which the computer keeps, not the office.
+// starter chooses whether the program starts with the computer, which the computer stores, not the office.
 type starter struct {
 	screen  *Screen
 	content fyne.CanvasObject
@@ -541,7 +541,7 @@ func newStarter(s *Screen) *starter {
 	return t
 }
 
-// show shows how it is, without setting anything.
+// show shows the state without setting anything.
 func (t *starter) show(on bool, err error) {
 	if err != nil {
 		t.field.Wrong(i18n.Error(err))

@@ -13,7 +13,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Seals are those whom the office believes when they vouch for a document's digital seal.
+// Seals are the authorities that the office trusts for digital seals.
 type Seals interface {
 	TrustedSeals() ([]*x509.Certificate, error)
 	TrustSeals(...*x509.Certificate) error
@@ -21,10 +21,10 @@ type Seals interface {
 	Authorities(ctx context.Context, path string) ([]*x509.Certificate, error)
 }
 
-// mostSeals are listed one by one: a country's list names hundreds.
+// mostSeals are listed individually: a country's list names hundreds.
 const mostSeals = 8
 
-// seals is the part that shows and changes them.
+// seals is the section that shows and changes them.
 type seals struct {
 	screen  *Screen
 	reader  *async.Reader[[]*x509.Certificate]
@@ -57,7 +57,7 @@ func (x *seals) show(all []*x509.Certificate, err error) {
 	widgets.Show(x.list, len(rows) > 0)
 }
 
-// row names what is trusted, with a button that takes it back.
+// row names a trusted authority, with a button that removes it.
 func (x *seals) row(name string, which ...*x509.Certificate) fyne.CanvasObject {
 	remove := lang.L("Remove")
 	if len(which) > 1 {
@@ -81,7 +81,7 @@ func (x *seals) change(do func() error) {
 	})
 }
 
-// add asks for a file, and whether those whom it names are to be trusted.
+// add asks for a file, and whether to trust the authorities it names.
 func (x *seals) add() {
 	d := x.screen.env
 	browse.One(d, lang.L("Add from a file…"), lang.L("Certificates"), []string{".pem", ".crt", ".cer", ".xml"}, func(path string) {

@@ -19,16 +19,16 @@ import (
 	"countersign/ui/widgets"
 )
 
-// updates says which version is the newest, asks for it, and installs it where that takes one click.
+// updates shows the newest version, checks for it, and installs it if that takes one click.
 type updates struct {
 	screen     *Screen
-	content    *fyne.Container // with the choice; hidden where nobody can be asked
+	content    *fyne.Container // includes the choice; hidden if there is no address to ask
 	line, note *widgets.Prose
 	check, get *widgets.Button
 	known      office.Update
-	cancel     context.CancelFunc // of what is under way
-	percent    int                // of the download, as it is said
-	wrong      string             // with what was last asked for here; empty where that went well, or was heard of since
+	cancel     context.CancelFunc // cancels what is in progress
+	percent    int                // of the download, as shown
+	wrong      string             // error of the last request here; empty after success or news since
 }
 
 func newUpdates(s *Screen) *updates {
@@ -41,12 +41,12 @@ func newUpdates(s *Screen) *updates {
 // section is the part of the page with the choice in it.
 func (u *updates) section(choice fyne.CanvasObject) fyne.CanvasObject {
 	u.content = widgets.Stack(0, widgets.Section(lang.L("Updates"), 12, choice,
-		widgets.Across(nil, widgets.Stack(2, u.line, u.note), widgets.Row(8, u.get, u.check)))) // where one presses, check stays
+		widgets.Across(nil, widgets.Stack(2, u.line, u.note), widgets.Row(8, u.get, u.check)))) // check stays where it is pressed
 	u.content.Hide()
 	return u.content
 }
 
-// show shows what is known, but for what a person has just begun here.
+// show shows what is known, except for what a person has just started here.
 func (u *updates) show(known office.Update) {
 	if !known.Checked.Equal(u.known.Checked) {
 		u.wrong = ""
@@ -89,7 +89,7 @@ func (u *updates) say(line, note string) {
 	u.content.Refresh()
 }
 
-// begin shows that something is under way, which the one button that is left stops.
+// begin shows that something is in progress, which the remaining button stops.
 func (u *updates) begin(text string, cancel context.CancelFunc) {
 	u.cancel, u.percent, u.wrong = cancel, -1, ""
 	u.get.Hide()
@@ -119,8 +119,8 @@ func (u *updates) ask() {
 	}))
 }
 
-// fetch installs the newest version, after which the program ends; where that takes more than a click, it says where the checked
-// file lies.
+// fetch installs the newest version, after which the program ends; if that takes more than a click, it says where the checked file
+// is.
 func (u *updates) fetch() {
 	s := u.screen
 	u.begin(lang.L("Downloading…"), async.Then(s.env.Work, func(ctx context.Context) (string, error) {
@@ -149,13 +149,13 @@ func (u *updates) progress(step office.UpdateStep) {
 	}
 }
 
-// moveOut begins the move of the office to another computer.
+// moveOut starts moving the office to another computer.
 func (s *Screen) moveOut() fyne.CanvasObject {
 	return widgets.Stack(12, widgets.NewProse(lang.L("Settings, packages and drafts are saved in one encrypted file. Open it in Countersign on the new computer and sign in there. This computer is signed out.")),
 		widgets.Row(0, widgets.NewButton(lang.L("Move to another computer…"), func() { newMove(s) })))
 }
 
-// move is the dialog that asks for a password and where the file goes, and writes the office into it.
+// move is the dialog that asks for a password and a place for the file, and writes the office into it.
 type move struct {
 	screen          *Screen
 	popup           *widgets.PopUp
@@ -178,7 +178,7 @@ func newMove(s *Screen) *move {
 	return m
 }
 
-// press checks what was typed, and asks where the file goes and whether this computer is to stop.
+// press validates the input, and asks where the file goes and whether this computer should stop.
 func (m *move) press() {
 	m.first.Wrong("")
 	m.second.Wrong("")

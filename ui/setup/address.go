@@ -32,7 +32,7 @@ type address struct {
 	public, listen         *widgets.Entry
 	ngrok, external, found *fyne.Container
 	foundLine              *widgets.Line
-	way                    *fyne.Container // to ngrok, after it could not be reached
+	way                    *fyne.Container // checks of the way to ngrok, after it was unreachable
 	tokenKept              bool
 }
 
@@ -100,7 +100,7 @@ func (p *address) choose(i int) {
 	p.content.Refresh()
 }
 
-// relabel says on the button what it does.
+// relabel updates the button's label.
 func (p *address) relabel() {
 	a := p.screen.answers
 	p.next = lang.L("Test and continue")
@@ -116,7 +116,7 @@ func (p *address) relabel() {
 	}
 }
 
-// failed lets the person go on with an address that does not answer from here: many networks cannot reach their own public
+// failed lets the person continue with an address that does not answer from here: many networks cannot reach their own public
 // address from inside.
 func (p *address) failed(err error) {
 	if a := p.screen.answers; a.settings.Tunnel == office.TunnelExternal && message.For(err) == message.PublicAddressSilent() {
@@ -125,7 +125,7 @@ func (p *address) failed(err error) {
 	}
 }
 
-// showFound says that this very address was open a moment ago.
+// showFound says that this address was open a moment ago.
 func (p *address) showFound() {
 	a := p.screen.answers
 	p.found.Hidden = !a.didOpen()
@@ -139,7 +139,7 @@ func (p *address) check(wrong map[string]string) {
 	}
 }
 
-// ask opens the address for a moment, unless that very address did open before.
+// ask briefly opens the address, unless this same address has opened before.
 func (p *address) ask() func(context.Context) error {
 	a := p.screen.answers
 	if !a.settings.HasAddress() || a.didOpen() || a.wasSilent() {
@@ -171,7 +171,7 @@ func (p *address) ask() func(context.Context) error {
 	}
 }
 
-// showWay shows how the steps of the way to ngrok went.
+// showWay shows the results of checking the way to ngrok.
 func (p *address) showWay(steps []office.Check) {
 	var rows []fyne.CanvasObject
 	for _, c := range steps {
@@ -197,7 +197,7 @@ func (p *address) showWay(steps []office.Check) {
 	widgets.Remake(p.way, rows...)
 }
 
-// answered takes the domain that ngrok gave, where none was typed: the return address to register needs it.
+// answered fills in the domain assigned by ngrok if none was typed, because the return address to register contains it.
 func (p *address) answered() {
 	a := p.screen.answers
 	if u, err := url.Parse(a.address); err == nil && a.settings.Tunnel == office.TunnelNgrok && a.settings.NgrokDomain == "" {
@@ -237,7 +237,7 @@ func newFolder(s *Screen) *folder {
 	return p
 }
 
-// show shows the answers that are no text.
+// show shows the answers that are not text.
 func (p *folder) show() {
 	p.cac.SetChecked(p.screen.answers.settings.SaveCAC)
 	p.master.SetChecked(p.screen.answers.settings.SaveMaster)
@@ -253,14 +253,14 @@ func (p *folder) pick() {
 	browse.Folder(p.screen.env, p.screen.answers.settings.SaveTo, p.path.SetText)
 }
 
-// ask hands all settings to the office, which makes the folder and tries to write there.
+// ask passes all settings to the office, which creates the folder and tries to write there.
 func (p *folder) ask() func(context.Context) error {
 	a := p.screen.answers
 	office, settings, secrets := p.screen.office, p.screen.given(), a.secrets
 	return func(ctx context.Context) error { return office.Configure(ctx, settings, secrets) }
 }
 
-// given are the settings as the office gets them: without what was typed for choices that were not taken.
+// given returns the settings for the office, without input for choices that were not made.
 func (s *Screen) given() office.Settings {
 	settings := s.answers.settings
 	if settings.Redirect != office.RedirectPaste {
@@ -272,9 +272,9 @@ func (s *Screen) given() office.Settings {
 	return settings
 }
 
-// ShowHealth says that the keyring is out of reach, without which nothing that is entered can be kept, and what to do about
-// it. Once it is there, what was entered before the program ended is there, too, and what was entered since is kept. It also
-// says what is wrong with the office's data, for here it may be all that is left of an office.
+// ShowHealth says if the keyring, without which no input can be stored, is unavailable, and what to do about it. Once it is
+// available, input from before the program ended is restored, and newer input is stored. It also reports problems with the office's
+// data, because this may be all that is left of an office.
 func (s *Screen) ShowHealth(issues []agent.Issue) {
 	if at := slices.IndexFunc(issues, func(i agent.Issue) bool { return i.ID == agent.IssueKeyring }); at >= 0 {
 		s.tell(issues[at])
@@ -302,7 +302,7 @@ func (s *Screen) ShowHealth(issues []agent.Issue) {
 	s.keep()
 }
 
-// tell says what is wrong, with a button for what can be done about it here.
+// tell shows an issue, with a button for what can be done about it here.
 func (s *Screen) tell(issue agent.Issue) {
 	button := ""
 	if slices.Contains([]agent.Action{agent.ActRetry, agent.ActUnlock, agent.ActDismiss}, issue.Action) {
@@ -320,7 +320,7 @@ func (s *Screen) act(issue agent.Issue) {
 	})
 }
 
-// hush takes back what was said, unless something runs.
+// hush removes the text shown, unless something is running.
 func (s *Screen) hush() {
 	if s.cancel == nil {
 		s.bar.say("", "")

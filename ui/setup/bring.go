@@ -23,19 +23,19 @@ import (
 	"countersign/ui/widgets"
 )
 
-// bring asks for the password of the file of another computer, shows what is in it, and brings it over into the folder that is
-// chosen here, once somebody says so.
+// bring asks for the password of another computer's file, shows its content, and moves that office to the folder chosen here, once a
+// person confirms.
 type bring struct {
 	screen   *Screen
 	path     string
-	shown    agent.Arrival // what is in the file; without a digest before it is shown
+	shown    agent.Arrival // the file's content; no digest before it is shown
 	popup    *widgets.PopUp
 	ask      *widgets.Field
 	password *widgets.Entry
-	says     *fyne.Container // what is in the file
+	says     *fyne.Container // shows the file's content
 	rows     *container.Scroll
 	folder   *widgets.Entry
-	place    *widgets.Field // around it
+	place    *widgets.Field // contains it
 	do       *widgets.Button
 }
 
@@ -60,7 +60,7 @@ func newBring(s *Screen, path string) *bring {
 	return b
 }
 
-// press shows what is in the file, and then brings it over, beside the window's goroutine.
+// press first shows the file's content, and then moves it in, off the UI goroutine.
 func (b *bring) press() {
 	if b.do.Disabled() {
 		return
@@ -83,7 +83,7 @@ func (b *bring) press() {
 	})
 }
 
-// ended says beside a field why it did not work, and reports whether it did.
+// ended shows a failure next to a field, and reports whether there was none.
 func (b *bring) ended(beside *widgets.Field, err error) bool {
 	b.do.Enable()
 	if beside.Wrong(""); err != nil {
@@ -114,7 +114,7 @@ func (b *bring) show(x agent.Arrival) {
 	b.screen.env.Window.Canvas().Focus(b.folder)
 }
 
-// facts are names with what they stand for, without those that stand for nothing.
+// facts lists names with their values, leaving out empty ones.
 func facts(list [][2]string) *fyne.Container {
 	rows := widgets.Stack(8)
 	for _, fact := range list {
@@ -128,35 +128,35 @@ func facts(list [][2]string) *fyne.Container {
 	return rows
 }
 
-// PickFile lets the person choose the file that an administrator, a hub or another computer has made.
+// PickFile lets the person choose a file made by an administrator, a hub or another computer.
 func (s *Screen) PickFile() {
 	if s.cancel == nil {
 		browse.One(s.env, lang.L("Open a file"), lang.L("Settings"), []string{agent.OfficeEnding}, s.OpenFile)
 	}
 }
 
-// EnterCode fills the wizard with the invitation whose code the hub of an office shows.
+// EnterCode fills the wizard with the invitation whose code the office's hub shows.
 func (s *Screen) EnterCode() {
 	if s.cancel == nil {
 		join.Code(s.env, s.office, s.take)
 	}
 }
 
-// OpenFile takes the answers of an administrator's file, and shows them: the person sees which service it is before anything is
-// asked or kept. A file that cannot be used changes nothing.
+// OpenFile takes the answers from an administrator's file and shows them, so that the person sees which service it is before
+// anything is asked or stored. An invalid file changes nothing.
 //
-// That of another computer, which is to bring its office over, asks for its password.
+// For a file from another computer, which moves its office here, it asks for the password.
 func (s *Screen) OpenFile(path string) {
 	office := s.office
 	if s.cancel == nil && !s.answers.finished && agent.IsMove(path) {
-		s.hush() // what was said of an earlier file
+		s.hush() // clears the text about an earlier file
 		newBring(s, path)
 		return
 	}
 	async.Then(s.env.Work, func(context.Context) (agent.OfficeFile, error) { return office.ReadOffice(path) },
 		func(file agent.OfficeFile, err error) {
 			switch {
-			case s.cancel != nil || s.answers.finished: // the settings are on their way
+			case s.cancel != nil || s.answers.finished: // the settings are being stored
 				s.bar.say(theme.MarkProblem, lang.L("The file was not opened, because something is still running."))
 			case err != nil:
 				s.bar.say(theme.MarkProblem, i18n.Error(err))
@@ -176,15 +176,14 @@ func (s *Screen) take(file agent.OfficeFile) {
 	s.show(0)
 }
 
-// resume goes to where the person was when the program ended, but not beyond the folder: after it there are settings.
+// resume goes to the step where the program ended, but not beyond the folder, after which settings exist.
 func (s *Screen) resume() {
 	a := s.answers
 	s.walk()
 	a.at = max(0, slices.IndexFunc(s.steps, func(p *step) bool { return p.key == a.step && (p != s.signIn.step || a.finished) }))
 }
 
-// keep has the office keep what was entered, where that has changed, beside the window's goroutine. Where it cannot, the
-// answers are in memory still.
+// keep makes the office store changed input off the UI goroutine. On failure the answers remain in memory.
 func (s *Screen) keep() {
 	a := s.answers
 	now := a.entered()
@@ -195,7 +194,7 @@ func (s *Screen) keep() {
 	office := s.office
 	async.Try(s.env.Work, func(context.Context) error { return office.KeepFirstRun(now) }, func(err error) {
 		if err != nil && reflect.DeepEqual(a.kept, now) {
-			a.kept = agent.FirstRun{} // next time
+			a.kept = agent.FirstRun{} // retry next time
 		}
 	})
 }

@@ -12,14 +12,14 @@ import (
 	"countersign/ui/widgets"
 )
 
-// known is the first step of who has a code or a file: it shows whom the person is about to trust, and checks what the steps that are
-// left out would have.
+// known is the first step for people with a code or a file: it shows whom they are about to trust, and checks what the skipped steps
+// would have checked.
 type known struct {
 	*step
 	screen  *Screen
 	facts   *fyne.Container
 	skipped []*step
-	failing *step // of these; nil while none does
+	failing *step // the skipped step that failed; nil for none
 }
 
 func newKnown(s *Screen) *known {

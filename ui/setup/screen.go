@@ -1,8 +1,8 @@
-// Package setup is the wizard of the first run: the service, the public address, the return address, the registration,
-// the folder, the sign-in. Each step is one question and is checked before the next, what is wrong stands beside its field,
-// and nothing typed is lost by going back, by looking at the demo or by the end of the program. Who has a code or a file of the
-// office sees what that answers, and is asked for the rest alone; who knows nothing gets a letter for the administrator. The wizard
-// hands the settings to the office as a whole, after the folder; it does not know how anything is done.
+// Package setup is the wizard of the first run: the service, the public address, the return address, the registration, the folder,
+// the sign-in. Each step is one question and is validated before the next, errors show next to their fields, and no input is lost by
+// going back, looking at the demo, or ending the program. People with a code or file from the office see what it answers, and are
+// asked only for the rest; people who know nothing get a letter for the administrator. After the folder, the wizard passes the
+// settings to the office as a whole; it does not know how anything is done.
 package setup
 
 import (
@@ -34,23 +34,23 @@ import (
 
 type Exits struct {
 	Done func()                 // the office is set up, signed in or not
-	Demo func() (cancel func()) // starts the demo in this window; nil where there is none
+	Demo func() (cancel func()) // starts the demo in this window; nil if there is none
 }
 
 type step struct {
-	key               string // for the office, which keeps where the person was
+	key               string // identifies the step in the stored progress
 	name, title, text string
 	content           fyne.CanvasObject
 	first             fyne.Focusable
 	fields            map[string]*widgets.Field
-	enter             func()                             // shows what follows from the steps before; may be nil
-	asking            string                             // what is said while that check runs
-	ask               func() func(context.Context) error // prepares a check by others, such as the service, that runs beside the window; nil where there is none, and may return nil
-	answered          func()                             // after that, without an error; may be nil
-	failed            func(err error)                    // after that, with an error; may be nil
-	blame             string                             // the field beside which an error stands that names none
-	next              string                             // the button
-	reveal            func()                             // shows the fields before one of them is marked; may be nil
+	enter             func()                             // shows what follows from earlier steps; may be nil
+	asking            string                             // shown while the check runs
+	ask               func() func(context.Context) error // prepares a check, for example with the service, to run in the background; may be, or return, nil
+	answered          func()                             // called after a check without error; may be nil
+	failed            func(err error)                    // called after a check with an error; may be nil
+	blame             string                             // the field for errors that name none
+	next              string                             // the button's label
+	reveal            func()                             // shows the fields before one is marked; may be nil
 }
 
 type Office interface {
@@ -77,7 +77,7 @@ type Service interface {
 	Paste(address string) error
 }
 
-// Files are those that an office can begin with.
+// Files reads the files with which an office can begin.
 type Files interface {
 	ReadOffice(path string) (agent.OfficeFile, error)
 	FetchOffice(ctx context.Context, code, hub string) (agent.OfficeFile, error)
@@ -85,29 +85,29 @@ type Files interface {
 	MoveIn(ctx context.Context, path, password, digest, saveTo string) error
 }
 
-// Screen is the wizard. All methods belong to the window's goroutine.
+// Screen is the wizard. Only the UI goroutine may call its methods.
 type Screen struct {
 	env     *env.Env
 	office  Office
 	answers *Answers
 	exits   Exits
 	content fyne.CanvasObject
-	steps   []*step // that are asked
+	steps   []*step // the steps to ask
 	page    *fyne.Container
-	scroll  *container.Scroll // around page
+	scroll  *container.Scroll // contains the page
 	bar     *bar
-	strip   *widgets.Banner // what is wrong with the keyring
+	strip   *widgets.Banner // problems with the keyring
 
 	progress *widgets.Line
-	help     *fyne.Container // for who does not know the answers
+	help     *fyne.Container // for people who do not know the answers
 	bound    []func()        // show the answers in the fields
-	cancel   func()          // ends what runs; nil while nothing does
-	playing  bool            // what runs is the start of the demo
+	cancel   func()          // stops what is running; nil for nothing
+	playing  bool            // the demo is starting
 
 	questions
 }
 
-// questions are all there are.
+// questions returns all steps.
 type questions struct {
 	known        *known
 	service      *service
@@ -118,14 +118,14 @@ type questions struct {
 	signIn       *signIn
 }
 
-// ofOffice are those about the office, not this computer or person: an office that is given answers them.
+// ofOffice returns the steps about the office rather than this computer or person: a given office answers them.
 func (q questions) ofOffice() []*step {
 	return []*step{q.service.step, q.address.step, q.back.step, q.registration.step}
 }
 
-// New returns the wizard where answers left it.
+// New returns the wizard at the step where answers left it.
 func New(d *env.Env, o Office, answers *Answers, ways Exits) *Screen {
-	answers.begin(o) // from memory, like the question whether there is a wizard at all
+	answers.begin(o) // from memory, like the decision whether to show the wizard
 	s := &Screen{env: d, office: o, answers: answers, exits: ways, page: container.NewStack(), progress: widgets.NewCaption(""),
 		strip: widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())}
 	s.bar = newBar(s.Back, s.Next, s.Stop)
@@ -150,10 +150,10 @@ type kept struct{ client, ngrok bool }
 
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Finishing says that the wizard has handed over the settings, or is about to: it ends by itself.
+// Finishing reports that the wizard has passed on, or is about to pass on, the settings: it ends by itself.
 func (s *Screen) Finishing() bool { return s.answers.finished || s.cancel != nil && !s.playing }
 
-// Say tells the person something that belongs to no field.
+// Say shows the person a text that belongs to no field.
 func (s *Screen) Say(text string) { s.bar.say(theme.MarkProblem, text) }
 
 func (s *Screen) Said() string { return s.bar.text.Text }
@@ -168,13 +168,13 @@ func (s *Screen) build() {
 	s.help = widgets.Stack(0, widgets.NewProse(lang.L("A code or a file, from your office or your former computer, answers all this.")),
 		widgets.Outdent(widgets.Flow(8, code, open, ask)))
 	column := widgets.Stack(20, widgets.Outdent(widgets.Across(nil, widgets.Brand(), s.progress)), s.page)
-	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, widgets.Stack(0, widgets.Middle(columnWidth, column)))) // the brand stays where it is
+	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, widgets.Stack(0, widgets.Middle(columnWidth, column)))) // keeps the brand in place
 	s.content = widgets.Frame(s.strip, nil, nil, widgets.Between(nil, s.bar.content, s.scroll))
 }
 
 func (s *Screen) current() *step { return s.steps[s.answers.at] }
 
-// walk chooses what is asked: everything or, of an office that is given, what that leaves open.
+// walk chooses the steps to ask: all, or, for a given office, those it leaves open.
 func (s *Screen) walk() {
 	s.known.skipped, s.steps = nil, nil
 	if s.answers.given {
@@ -191,7 +191,7 @@ func (s *Screen) walk() {
 	s.steps = append(s.steps, s.folder.step, s.signIn.step)
 }
 
-// open shows a step, also one that is not asked.
+// open shows a step, even one that is skipped.
 func (s *Screen) open(p *step) {
 	if !slices.Contains(s.steps, p) {
 		s.answers.given = false
@@ -203,11 +203,11 @@ func (s *Screen) open(p *step) {
 func (s *Screen) show(at int) {
 	s.turn(at)
 	s.Focus()
-	s.scroll.ScrollToTop() // where the step says what it asks
+	s.scroll.ScrollToTop() // to the step's question
 }
 
-// Focus puts the cursor where the step begins: where nothing is asked, on the way on. It must not stay in the step before,
-// which is not shown any more.
+// Focus puts the cursor at the start of the step, or on the next button if nothing is asked. It must not stay in the previous step,
+// which is hidden.
 func (s *Screen) Focus() {
 	first := s.current().first
 	if first == nil {
@@ -229,7 +229,7 @@ func (s *Screen) turn(at int) {
 	parts := []fyne.CanvasObject{widgets.Stack(8, widgets.NewFullHeading(p.title), text), p.content}
 	switch {
 	case s.answers.given || p == s.signIn.step:
-	case at == 0: // who has a code reads no further
+	case at == 0: // people with a code read no further
 		parts = slices.Insert(parts, 1, fyne.CanvasObject(s.help))
 	default:
 		parts = append(parts, s.help)
@@ -239,14 +239,14 @@ func (s *Screen) turn(at int) {
 	s.progress.Set(lang.L("Step {{.Number}} of {{.All}}", i18n.V{"Number": at + 1, "All": len(s.steps)}))
 }
 
-// Back shows the step before, with everything that was typed.
+// Back shows the previous step, with all input.
 func (s *Screen) Back() {
 	if s.cancel == nil && s.answers.at > 0 {
 		s.show(s.answers.at - 1)
 	}
 }
 
-// Leave stops what runs, else shows the step before.
+// Leave stops what is running, or otherwise shows the previous step.
 func (s *Screen) Leave() {
 	if s.cancel != nil {
 		s.Stop()
@@ -255,7 +255,7 @@ func (s *Screen) Leave() {
 	s.Back()
 }
 
-// Next checks the step and shows the next one, or says beside the field what is wrong.
+// Next validates the step and shows the next one, or the errors next to their fields.
 func (s *Screen) Next() {
 	p := s.current()
 	if p == s.service.step && s.service.demo() {
@@ -274,12 +274,12 @@ func (s *Screen) Next() {
 		return
 	}
 	s.bar.busy(p.asking)
-	if len(p.fields) > 0 { // what is tested does not change meanwhile; a sign-in takes what is pasted
+	if len(p.fields) > 0 { // input under test must not change; a sign-in accepts pasted text
 		widgets.EnableAll(p.content, false)
 	}
 	stopped := false
 	cancel := async.Try(s.env.Work, ask, func(err error) {
-		if stopped && err != nil { // whatever went wrong meanwhile, the person knows better
+		if stopped && err != nil { // ignore errors after the person has stopped it
 			err = context.Canceled
 		}
 		s.asked(p, err)
@@ -319,14 +319,14 @@ func (s *Screen) forward() {
 	s.show(s.answers.at + 1)
 }
 
-// Stop ends what runs: a check, the sign-in, the start of the demo.
+// Stop stops what is running: a check, the sign-in, the start of the demo.
 func (s *Screen) Stop() {
 	if s.cancel != nil {
 		s.cancel()
 	}
 }
 
-// Demo starts the demo, which then takes this window's place.
+// Demo starts the demo, which then replaces the wizard in this window.
 func (s *Screen) Demo() {
 	if s.cancel != nil || s.exits.Demo == nil {
 		return
@@ -336,7 +336,7 @@ func (s *Screen) Demo() {
 	s.cancel = s.exits.Demo()
 }
 
-// DemoFailed says why the demo did not start; an empty text when it was stopped.
+// DemoFailed says why the demo did not start; empty if it was stopped.
 func (s *Screen) DemoFailed(text string) {
 	s.cancel, s.playing = nil, false
 	s.bar.rest(s.answers.at > 0, s.current().next)
@@ -345,14 +345,14 @@ func (s *Screen) DemoFailed(text string) {
 	}
 }
 
-// bar is the line at the bottom: back, what is going on, and the way on. While something runs, it can be stopped.
+// bar is the line at the bottom: back, what is going on, and next. While something is running, it can be stopped.
 type bar struct {
 	content          fyne.CanvasObject
 	back, next, stop *widgets.Button
 	mark             *widget.Icon
 	text             *widgets.Prose
 	moves            *widget.ProgressBarInfinite
-	room             *fyne.Container // around moves
+	room             *fyne.Container // contains moves
 }
 
 func newBar(back, next, stop func()) *bar {
@@ -368,7 +368,7 @@ func newBar(back, next, stop func()) *bar {
 	return b
 }
 
-// rest shows the buttons of a step, with nothing to say.
+// rest shows a step's buttons without a text.
 func (b *bar) rest(back bool, next string) {
 	b.moves.Stop()
 	b.room.Hide()
@@ -385,16 +385,16 @@ func (b *bar) busy(text string) {
 	b.stop.Show()
 	b.next.Hide()
 	b.back.Disable()
-	b.room.Hidden = !fyne.CurrentApp().Settings().ShowAnimations() // the text says that it goes on
+	b.room.Hidden = !fyne.CurrentApp().Settings().ShowAnimations() // the text shows progress instead
 	b.content.Refresh()
 	if b.room.Hidden {
-		b.moves.Stop() // drawn for the first time, it starts by itself
+		b.moves.Stop() // it starts by itself when first drawn
 	} else {
 		b.moves.Start()
 	}
 }
 
-// say shows a text; with a mark one that matters.
+// say shows a text, with a mark if it is important.
 func (b *bar) say(mark theme.Mark, text string) {
 	b.mark.Hidden = mark == ""
 	if mark != "" {
@@ -408,7 +408,7 @@ func (b *bar) say(mark theme.Mark, text string) {
 	b.content.Refresh()
 }
 
-// wrong is what cannot be right in what is typed so far, by the field.
+// wrong returns the errors in the input so far, by field.
 func (s *Screen) wrong() map[string]string {
 	wrong := i18n.Findings(s.answers.settings.Check())
 	s.address.check(wrong)
@@ -416,7 +416,7 @@ func (s *Screen) wrong() map[string]string {
 	return wrong
 }
 
-// touched takes away the marks of what has become right, and with the last one what the foot says.
+// touched removes marks from fields that are now valid, and with the last one the text at the bottom.
 func (s *Screen) touched() {
 	if s.address != nil && len(s.steps) > 0 {
 		s.address.relabel()
@@ -437,7 +437,7 @@ func (s *Screen) touched() {
 	s.page.Refresh()
 }
 
-// right checks what is typed in this step, and shows what is wrong beside its field.
+// right validates this step's input, and shows errors next to their fields.
 func (s *Screen) right() bool {
 	p, wrong := s.current(), s.wrong()
 	if p == s.service.step && s.service.kind.Chosen < 0 {
@@ -458,13 +458,13 @@ func (s *Screen) right() bool {
 	return all
 }
 
-// focusWrong puts the cursor where the person goes on: into the first field that is wrong.
+// focusWrong puts the cursor into the first field with an error.
 func (s *Screen) focusWrong() {
-	s.scroll.Refresh() // what is said has its room before it is scrolled to
+	s.scroll.Refresh() // lays out the error text before scrolling to it
 	widgets.FocusWrong(slices.Collect(maps.Values(s.current().fields)))
 }
 
-// blame shows an error beside the fields it is about, on the step of the first of them.
+// blame shows an error next to the fields it concerns, on the step of the first of them.
 func (s *Screen) blame(p *step, err error) {
 	var config *agent.ConfigError
 	if errors.As(err, &config) && s.blameFields(p, config.Fields) {
@@ -486,12 +486,12 @@ func (s *Screen) blame(p *step, err error) {
 	s.bar.say(theme.MarkProblem, text)
 }
 
-// ofConnection says whether a message is about the connection, about which no field of the wizard decides.
+// ofConnection reports whether a message is about the connection, to which no field of the wizard belongs.
 func ofConnection(m message.Message) bool {
 	return strings.HasPrefix(m.ID(), "network.") || m.ID() == message.NoConnection().ID() || m.ID() == message.NoConnectionTo("").ID() || m == message.PublicAddressLate()
 }
 
-// blameFields marks the fields that the wizard has, and reports whether there is one.
+// blameFields marks the wizard's fields among wrong, and reports whether there is one.
 func (s *Screen) blameFields(p *step, wrong []office.FieldError) (some bool) {
 	for _, f := range wrong {
 		for _, of := range append(s.ofOffice(), s.folder.step) {
@@ -573,11 +573,11 @@ func (p *wayBack) choose(i int) {
 	p.showAddress()
 }
 
-// returns is the address to register; empty when nothing that was typed tells it.
+// returns returns the address to register; empty if the input does not determine it.
 func (p *wayBack) returns() string {
 	s := p.screen.answers.settings
 	if s.Redirect != office.RedirectPaste {
-		s.RedirectURI = "" // belongs to pasting
+		s.RedirectURI = "" // only for pasting
 	}
 	return s.ReturnAddress()
 }
@@ -589,31 +589,31 @@ func (p *wayBack) showAddress() {
 	p.content.Refresh()
 }
 
-// Answers are what was typed into the wizard, and how far it came. They outlive the screen, so that nothing is typed
-// twice after a look at the demo or a change of language, and the program, sealed by the office: see Screen.keep. The zero
-// value is a wizard nobody has seen. They hold secrets.
+// Answers are the wizard's input and progress. They outlive the screen, so that nothing must be typed twice after a look at the demo
+// or a change of language, and the program, sealed by the office: see Screen.keep. The zero value is a new wizard. They hold
+// secrets.
 type Answers struct {
 	began    bool
-	given    bool           // a code or a file answers for the office
-	at       int            // the step that is shown
+	given    bool           // a code or a file has answered for the office
+	at       int            // the visible step
 	step     string         // its key
-	kept     agent.FirstRun // what the office keeps already
-	recalled bool           // nothing more is to be had from before the program ended
+	kept     agent.FirstRun // what the office has stored
+	recalled bool           // earlier input has been restored
 	secrets  office.Secrets
 	settings office.Settings
-	proposed string         // the folder for documents while nobody has chosen another one
-	untyped  agent.FirstRun // what there was before anything was entered
-	opened   string         // what was tested when the public address last opened; see fingerprint
+	proposed string         // the folder for documents unless another is chosen
+	untyped  agent.FirstRun // the state before any input
+	opened   string         // fingerprint of the last test in which the public address opened
 	address  string         // the public address of that test
-	silent   string         // what was tested when the public address last did not answer from here
-	finished bool           // the office keeps the settings
-	failure  error          // why what was entered before could not be read; nil when it was
+	silent   string         // fingerprint of the last test in which it did not answer from here
+	finished bool           // the office has stored the settings
+	failure  error          // why earlier input could not be read; nil if it could
 }
 
-// begin takes what was entered before the program ended, else the office's own settings, as the first answers.
+// begin starts with the input from before the program ended, or the office's own settings.
 func (a *Answers) begin(office Office) {
 	if a.began {
-		a.propose() // the language may be another one
+		a.propose() // the language may have changed
 		return
 	}
 	*a = Answers{began: true, settings: office.Settings()}
@@ -624,14 +624,14 @@ func (a *Answers) begin(office Office) {
 	a.kept = a.entered()
 }
 
-// doWithout has the office do without a public address unless somebody has decided about one.
+// doWithout sets the office to have no public address unless somebody has decided on one.
 func (a *Answers) doWithout(o Office) {
 	if s := &a.settings; s.Tunnel == office.DefaultSettings().Tunnel && s.NgrokDomain == "" && !o.Fixed(office.FieldTunnel) {
 		s.Tunnel = office.TunnelNone
 	}
 }
 
-// propose has documents go to the proposed folder unless the person has chosen one.
+// propose sets the proposed folder for documents unless the person has chosen one.
 func (a *Answers) propose() {
 	before := a.proposed
 	if a.settings.SaveTo != before {
@@ -644,8 +644,8 @@ func (a *Answers) propose() {
 	}
 }
 
-// recall takes what was entered before the program ended, and reports whether there is any. What was entered since stays:
-// the keyring may have been locked meanwhile.
+// recall restores input from before the program ended, and reports whether there is any. Newer input stays: the keyring may have
+// been locked meanwhile.
 func (a *Answers) recall(office Office) bool {
 	f, kept, err := office.FirstRun()
 	a.failure = err
@@ -669,8 +669,7 @@ func (a *Answers) entered() agent.FirstRun {
 	return agent.FirstRun{Step: a.step, Settings: a.settings, Secrets: a.secrets, Given: a.given}
 }
 
-// proposedFolder is where signed documents go unless the person chooses otherwise, named in the language in use; empty where there
-// is no home.
+// proposedFolder returns the default folder for signed documents, named in the current language; empty without a home folder.
 func proposedFolder() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -679,13 +678,13 @@ func proposedFolder() string {
 	return filepath.Join(home, "Documents", lang.X("name.signed", "Signed"))
 }
 
-// didOpen reports whether the public address opened when it was tested as it is.
+// didOpen reports whether the public address opened when tested with the present input.
 func (a *Answers) didOpen() bool { return a.address != "" && a.opened == a.fingerprint() }
 
-// wasSilent reports whether it did not answer from here then.
+// wasSilent reports whether it did not answer from here in that test.
 func (a *Answers) wasSilent() bool { return a.silent == a.fingerprint() }
 
-// fingerprint is all that decides whether the public address opens.
+// fingerprint contains everything that determines whether the public address opens.
 func (a *Answers) fingerprint() string {
 	s := a.settings
 	return string(s.Tunnel) + "\n" + s.NgrokDomain + "\n" + a.secrets.NgrokAuthtoken + "\n" + s.PublicURL + "\n" + s.Listen

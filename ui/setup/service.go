@@ -21,13 +21,13 @@ import (
 	"countersign/ui/widgets"
 )
 
-// service is the step that asks which signing service it is: one of those known by name, another one by its two
-// addresses, or, last, the one inside this program, which is the demo.
+// service is the step that asks which signing service it is: one known by name, another one by its two addresses, or, last, the
+// built-in one, which is the demo.
 type service struct {
 	*step
 	screen     *Screen
 	kind       *widgets.Choice
-	presets    []agent.Preset // one for each way; the demo has none
+	presets    []agent.Preset // one for each option; the demo has none
 	auth, base *widgets.Entry
 	own        *fyne.Container // the addresses
 }
@@ -51,7 +51,7 @@ func newService(s *Screen) *service {
 	return p
 }
 
-// list are the services to choose from: those known by name, then any other, then the demo.
+// list returns the services to choose from: those known by name, then any other, then the demo.
 func (p *service) list() (list []widgets.Option) {
 	var other agent.Preset
 	for _, preset := range p.screen.office.Services() { // from memory
@@ -71,8 +71,7 @@ func (p *service) list() (list []widgets.Option) {
 	return list
 }
 
-// hosts names the computer that people sign in at, and compare with what the browser shows, and the one that documents go to
-// where that is another one.
+// hosts names the host of the sign-in, for people to compare with their browser, and the host for documents, if different.
 func hosts(s office.Settings) string {
 	signIn, service := s.Hosts()
 	if service == "" {
@@ -81,7 +80,7 @@ func hosts(s office.Settings) string {
 	return lang.L("{{.Host}}; documents go to {{.Service}}", i18n.V{"Host": signIn, "Service": service})
 }
 
-// enter shows which service the answers are about, wherever they came from.
+// enter shows the service of the answers, wherever they came from.
 func (p *service) enter() {
 	p.own.Hide()
 	at := p.chosen()
@@ -91,8 +90,8 @@ func (p *service) enter() {
 	}
 }
 
-// chosen is which service the answers are about: one known by name that is the same in all that it says, else another one. It is
-// what was chosen while there are no addresses, and negative for nothing.
+// chosen returns the service of the answers: one known by name whose preset matches entirely, otherwise "another one". Without
+// addresses it is the option chosen, negative for none.
 func (p *service) chosen() int {
 	s := p.screen.answers.settings
 	if s.AuthURL == "" && s.BaseURL == "" {
@@ -107,7 +106,7 @@ func (p *service) chosen() int {
 
 func (p *service) demo() bool { return p.kind.Chosen == len(p.presets) }
 
-// choose fills in a service. Another one empties what a known one has filled in, and leaves what was typed.
+// choose fills in a service. Choosing "another one" clears a preset's values and keeps typed ones.
 func (p *service) choose(i int) {
 	p.next = lang.L("Continue")
 	p.own.Hidden = p.demo() || p.presets[i].AuthURL != ""
@@ -130,7 +129,7 @@ func (p *service) fill(now agent.Preset) {
 	}
 	known := slices.ContainsFunc(p.presets, func(x agent.Preset) bool { return x.AuthURL != "" && x.Matches(a.settings) })
 	if now.AuthURL == "" && !known {
-		return // what was typed, or came in a file
+		return // typed, or from a file
 	}
 	a.settings.SignatureHeader = now.SignatureHeader
 	p.auth.SetText(now.AuthURL)
@@ -142,7 +141,7 @@ func (p *service) ask() func(context.Context) error {
 	return func(ctx context.Context) error { return office.TestService(ctx, settings) }
 }
 
-// bind shows a text and keeps what is typed, without the room around it.
+// bind shows a text and stores the input without surrounding white space.
 func (s *Screen) bind(e *widgets.Entry, into *string) {
 	e.SetText(*into)
 	e.OnChanged = func(text string) {
@@ -181,7 +180,7 @@ func newRegistration(s *Screen) *registration {
 	return p
 }
 
-// enter says where to get the secret that an invitation does not carry, and puts the cursor where something is missing.
+// enter says where to get the secret that an invitation does not contain, and puts the cursor where something is missing.
 func (p *registration) enter() {
 	a := p.screen.answers
 	p.first = p.client
@@ -205,15 +204,15 @@ func (p *registration) know(k kept) {
 	}
 }
 
-// check says what the settings alone cannot know.
+// check adds errors that the settings alone cannot detect.
 func (p *registration) check(wrong map[string]string) {
 	if p.screen.answers.secrets.ClientSecret == "" && !p.secretKept {
 		wrong[office.FieldClientSecret] = lang.L("Enter the client secret that the service gave your office.")
 	}
 }
 
-// letter is what an administrator needs to know, as far as the answers tell: exactly what to register, what to send back,
-// and how to make the file that answers all of it. It holds no secret.
+// letter tells an administrator, as far as the answers allow, exactly what to register, what to send back, and how to make the file
+// that answers everything. It contains no secret.
 func (s *Screen) letter() (subject, text string) {
 	a := s.answers
 	x := s.sound()
@@ -246,7 +245,7 @@ func (s *Screen) letter() (subject, text string) {
 	return subject, strings.Join(lines, "\n")
 }
 
-// sound are the answers without those that cannot be right, or that a shell would take for more than a word.
+// sound returns the answers without invalid ones, and those that a shell would take for more than a word.
 func (s *Screen) sound() office.Settings {
 	x := s.given().Normal()
 	bad := x.Check()
@@ -259,7 +258,7 @@ func (s *Screen) sound() office.Settings {
 	return x
 }
 
-// command makes the file on the administrator's computer. Where it goes, others may read it.
+// command returns the command that makes the file on the administrator's computer. Others may read it on its way.
 func command(x office.Settings, back string) string {
 	words := []string{"countersign", "setup", "--auth-url", cmp.Or(x.AuthURL, "URL"), "--base-url", cmp.Or(x.BaseURL, "URL"), "--client-id", "ID",
 		"--tunnel", string(x.Tunnel), "--redirect", string(x.Redirect)}

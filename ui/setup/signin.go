@@ -17,7 +17,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// signIn is the last step: the browser opens, and comes back.
+// signIn is the last step: the browser opens and returns.
 type signIn struct {
 	*step
 	screen  *Screen
@@ -26,7 +26,7 @@ type signIn struct {
 	running *fyne.Container
 	later   *widgets.Button
 	link    *widgets.CopyButton
-	address string // what the browser was told to show
+	address string // the page for the browser
 	shown   *widgets.Prose
 
 	where, warning *widgets.Prose
@@ -59,7 +59,7 @@ func newSignIn(s *Screen) *signIn {
 	return p
 }
 
-// announce says what the browser will show that nobody expects, and what to press there.
+// announce says which unexpected page the browser will show, and what to press there.
 func (p *signIn) announce() {
 	s := p.screen.given()
 	text := ""
@@ -121,7 +121,7 @@ func (p *signIn) opened(address string) {
 	})
 }
 
-// help is what helps where the browser does not.
+// help shows what to do if the browser does not work.
 func (p *signIn) help(open bool) {
 	widgets.Remake(p.running, widgets.NewFold(lang.L("Nothing happens?"), open, widgets.Stack(12,
 		widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address yourself.")), p.field)))
@@ -133,7 +133,7 @@ func (p *signIn) ended() {
 	p.content.Refresh()
 }
 
-// paste hands over the address on which the browser ended.
+// paste passes on the address at which the browser ended.
 func (p *signIn) paste() {
 	text, office := p.pasted.Text, p.screen.office
 	if text == "" || p.screen.cancel == nil {

@@ -23,32 +23,32 @@ import (
 	"countersign/internal/safe"
 )
 
-// An invitation by a code: what scrypt makes of it is a key that the hub lets in as a guest, whose hash is the name under which the
-// hub is found, and the key that the invitation is sealed with. So who does not know the code neither finds nor gets anything, and a
-// hub that does not know it has nothing to say. Of 60 bits, nobody guesses it, nor finds it out from what was overheard.
+// An invitation by a code: scrypt derives from the code a key that the hub admits as a guest, whose hash is the name under which the
+// hub is found, and the key that seals the invitation. So nobody without the code finds or gets anything, and a hub without it does
+// not answer. With 60 bits it can neither be guessed nor recovered from recorded traffic.
 
 var (
 	codeTime  = 10 * time.Minute
 	findTime  = 5 * time.Second
-	startTime = 5 * time.Second       // of a hub that was only just made one
-	stretch   = safe.Password.Stretch // tests do it for nothing
+	startTime = 5 * time.Second       // for a hub that is just starting
+	stretch   = safe.Password.Stretch // replaced by tests to save time
 )
 
 const (
 	maxInvitation = 64 << 10 // bytes
 
-	codeLength  = 12                                 // of five bits each
-	codeLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford's: without I, L, O and U
+	codeLength  = 12                                 // letters of five bits
+	codeLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // Crockford's alphabet: without I, L, O and U
 )
 
 func newCode() string {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	c := base32.NewEncoding(codeLetters).EncodeToString(b[:])
 	return c[:4] + "-" + c[4:8] + "-" + c[8:codeLength]
 }
 
-// plainCode is a code as it was typed.
+// plainCode normalizes a typed code.
 func plainCode(typed string) (string, error) {
 	c := strings.NewReplacer("-", "", " ", "", "O", "0", "I", "1", "L", "1").Replace(strings.ToUpper(typed))
 	if len(c) != codeLength || strings.Trim(c, codeLetters) != "" {
@@ -57,7 +57,7 @@ func plainCode(typed string) (string, error) {
 	return c, nil
 }
 
-// keys are what follows from a code.
+// keys returns what is derived from a code.
 func keys(typed string) (seed, key string, secret safe.Secret, err error) {
 	code, err := plainCode(typed)
 	if err != nil {
@@ -70,21 +70,21 @@ func keys(typed string) (seed, key string, secret safe.Secret, err error) {
 	return seed, key, secret, err
 }
 
-// offer is an invitation that waits for who knows its code.
+// offer is an invitation waiting for somebody with its code.
 type offer struct {
 	sealed []byte
 	once   bool
-	asker  string // of once: the computer that was given it, and gets it again until it says that it has it
+	asker  string // with once: the computer that got it, and gets it again until it confirms
 	end    context.CancelCauseFunc
 }
 
-// asker is this computer's word, until the program ends.
+// asker identifies this computer until the program ends.
 var asker = rand.Text()
 
 var errTaken = errors.New("it was taken")
 
-// Offer tells a code, and gives the invitation to who types it: once, and then it returns without an error, or to everybody until
-// ctx or its time ends.
+// Offer makes a code, passes it to tell, and gives the invitation to whoever enters it: once, whereupon it returns without an error,
+// or to everybody until ctx or its time ends.
 func (r *Service) Offer(ctx context.Context, invitation []byte, once bool, tell func(code string) error) error {
 	x := r.running()
 	for end := r.Now().Add(startTime); x == nil && r.Settings().OfficeListen != "" && r.Now().Before(end) && loop.Sleep(ctx, 100*time.Millisecond); {
@@ -120,7 +120,7 @@ func (r *Service) Offer(ctx context.Context, invitation []byte, once bool, tell 
 	r.mu.Unlock()
 	defer r.withdraw(ctx, key)
 	at := x.hub.Address()
-	if at == nil { // it has stopped meanwhile
+	if at == nil { // stopped meanwhile
 		return message.Error(message.CodeNotOffered(), nil)
 	}
 	if err := x.hub.Admit(key); err != nil {
@@ -141,13 +141,13 @@ func (r *Service) Offer(ctx context.Context, invitation []byte, once bool, tell 
 	return nil
 }
 
-// place is where others reach what listens there.
+// place returns the address at which others reach the listener.
 func place(listens net.Addr) netip.AddrPort {
-	at, _ := netip.ParseAddrPort(listens.String()) // it listens to TCP
+	at, _ := netip.ParseAddrPort(listens.String()) // always a TCP address
 	return at
 }
 
-// withdraw ends an offer. Who is being given it has a moment.
+// withdraw ends an offer, leaving a moment to a guest who is just receiving it.
 func (r *Service) withdraw(ctx context.Context, key string) {
 	r.mu.Lock()
 	delete(r.offers, key)
@@ -170,8 +170,8 @@ func (r *Service) guests() []string {
 	return slices.Collect(maps.Keys(r.offers))
 }
 
-// handOut answers who is no desk: one that knows a code, or one that was removed. What is for one computer is for the first one that
-// asks: an answer may be lost, and then it asks again.
+// handOut answers a caller that is no desk: a guest with a code, or a removed desk. An invitation for one computer is for the first
+// that asks, which may ask again because the answer may be lost.
 func (r *Service) handOut(key string, q desk.Question) (a desk.Answer, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +186,7 @@ func (r *Service) handOut(key string, q desk.Question) (a desk.Answer, err error
 	return desk.Answer{Sealed: o.sealed}, nil
 }
 
-// Fetch gets the invitation that a hub offers by a code. It looks for the hub on the local network, unless at says where it is.
+// Fetch gets the invitation that a hub offers by a code. It looks for the hub on the local network unless at says where it is.
 func Fetch(ctx context.Context, code, at string) (invitation []byte, err error) {
 	seed, key, secret, err := keys(code)
 	if err != nil {
@@ -234,7 +234,7 @@ func fetch(ctx context.Context, w desk.Way, secret safe.Secret) ([]byte, error) 
 	}
 	invitation, err := io.ReadAll(io.LimitReader(r, maxInvitation))
 	if err == nil {
-		_, _ = conn.Ask(ctx, desk.Question{Asker: asker, Got: true}) // unheard, the code ends with its time
+		_, _ = conn.Ask(ctx, desk.Question{Asker: asker, Got: true}) // if this is lost, the code expires by itself
 	}
 	return invitation, err
 }

@@ -29,36 +29,36 @@ import (
 	"countersign/internal/store"
 )
 
-// What a stream keeps, and how far back it is filled again: what it has let go of because of its age does not come back.
+// What a stream keeps, and how far back it is refilled, so that expired events do not return.
 const (
 	streamAge   = 60 * 24 * time.Hour
 	streamBytes = 1 << 30
 	refillAge   = 30 * 24 * time.Hour
 	replicas    = 3 // in the office's own cluster
 
-	pageSize  = 25        // events, of up to 1 MiB each
-	answerMax = 128 << 10 // bytes of bodies in an answer: it comes in time over a slow line
+	pageSize  = 25        // events of up to 1 MiB each
+	answerMax = 128 << 10 // bytes of bodies in an answer, so that it arrives in time over a slow line
 )
 
-// lookAfter is how often the hub looks whether all is well.
-var lookAfter = time.Minute // tests look more often
+// lookAfter is how often the hub checks that all is well.
+var lookAfter = time.Minute // tests check more often
 
-// identity is what this computer is as a hub.
+// identity is what identifies this computer as a hub.
 type identity struct {
 	Certificate []byte `json:"certificate"`
 	Key         []byte `json:"key"`
-	Seed        string `json:"seed"` // of its own connection; with it, it is a desk of the hub that takes its place
+	Seed        string `json:"seed"` // key of its own connection, with which it becomes a desk of a hub that replaces it
 	Epoch       int    `json:"epoch"`
 }
 
-// live is a hub that runs.
+// live is a running hub.
 type live struct {
-	hub    Server // nil where the stream is in a cluster
+	hub    Server // nil if the stream is in a cluster
 	conn   Conn
 	stream desk.Stream
 }
 
-// identity is kept; a new one is made where there is none. A computer that has been a desk of another hub since counts as a new hub.
+// identity returns the stored identity, or makes one. A computer that has since been a desk of another hub counts as a new hub.
 func (r *Service) identity() (id identity, err error) {
 	r.identifying.Lock()
 	defer r.identifying.Unlock()
@@ -85,7 +85,7 @@ func (r *Service) identity() (id identity, err error) {
 	if err != nil {
 		return id, err
 	}
-	if own != nil { // it was a desk: should it become one again, it is known by the key that it has as that
+	if own != nil { // it was a desk: keep its key, by which it is known if it becomes one again
 		id.Seed = string(own)
 	}
 	id.Epoch = met + 1
@@ -96,7 +96,7 @@ func (r *Service) identity() (id identity, err error) {
 	return id, r.Vault.Put(map[string][]byte{name: b}, func(tx *store.Tx) error { return tx.PutDoc(docEpoch, id.Epoch) })
 }
 
-// Hub is the public key of this computer as the hub, and which hub of the office it is.
+// Hub returns this computer's public key as the hub, and its number among the office's successive hubs.
 func (r *Service) Hub() (key string, epoch int, err error) {
 	id, err := r.identity()
 	if err == nil {
@@ -110,7 +110,7 @@ func newIdentity(now time.Time) (id identity, err error) {
 	if err != nil {
 		return id, err
 	}
-	of := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.Add(-24 * time.Hour), NotAfter: now.AddDate(50, 0, 0)} // the pin decides
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.Add(-24 * time.Hour), NotAfter: now.AddDate(50, 0, 0)} // only the pin counts
 	id.Certificate, err = x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
 	if err == nil {
 		id.Key, err = x509.MarshalPKCS8PrivateKey(key)
@@ -134,7 +134,7 @@ func (id identity) pin() (string, error) {
 	return desk.Pin(c.RawSubjectPublicKeyInfo), nil
 }
 
-// beHub hands events on, until ctx ends or the stream can be used no more.
+// beHub passes events on until ctx ends or the stream becomes unusable.
 func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 	r.Health.Clear(health.HubAway)
 	id, err := r.identity()
@@ -150,7 +150,7 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 	}
 	defer x.close()
 	r.mu.Lock()
-	r.live, r.queue = x, nil // what is stored from now on is queued; what was, is found
+	r.live, r.queue = x, nil // events stored from now on are queued; fill finds earlier ones
 	r.mu.Unlock()
 	defer func() {
 		r.mu.Lock()
@@ -188,10 +188,10 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 		if x.hub != nil {
 			err = x.hub.Trouble()
 		} else {
-			err = x.conn.Current(ctx, x.stream) // there may be another hub by now
+			err = x.conn.Current(ctx, x.stream) // another hub may have taken over
 		}
 		for _, d := range r.desks.Get() {
-			err = errors.Join(err, x.welcome(ctx, d)) // it may be lost, or the stream, which is filled again then
+			err = errors.Join(err, x.welcome(ctx, d)) // it, or the stream, which is then refilled, may be lost
 		}
 		return lookAfter, err
 	})
@@ -239,9 +239,9 @@ func (x *live) close() {
 	}
 }
 
-// welcome lets a desk in, and has it be given what is published since it was invited.
+// welcome admits a desk, which gets what is published from its invitation on.
 func (x *live) welcome(ctx context.Context, d office.Desk) error {
-	if !desk.IsKey(d.Key) { // it can let nobody in
+	if !desk.IsKey(d.Key) { // an invalid key admits nobody
 		return nil
 	}
 	if x.hub != nil {
@@ -252,7 +252,7 @@ func (x *live) welcome(ctx context.Context, d office.Desk) error {
 	return x.conn.Follow(ctx, x.stream, d.Key, d.Made)
 }
 
-// leaveOutMyself takes this computer out of the desks, which it is in when it was one.
+// leaveOutMyself removes this computer from the desks, among which it is if it was one.
 func (r *Service) leaveOutMyself() error {
 	seed, err := r.seed()
 	if err != nil {
@@ -276,7 +276,7 @@ func (r *Service) Stored(eventID string) {
 	loop.Wake(r.ring)
 }
 
-// publishQueue publishes what was stored since. What it does not come to is found by fill, once the stream can be used again.
+// publishQueue publishes newly stored events. If interrupted, fill finds the rest once the stream is usable again.
 func (r *Service) publishQueue(ctx context.Context, x *live) error {
 	for ctx.Err() == nil {
 		r.mu.Lock()
@@ -300,7 +300,7 @@ func (r *Service) publish(ctx context.Context, x *live, ids []string) error {
 			return err
 		}
 		if e.ID == "" {
-			continue // it cannot be read, or was forgotten meanwhile
+			continue // unreadable, or deleted meanwhile
 		}
 		err = x.conn.Publish(ctx, x.stream, handed(e))
 		if errors.Is(err, desk.ErrUnfit) {
@@ -319,7 +319,7 @@ func handed(e office.Event) desk.Event {
 	return desk.Event{ID: e.ID, Body: e.Body, URL: e.URL, Signature: e.Signature, Service: e.Service}
 }
 
-// fill publishes what the store has and the stream has not: it may be new, or have lost something.
+// fill publishes what is in the store but not in the stream, which may be new, or have lost something.
 func (r *Service) fill(ctx context.Context, x *live) error {
 	have, err := x.conn.Tokens(ctx, x.stream)
 	if err != nil {
@@ -355,19 +355,19 @@ func (r *Service) page(before office.Cursor, limit int) (page []office.Event, ne
 	return page, next, err
 }
 
-// answer is what a desk is told.
+// answer answers a desk.
 func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answer, err error) {
 	list := r.desks.Get()
 	at := slices.IndexFunc(list, func(d office.Desk) bool { return d.Key == key })
 	if at < 0 {
 		return r.handOut(key, q)
 	}
-	if q.Met > id.Epoch && q.Met < id.Epoch+maxSteps { // desks believe what counts on from it
+	if q.Met > id.Epoch && q.Met < id.Epoch+maxSteps { // desks believe a number that continues from it
 		r.meet(q.Met)
 	}
 	now := r.Now()
 	r.mu.Lock()
-	often := now.Sub(r.seen[key]).Abs() < askEvery/2 // then it writes nothing
+	often := now.Sub(r.seen[key]).Abs() < askEvery/2 // then skip the write
 	r.seen[key] = now
 	r.mu.Unlock()
 	if person := message.OneLine(q.Person, 200); person != "" && person != list[at].Person && !often {
@@ -389,7 +389,7 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 	a.Moved = r.moved
 	r.mu.Unlock()
 	own, err2 := desk.Public(id.Seed)
-	host, _ := os.Hostname() // empty where it has no name
+	host, _ := os.Hostname() // empty without a name
 	a.Desks = []desk.Member{{Name: host, Key: own}}
 	for _, d := range list {
 		a.Desks = append(a.Desks, desk.Member{Name: d.Name, Key: d.Key, Made: d.Made})
@@ -397,7 +397,8 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 	return a, errors.Join(err, err2)
 }
 
-// tellMoved tells the desks of a hub that becomes a desk itself where the hub is now, while they ask once more.
+// tellMoved keeps answering the desks, after this hub has become a desk itself, until each has asked once more and learned where the
+// hub is now.
 func (r *Service) tellMoved(ctx context.Context, now office.Settings) {
 	if r.running() == nil || now.Tunnel != office.TunnelOffice {
 		return
@@ -416,7 +417,7 @@ func (r *Service) tellMoved(ctx context.Context, now office.Settings) {
 	}
 }
 
-// stored is a page of what is stored, as much as goes into an answer.
+// stored returns a page of stored events, as much as fits into an answer.
 func (r *Service) stored(before office.Cursor) (list []desk.Event, next string, err error) {
 	for limit := pageSize; ; limit = max(1, limit/4) {
 		page, cursor, err := r.page(before, limit)
@@ -435,7 +436,7 @@ func (r *Service) stored(before office.Cursor) (list []desk.Event, next string, 
 	}
 }
 
-// change changes which desks there are, on disk first.
+// change changes the list of desks, on disk first.
 func (r *Service) change(to func([]office.Desk) ([]office.Desk, error)) error {
 	err := r.desks.Change(func(list []office.Desk) ([]office.Desk, error) {
 		list, err := to(slices.Clone(list))
@@ -451,13 +452,14 @@ func (r *Service) change(to func([]office.Desk) ([]office.Desk, error)) error {
 	return err
 }
 
-// Invitation is what another computer needs to be a desk of this hub.
+// Invitation is what another computer needs to become a desk of this hub.
 type Invitation struct {
 	Servers, Pin string
-	Key          string // of that desk alone
+	Key          string // of that desk only
 }
 
-// Invite makes a desk and what its computer needs. The former key of a desk that is invited again is dead when Invite returns.
+// Invite creates a desk and returns what its computer needs. If a desk is invited again, its former key gives no access once Invite
+// returns. servers is where it reaches the hub; empty for this computer's own addresses.
 func (r *Service) Invite(ctx context.Context, q office.DeskInvite) (v Invitation, err error) {
 	s, name := r.Settings(), strings.TrimSpace(q.Name)
 	if !s.IsHub() {
@@ -493,7 +495,7 @@ func (r *Service) Invite(ctx context.Context, q office.DeskInvite) (v Invitation
 	}
 	if x := r.running(); x != nil {
 		if err := x.welcome(ctx, d); err != nil {
-			r.Reopen() // which tries it again
+			r.Reopen() // to retry it
 		}
 	}
 	r.Record(office.Activity{Kind: "desk", Text: message.DeskInvited(name)})
@@ -501,7 +503,7 @@ func (r *Service) Invite(ctx context.Context, q office.DeskInvite) (v Invitation
 	return v, nil
 }
 
-// Place is where desks reach this hub, for those that have a key already.
+// Place returns where desks reach this hub, for those that already have a key.
 func (r *Service) Place(servers string) (Invitation, error) {
 	s := r.Settings()
 	if !s.IsHub() {
@@ -525,7 +527,7 @@ func (r *Service) place(s office.Settings, servers string) (v Invitation, err er
 	return Invitation{Servers: servers, Pin: pin}, err
 }
 
-// addresses are those at which others may reach what listens here.
+// addresses returns those at which others may reach the listener.
 func addresses(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -538,7 +540,7 @@ func addresses(listen string) string {
 	if name, err := os.Hostname(); err == nil {
 		list = append(list, net.JoinHostPort(name, port))
 	}
-	own, _ := net.InterfaceAddrs() // none where they cannot be read
+	own, _ := net.InterfaceAddrs() // none if unreadable
 	for _, a := range own {
 		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && ip.IP.IsGlobalUnicast() {
 			list = append(list, net.JoinHostPort(ip.IP.String(), port))
@@ -553,7 +555,7 @@ func (r *Service) running() *live {
 	return r.live
 }
 
-// Remove ends that there is a desk of that name: when it returns, its key opens nothing.
+// Remove removes the desk of that name: when it returns, its key gives no access.
 func (r *Service) Remove(ctx context.Context, name string) error {
 	if !r.Settings().IsHub() {
 		return message.Error(message.NotTheHub(), nil)
@@ -575,7 +577,7 @@ func (r *Service) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// shutOut has a key that is no desk's any more open nothing.
+// shutOut revokes the access of a key that no longer belongs to a desk.
 func (r *Service) shutOut(ctx context.Context, key string) {
 	x := r.running()
 	if x == nil {
@@ -589,7 +591,7 @@ func (r *Service) shutOut(ctx context.Context, key string) {
 	}
 }
 
-// List are the desks of this hub; none where it is none.
+// List returns the desks of this hub; none if it is no hub.
 func (r *Service) List(ctx context.Context) (rows []office.DeskRow) {
 	x := r.running()
 	if x == nil && !r.Settings().IsHub() {
@@ -601,7 +603,7 @@ func (r *Service) List(ctx context.Context) (rows []office.DeskRow) {
 			if x.hub != nil {
 				row.Connected = x.hub.Connected(d.Key)
 			}
-			row.Waiting, row.Seen, _ = x.conn.Waiting(ctx, x.stream, d.Key) // 0 for a desk that is only just invited
+			row.Waiting, row.Seen, _ = x.conn.Waiting(ctx, x.stream, d.Key) // 0 for a desk just invited
 		}
 		r.mu.Lock()
 		if at := r.seen[d.Key]; at.After(row.Seen) {

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// askEvery is how often a desk asks whether the hub hears anything.
+// askEvery is how often a desk asks whether the hub receives events.
 var askEvery = 30 * time.Second // tests ask more often
 
-// beDesk takes in what the hub hands on, until ctx or the connection ends.
+// beDesk receives what the hub passes on, until ctx or the connection ends.
 func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 	r.Health.Clear(health.HubFails)
 	seed, err := r.seed()
@@ -52,7 +52,7 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 		return err
 	}
 	kept := had
-	keep := func() (err error) { // not with each event: after a kill, at worst what is known is asked for once more
+	keep := func() (err error) { // not with each event: a kill at worst makes it ask for known events again
 		if is := *read.Load(); is != kept {
 			if err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMark, is) }); err == nil {
 				kept = is
@@ -87,10 +87,10 @@ func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 	return r.why(conn, errors.Join(err, keep()))
 }
 
-// heard notes what the hub said: since when events reach it, and what it said of that before.
+// heard records what the hub said: since when events reach it, compared with what it said before.
 func (r *Service) heard(a desk.Answer, before time.Time) {
 	listening := !a.Since.IsZero()
-	if !a.Since.Equal(before) { // it was deaf meanwhile
+	if !a.Since.Equal(before) { // it received none meanwhile
 		r.hear(false)
 	}
 	r.hear(listening)
@@ -101,7 +101,7 @@ func (r *Service) heard(a desk.Answer, before time.Time) {
 	r.Health.Clear(health.HubAway)
 }
 
-// why is err, or that the hub does not know this desk any more, where that is why.
+// why returns err, or, if that is the cause, that the hub no longer knows this desk.
 func (r *Service) why(conn Conn, err error) error {
 	if conn.Removed() {
 		return desk.ErrRemoved
@@ -113,7 +113,7 @@ func (r *Service) take(ctx context.Context, e desk.Event) error {
 	return r.Take(ctx, e.URL, e.Service, e.Signature, e.Body)
 }
 
-// ask asks the hub how it is, and notes which hub it is and which desks it has: one of them may take its place one day.
+// ask asks for the hub's state, and records which hub it is and which desks it has, one of which may replace it some day.
 func (r *Service) ask(ctx context.Context, conn Conn) (desk.Answer, error) {
 	met, err := r.epoch()
 	if err != nil {
@@ -137,13 +137,13 @@ func (r *Service) ask(ctx context.Context, conn Conn) (desk.Answer, error) {
 	return a, errors.Join(err, r.note(members(a)))
 }
 
-// maxSteps is how many hubs may have come and gone without this desk. Beyond, the hub is at fault: believed, no other one would ever
-// count again.
+// maxSteps is how many hubs this desk may have missed. A higher number must be a fault of the hub: if it were believed, no other hub
+// would ever count again.
 const maxSteps = 1000
 
 const maxMembers = 512
 
-// members are the desks that the hub has, as far as they can be some: this computer lets them in should it take its place.
+// members returns the hub's desks, as far as they are valid: this computer admits them if it becomes the hub.
 func members(a desk.Answer) (list []office.Desk) {
 	for _, d := range a.Desks {
 		if name := message.OneLine(d.Name, office.MaxDeskName); name != "" && desk.IsKey(d.Key) && len(list) < maxMembers {
@@ -153,7 +153,7 @@ func members(a desk.Answer) (list []office.Desk) {
 	return list
 }
 
-// note keeps which desks there are.
+// note stores the list of desks.
 func (r *Service) note(list []office.Desk) error {
 	same := func(a, b office.Desk) bool { return a.Name == b.Name && a.Key == b.Key && a.Made.Equal(b.Made) }
 	if slices.EqualFunc(r.desks.Get(), list, same) {
@@ -164,7 +164,7 @@ func (r *Service) note(list []office.Desk) error {
 	})
 }
 
-// fetch takes in what the hub has stored and this desk has not: something should have come that did not.
+// fetch receives events that the hub has stored and this desk has not, because one that should have arrived is missing.
 func (r *Service) fetch(ctx context.Context, conn Conn) error {
 	r.Log.Info("events are missing, and are asked for")
 	for q := (desk.Question{Events: true}); ; {
@@ -184,10 +184,10 @@ func (r *Service) fetch(ctx context.Context, conn Conn) error {
 			}
 		}
 		if len(a.Events) == 0 || a.Next == q.Before {
-			a.Next = "" // else there would be no end
+			a.Next = "" // otherwise it would never end
 		}
 		if q.Before = a.Next; q.Before == "" {
-			r.Returned() // what is older, the service still knows
+			r.Returned() // the service still knows what is older
 			return nil
 		}
 	}

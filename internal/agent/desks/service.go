@@ -1,16 +1,16 @@
-// Package desks joins several computers of one office: the one that the service reaches, the hub, hands every verified event
-// on to the others, its desks.
+// Package desks joins several computers of one office: the one that the service reaches, the hub, passes every verified event on to
+// the others, its desks.
 //
-//	service.go  what this computer is by its settings: the hub, a desk, or neither, as in an office that has one desk
-//	hub.go      the hub: events out of the store into the stream, who is a desk, answers to desks
+//	service.go  what this computer is according to its settings: the hub, a desk, or neither, as in an office with one desk
+//	hub.go      the hub: events from the store into the stream, which desks there are, answers to desks
 //	code.go     an invitation by a short code: offered by the hub, fetched by a computer that becomes a desk
-//	reader.go   a desk: events of the stream into its own inbox; what it missed; whether the hub hears anything at all
+//	reader.go   a desk: events from the stream into its own inbox; what it missed; whether the hub receives anything at all
 //
-// It promises: an event is published after it is stored, and acknowledged by a desk after that one has it stored, by the
-// same door as one that the service sends; a stream that is lost, damaged, cut or new is filled again from the store, and what a
-// desk missed, or has lost because it was restored, from the hub's; what comes twice is one event, for it is known by its id; a desk that was removed is cut off
-// before Remove returns, and stays out after a restart; an earlier hub counts no more once a desk has met a later one. While a
-// desk hears nothing of a hub that hears something, it counts as one without a public address.
+// It promises: an event is published after it is stored, and acknowledged by a desk after that has stored it, through the same
+// entrance as events from the service; a lost, damaged, truncated or new stream is refilled from the store, and what a desk missed,
+// or lost because it was restored, from the hub's; duplicates are one event, identified by its id; a removed desk is cut off before
+// Remove returns, and stays so after a restart; an earlier hub no longer counts once a desk has met a later one. While a desk
+// receives nothing from a hub that does receive events, it counts as having no public address.
 //
 // It must not know what an event means.
 package desks
@@ -35,13 +35,13 @@ import (
 	"countersign/internal/store"
 )
 
-// Vault keeps values sealed. While its key is out of reach its errors are secret.ErrUnavailable.
+// Vault keeps values sealed. While its key is unavailable, its errors are secret.ErrUnavailable.
 type Vault interface {
 	Get(name string) ([]byte, error)
 	Put(values map[string][]byte, also ...func(*store.Tx) error) error
 }
 
-// Conn is a *desk.Conn, or what behaves as one.
+// Conn is a *desk.Conn, or equivalent.
 type Conn interface {
 	Close()
 	Closed() <-chan struct{}
@@ -60,7 +60,7 @@ type Conn interface {
 	Receive(ctx context.Context, epoch int, had desk.Mark, take func(desk.Event, desk.Mark) error, missed func(desk.Mark) error) error
 }
 
-// Server is a *hub.Hub, or what behaves as one.
+// Server is a *hub.Hub, or equivalent.
 type Server interface {
 	InProcessConn() (net.Conn, error)
 	Address() net.Addr
@@ -71,13 +71,13 @@ type Server interface {
 	Close()
 }
 
-// Stream is what events go through.
+// Stream carries events.
 type Stream struct {
 	Connect func(ctx context.Context, w desk.Way) (Conn, error)
 	Serve   func(c hub.Config) (Server, error)
 }
 
-// NATS is the Stream of an office.
+// NATS returns an office's Stream.
 func NATS() Stream {
 	return Stream{
 		Connect: func(ctx context.Context, w desk.Way) (Conn, error) {
@@ -100,17 +100,17 @@ func NATS() Stream {
 // Deps are what a Service needs from outside. All of them are required.
 type Deps struct {
 	Stream   Stream
-	Folder   string // of the stream
+	Folder   string // folder of the stream
 	Settings func() office.Settings
 	Vault    Vault
-	Person   func() string    // who works here
-	Hears    func() time.Time // since when events reach this computer; zero while they do not
+	Person   func() string    // the person working here
+	Hears    func() time.Time // since when events reach this computer; zero if they do not
 	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 
 	Take     func(ctx context.Context, url, service, signature string, body []byte) error // stores an event
-	Returned func()                                                                       // events come again: what happened meanwhile is to be asked
-	Changed  func()                                                                       // what is kept about desks changed
-	Adopt    func(ctx context.Context, servers, pin string) error                         // puts to use where the hub is now
+	Returned func()                                                                       // events arrive again: find out what happened meanwhile
+	Changed  func()                                                                       // the stored list of desks has changed
+	Adopt    func(ctx context.Context, servers, pin string) error                         // applies the hub's new address
 }
 
 // Service is the office's other desks. All methods are safe for concurrent use.
@@ -118,21 +118,21 @@ type Service struct {
 	loop.Base
 	Deps
 
-	wake  chan struct{} // the settings may be others
-	ring  chan struct{} // there is something to publish
+	wake  chan struct{} // signals that the settings may have changed
+	ring  chan struct{} // signals that there is something to publish
 	desks data.Kept[[]office.Desk]
 
-	identifying sync.Mutex // held while this computer's identity as a hub is read or made
+	identifying sync.Mutex // held while reading or making this computer's identity as a hub
 
 	mu      sync.Mutex
 	restart bool
-	live    *live                // nil while this computer is no hub
-	queue   []string             // ids of events that are to be published
-	seen    map[string]time.Time // by key
-	since   time.Time            // of a desk: since when it hears; zero while it does not
-	offers  map[string]*offer    // by the key of the code
-	moved   *desk.Place          // of a hub that was replaced: where the hub is now; nil before
-	later   int                  // the latest hub after this one that anybody has told of; 0 for none
+	live    *live                // nil if this computer is no hub
+	queue   []string             // ids of events to publish
+	seen    map[string]time.Time // last question of each desk, by key
+	since   time.Time            // on a desk, since when events arrive; zero if they do not
+	offers  map[string]*offer    // by the key derived from the code
+	moved   *desk.Place          // on a replaced hub, where the hub is now; nil before
+	later   int                  // the latest hub after this one that anybody has reported; 0 for none
 }
 
 // New makes a Service. It reads nothing; Load does.
@@ -141,25 +141,25 @@ func New(tools loop.Base, p Deps) *Service {
 }
 
 const (
-	// Doc names the document with the desks of a hub, and of a desk with all that the hub has told it of.
+	// Doc is the document with the desks of a hub, or, on a desk, with all those named by the hub.
 	Doc = "desks"
-	// docEpoch names the one with the latest hub that this computer has met or been.
+	// docEpoch is the document with the latest hub that this computer has met or been.
 	docEpoch = "desks-epoch"
-	// docMark names the one with up to where this desk has read.
+	// docMark is the document with how far this desk has read.
 	docMark = "desks-mark"
 )
 
-// Load reads which desks there are.
+// Load reads the list of desks.
 func (r *Service) Load() error {
 	list, _, err := data.Doc[[]office.Desk](r.Data, Doc)
 	r.desks.Set(list)
 	return err
 }
 
-// Wake has it look whether the settings are others.
+// Wake makes it check whether the settings have changed.
 func (r *Service) Wake() { loop.Wake(r.wake) }
 
-// Reopen has it begin anew although the settings are the same: the key is another one, or somebody asked.
+// Reopen makes it start over although the settings are unchanged: the key has changed, or a person requested it.
 func (r *Service) Reopen() {
 	r.mu.Lock()
 	r.restart = true
@@ -167,7 +167,8 @@ func (r *Service) Reopen() {
 	r.Wake()
 }
 
-// ListeningSince is of a desk: since when all that reaches the hub comes; zero while it does not. It may be called within a commit.
+// ListeningSince is for a desk: since when everything that reaches the hub arrives; zero if it does not. It may be called within a
+// commit.
 func (r *Service) ListeningSince() (since time.Time, desk bool) {
 	desk = r.Settings().Tunnel == office.TunnelOffice
 	r.mu.Lock()
@@ -178,7 +179,7 @@ func (r *Service) ListeningSince() (since time.Time, desk bool) {
 // longest is the longest pause between two tries.
 const longest = 30 * time.Second
 
-// Run is what the settings say until ctx ends.
+// Run acts as the settings say until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
 	for tries := 0; ctx.Err() == nil; {
 		s := r.Settings()
@@ -211,7 +212,7 @@ func (r *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// until does be until the settings that it is about change; then its error is nil.
+// until runs be until the settings it depends on change; then its error is nil.
 func (r *Service) until(ctx context.Context, s office.Settings, be func(context.Context, office.Settings) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -257,7 +258,7 @@ func (r *Service) beNothing(ctx context.Context, _ office.Settings) error {
 	return nil
 }
 
-// hear notes whether events come, of which others are told.
+// hear records whether events arrive, and notifies others.
 func (r *Service) hear(now bool) {
 	r.mu.Lock()
 	did := !r.since.IsZero()
@@ -276,15 +277,15 @@ func (r *Service) hear(now bool) {
 	}
 }
 
-// errSilent means that the hub hears nothing itself.
+// errSilent means that the hub itself receives no events.
 var errSilent, errEarlier = errors.New("the hub hears nothing"), errors.New("an earlier hub answers")
 
-// errLater means that another hub has taken its place in the office's cluster, with a stream of its own.
+// errLater means that another hub has taken over the office's cluster, with its own stream.
 var errLater = errors.New("a later hub answers")
 
-// tell says in health why events do not go to other desks, or do not come from the hub.
+// tell reports to health why events do not reach other desks, or do not come from the hub.
 func (r *Service) tell(err error, s office.Settings) {
-	if errors.Is(err, secret.ErrUnavailable) { // which the keyring issue says
+	if errors.Is(err, secret.ErrUnavailable) { // the keyring's issue covers it
 		return
 	}
 	if s.Tunnel != office.TunnelOffice {
@@ -309,7 +310,8 @@ func (r *Service) tell(err error, s office.Settings) {
 	}
 }
 
-// meet notes that there was a later hub than this one. Whether that one is gone, or was a mistake, only a person can tell: see BeAgain.
+// meet records that there was a later hub than this one. Only a person can tell whether that one is gone, or was a mistake: see
+// BeAgain.
 func (r *Service) meet(later int) {
 	r.mu.Lock()
 	r.later = max(r.later, later)
@@ -317,7 +319,7 @@ func (r *Service) meet(later int) {
 	r.Health.Set(health.HubReplaced, message.HubReplaced())
 }
 
-// BeAgain has this hub count on from the later one, so that desks that have met that one hear it.
+// BeAgain makes this hub's number continue from the later one's, so that desks that have met that one listen to it.
 func (r *Service) BeAgain() error {
 	r.mu.Lock()
 	later := r.later
@@ -332,13 +334,13 @@ func (r *Service) BeAgain() error {
 	return err
 }
 
-// epoch is the latest hub that this computer has met or been.
+// epoch returns the latest hub that this computer has met or been.
 func (r *Service) epoch() (n int, err error) {
 	n, _, err = data.Doc[int](r.Data, docEpoch)
 	return n, err
 }
 
-// seed is this desk's own key; empty for none. One that was the hub until another took its place has the key it had as that.
+// seed returns this desk's own key; empty for none. A former hub that was replaced uses the key it had as the hub.
 func (r *Service) seed() (string, error) {
 	b, err := r.Vault.Get(issuer.DeskKey.Of(issuer.Desks))
 	if err != nil || b != nil {

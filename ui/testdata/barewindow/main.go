@@ -1,4 +1,4 @@
-// Command barewindow is a window of Fyne's and nothing else: what Countersign's start and rest are measured against.
+// Command barewindow is a bare Fyne window, the baseline for Countersign's start and idle measurements.
 package main
 
 import (
