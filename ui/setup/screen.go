@@ -228,7 +228,7 @@ func (s *Screen) turn(at int) {
 	text.Colour = theme.Secondary
 	parts := []fyne.CanvasObject{widgets.Stack(8, widgets.NewFullHeading(p.title), text), p.content}
 	switch {
-	case s.answers.given || p == s.signIn.step:
+	case s.answers.given && p != s.registration.step || p == s.signIn.step:
 	case at == 0: // people with a code read no further
 		parts = slices.Insert(parts, 1, fyne.CanvasObject(s.help))
 	default:

@@ -478,7 +478,7 @@ func TestTheCodeOfAHubFillsTheWizard(t *testing.T) {
 		t.Errorf("at %q: %s", w.at(), said)
 	}
 	w.next()
-	if said := w.current().fields[office.FieldClientSecret].Said(); w.at() != "Registration" || !strings.Contains(said, "Whoever invited you") || w.Window.Canvas().Focused() != w.registration.secret {
+	if said := w.current().fields[office.FieldClientSecret].Said(); w.at() != "Registration" || !strings.Contains(said, "Whoever invited you") || w.Window.Canvas().Focused() != w.registration.secret || !strings.Contains(screentest.Text(w.Content()), "Enter a code…") {
 		t.Errorf("at %q: %s", w.at(), said)
 	}
 	w.registration.secret.SetText("s3cret")
