@@ -22,16 +22,16 @@ import (
 // ConfigError is a configuration that was not accepted.
 type ConfigError = office.ConfigError
 
-// Configure checks and keeps the settings, as Normal writes them, and whichever secrets are given, in one commit, and
-// puts them to use at once. A new folder for documents is made and tried; files that wait for the office's folder move
-// there with it. A *ConfigError names what is wrong, field by field.
+// Configure validates and stores the settings, as Normal writes them, and any given secrets, in one commit, and applies them at
+// once. A new folder for documents is created and tested; files waiting for the old folder move to it. A *ConfigError says what is
+// wrong, field by field.
 func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
 	_, err := a.Change(ctx, func(office.Settings) office.Settings { return s }, secrets)
 	return err
 }
 
-// Change is Configure with what change makes of the settings, between which nothing else changes them. It returns what that is,
-// also when it was not kept.
+// Change is Configure with the result of change, which no other change can interleave. It returns that result, even if it was not
+// stored.
 func (a *Agent) Change(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error) {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
@@ -40,11 +40,11 @@ func (a *Agent) Change(ctx context.Context, change func(office.Settings) office.
 	return s, a.configure(ctx, s, secrets.Normal())
 }
 
-// configure is Configure of settings in their normal form, under the rules as they were read last, in one commit with
-// also. The caller holds configuring.
+// configure is Configure for normalized settings, under the rules as last read, in one commit with also. The caller holds
+// configuring.
 func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office.Secrets, also ...func(*store.Tx) error) error {
 	if fixed := a.decided.Load().rules.Broken(s); len(fixed) > 0 {
-		return &ConfigError{Fields: fixed[:1]} // one sentence says it of all
+		return &ConfigError{Fields: fixed[:1]} // one sentence covers all of them
 	}
 	if bad := append(s.Check(), secrets.Check()...); len(bad) > 0 {
 		return &ConfigError{Fields: bad}
@@ -65,7 +65,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	}
 	moved, err := a.account.Configure(ctx, s, secrets, func(tx *store.Tx, before office.Settings, moved bool) error {
 		err := errors.Join(download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now()), tx.UseService(issuer.Home(s)))
-		if moved { // packages and drafts of another service stay, and wait for it to come back
+		if moved { // packages and drafts of the other service stay until it is used again
 			err = errors.Join(err, reconcile.ForgetList(tx), moveDrafts(tx))
 		}
 		for _, f := range also {
@@ -77,7 +77,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 		return err
 	}
 	if moved {
-		former = "" // what waited for it is not asked for any more
+		former = "" // what waited for that folder is not retried there
 		a.saves.Resume()
 		a.packages.Sweep("the service was changed")
 	}
@@ -95,10 +95,10 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	return nil
 }
 
-// otherService is what a draft waits for that was made for a service that is not in use.
+// otherService says that a draft waits until its service is in use again.
 var otherService = message.ForAnotherService()
 
-// moveDrafts says of the drafts that are not sent yet what they wait for.
+// moveDrafts updates what unsent drafts wait for.
 func moveDrafts(tx *store.Tx) error {
 	drafts, err := tx.Drafts(office.DraftQueued)
 	for _, d := range drafts {
@@ -113,7 +113,7 @@ func moveDrafts(tx *store.Tx) error {
 	return err
 }
 
-// tryFolder is what is wrong with a folder that was chosen for documents; "" for nothing. It is made if need be.
+// tryFolder returns what is wrong with a folder chosen for documents, "" for nothing. It creates the folder if necessary.
 func tryFolder(path string) office.Code {
 	if amongOwnData(path) {
 		return office.CodeConflict
@@ -121,17 +121,17 @@ func tryFolder(path string) office.Code {
 	return download.TryFolder(path)
 }
 
-// amongOwnData reports whether a folder lies in the usual data folder. What is there goes when a person has all data removed; a data
-// folder of somebody's choice is theirs to remove.
+// amongOwnData reports whether a folder lies in the default data folder, which is deleted when a person has all data removed. A data
+// folder that somebody chose is theirs to remove.
 func amongOwnData(path string) bool {
 	own, err := locations.Default()
 	return err == nil && disk.Inside(path, own)
 }
 
-// lookAtRules is how often the administrator's decisions are read again.
+// lookAtRules is how often the administrator's decisions are read.
 const lookAtRules = 5 * time.Minute
 
-// readRules reads what the administrator has decided, and says what of it cannot be used. The caller holds configuring.
+// readRules reads the administrator's decisions and reports which cannot be used. The caller holds configuring.
 func (a *Agent) readRules() {
 	now := a.p.Policy()
 	if reflect.DeepEqual(now, a.decided.Load().read) {
@@ -142,7 +142,7 @@ func (a *Agent) readRules() {
 	a.Signal(office.SettingsChanged)
 }
 
-// tellRules says in health what of the administrator's decisions is not in use.
+// tellRules reports to health which of the administrator's decisions are not applied.
 func (a *Agent) tellRules() {
 	d, left := a.decided.Load(), a.left
 	now, useless := d.read, strings.Join(d.rules.Wrong, ", ")
@@ -162,7 +162,7 @@ func (a *Agent) tellRules() {
 	a.Log.Warn("what the administrator has decided is not all in use", "from", now.From, "why", now.Wrong, "unusable", useless, "left", left)
 }
 
-// noteRules notes why what the administrator has decided was not put to use; nil when it was.
+// noteRules records why the administrator's decisions could not be applied; nil if they were.
 func (a *Agent) noteRules(err error) {
 	if why := Message(err); a.left != why {
 		a.left = why
@@ -170,15 +170,15 @@ func (a *Agent) noteRules(err error) {
 	}
 }
 
-// followRules puts to use what the administrator decides from now on, until ctx ends.
+// followRules applies the administrator's future decisions until ctx ends.
 func (a *Agent) followRules(ctx context.Context) error {
 	for loop.Sleep(ctx, lookAtRules) {
-		_ = a.obey(ctx) // which health says
+		_ = a.obey(ctx) // health reports it
 	}
 	return nil
 }
 
-// obey puts to use what the administrator has decided by now. Settings that are not complete yet wait for the rest.
+// obey applies the administrator's present decisions. Incomplete settings wait for the rest.
 func (a *Agent) obey(ctx context.Context) error {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
@@ -198,7 +198,7 @@ func (a *Agent) obey(ctx context.Context) error {
 // Fixed reports whether the administrator of this computer has fixed the setting with that JSON name.
 func (a *Agent) Fixed(setting string) bool { return a.decided.Load().rules.Fixed(setting) }
 
-// Settings returns the current settings, under the rules that were in force when they were.
+// Settings returns the current settings, subject to the rules last applied.
 func (a *Agent) Settings() office.Settings {
 	for {
 		now := a.decided.Load()

@@ -33,18 +33,15 @@ import (
 	"countersign/internal/store"
 )
 
-// An office moves to another computer in one sealed file (package transfer). Nothing in it works by itself:
+// An office moves to another computer in one sealed file (package transfer). Nothing in it takes effect by itself:
 //
-//   - The old computer stops before the file has its name, and ends its own sign-in in the commit that notes so. There is no sign-in in
-//     the file: somebody signs in anew on the new one, and once more on the old one should the office be taken back.
-//   - The new computer shows what is in the file before it touches anything, and then keeps it as Configure keeps what is typed: the same
-//     validator, the same commit.
-//   - What was to be sent waits on whichever computer goes on, for the service's list or for a person, as after a restored backup. So two
-//     computers that have the same office, because a person took back what was brought over, send nothing twice by themselves.
-//   - What is to be saved is planned anew, into the folder that is chosen here; folders that send are paused.
-//   - Whose seals are believed is not in the file: a person is shown whose seal it is where that is decided, and decides so here anew.
+//  - The old computer stops before the file gets its name, and ends its own sign-in in the commit that records this. The file contains no sign-in: somebody must sign in on the new computer, and again on the old one if the office is taken back.
+//  - The new computer shows the file's content before it changes anything, and then stores it as Configure stores typed input: same validator, same commit.
+//  - What was to be sent waits, on whichever computer continues, for the service's list or for a person, as after a restored backup. So two computers with the same office, because a person took it back after moving it, send nothing twice by themselves.
+//  - Downloads are planned again, into the folder chosen here; hot folders are paused.
+//  - Trusted seal authorities are not in the file: a person decides here again, and is shown whose seal it is.
 
-// LeastPassword is how many characters a password for a file has at least.
+// LeastPassword is the minimum length of a file's password, in characters.
 const LeastPassword = 10
 
 // IsMove reports whether a file is one of a move, by its first bytes.
@@ -57,8 +54,8 @@ func IsMove(path string) bool {
 	return safe.Is(f)
 }
 
-// MoveOut writes everything this office is into a new file, sealed with the password, and stops working here. Without an error
-// the file is on disk; with one, nothing has changed, unless the file could not be named: then the office is taken back.
+// MoveOut writes this whole office into a new file, sealed with the password, and stops working here. Without an error the file is
+// on disk; with one, nothing has changed, unless naming the file failed: then the office is taken back.
 func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	if utf8.RuneCountInString(password) < LeastPassword {
 		return message.Error(message.PasswordShort(LeastPassword), nil)
@@ -71,7 +68,7 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 		return err
 	}
 	defer a.gate.shut()()
-	if err := a.mayMove(ctx, path); err != nil { // somebody else may have moved it
+	if err := a.mayMove(ctx, path); err != nil { // another caller may have moved it
 		return err
 	}
 	a.form.Flush()
@@ -96,7 +93,7 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	return nil
 }
 
-// mayMove says why the office cannot be written to path.
+// mayMove returns why the office cannot be written to path.
 func (a *Agent) mayMove(ctx context.Context, path string) error {
 	if _, away := a.movedAway(); away {
 		return message.Error(message.MovingNow(), nil)
@@ -113,7 +110,7 @@ func (a *Agent) mayMove(ctx context.Context, path string) error {
 	return nil
 }
 
-// writeMove makes the file, and notes right before it has its name that the office has left.
+// writeMove makes the file, and records right before naming it that the office has left.
 func (a *Agent) writeMove(ctx context.Context, path string, password safe.Password) (revoke func(context.Context), err error) {
 	o, err := a.whatMoves()
 	if err != nil {
@@ -138,8 +135,8 @@ func (a *Agent) writeMove(ctx context.Context, path string, password safe.Passwo
 	return revoke, a.nameMove(temp, path)
 }
 
-// nameMove gives the file its name. One that has it may be on its way at once: the office has left, though a power failure may
-// take the name away again. Then the office can be taken back, as from any file that is lost.
+// nameMove gives the file its name. From then on it may be taken away, so the office has left, even if a power failure may undo the
+// name. Then the office can be taken back, as with any lost file.
 func (a *Agent) nameMove(temp *os.File, path string) error {
 	err := disk.Create(temp, path)
 	if errors.Is(err, disk.ErrUnflushed) {
@@ -186,17 +183,18 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 		_, err4 := tx.GetDoc(form.DocPresets, &o.Presets)
 		err2 := tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
 		drafts, err3 := tx.Drafts(office.DraftsWaiting...)
-		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // which no other service is to get
+		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // no other service may get them
 		return errors.Join(err1, err2, err3, err4, err5, err6)
 	})
 	return o, err
 }
 
-// mostRecorded is how many bytes of the record move. A longer one stays in the old computer's backups and copies, and a new one is begun.
+// mostRecorded limits the bytes of the record that move. A longer record stays in the old computer's backups and copies, and a new
+// one begins.
 const mostRecorded = 128 << 20
 
-// TakeBack has the old computer work again, because the file was never brought over, or the other computer is out of use. Somebody
-// signs in anew, and what was to be sent waits for the service's list or for a person.
+// TakeBack makes the old computer work again because the file was never used, or the other computer is out of use. Somebody must
+// sign in, and what was to be sent waits for the service's list or for a person.
 func (a *Agent) TakeBack(ctx context.Context) error {
 	defer a.gate.shut()()
 	if _, away := a.movedAway(); !away {
@@ -209,7 +207,7 @@ func (a *Agent) TakeBack(ctx context.Context) error {
 	return nil
 }
 
-// comeBack ends that the office has moved away. No loop runs.
+// comeBack ends the state of having moved away. No loop may be running.
 func (a *Agent) comeBack(ctx context.Context) error {
 	now := a.Now()
 	err := a.Data.UpdateFrozen(func(tx *store.Tx) error { return errors.Join(a.unsettle(tx, now), tx.PutDoc(docMoved, nil)) })
@@ -223,24 +221,24 @@ func (a *Agent) comeBack(ctx context.Context) error {
 	return a.reload(ctx)
 }
 
-// Arrival is what a file of another computer says, for a person to look at before it is brought over.
+// Arrival sums up the file from another computer, for a person to check before moving it in.
 type Arrival struct {
-	Digest   string            `json:"digest"` // of the file
+	Digest   string            `json:"digest"` // digest of the file
 	Computer string            `json:"computer"`
 	Made     time.Time         `json:"made"`
 	SignIn   string            `json:"sign_in"`           // the host where people sign in
-	Service  string            `json:"service,omitempty"` // where documents go, if that is another one
-	Events   string            `json:"events,omitempty"`  // where what the service reports arrives
+	Service  string            `json:"service,omitempty"` // where documents go, if to another host
+	Events   string            `json:"events,omitempty"`  // where the service's events arrive
 	Returns  string            `json:"returns,omitempty"` // where the browser returns after a sign-in
 	Account  string            `json:"account,omitempty"` // who was signed in
-	Folder   string            `json:"folder"`            // for documents, on the old computer
-	Watched  []string          `json:"watched,omitempty"` // folders that send; here they are paused
+	Folder   string            `json:"folder"`            // folder for documents on the old computer
+	Watched  []string          `json:"watched,omitempty"` // hot folders; paused here
 	Packages int               `json:"packages"`
 	Drafts   int               `json:"drafts"`
 	LeftOut  []message.Message `json:"left_out,omitempty"`
 }
 
-// ReadMove reads the file of another computer, for a person to look at. It touches nothing, also no path that the file names.
+// ReadMove reads a file from another computer, for a person to check. It changes nothing, and accesses no path named in the file.
 func (a *Agent) ReadMove(ctx context.Context, path, password string) (Arrival, error) {
 	if err := a.mayMoveIn(ctx); err != nil {
 		return Arrival{}, err
@@ -262,7 +260,7 @@ func (a *Agent) ReadMove(ctx context.Context, path, password string) (Arrival, e
 	return x, nil
 }
 
-// readMove reads the file, and writes the documents of its drafts into a folder, if there is one.
+// readMove reads the file, and writes its drafts' documents into a folder unless that is "".
 func (a *Agent) readMove(path, password, documents string) (o transfer.Office, err error) {
 	f, err := transfer.Open(path)
 	if err != nil {
@@ -284,16 +282,16 @@ func (a *Agent) readMove(path, password, documents string) (o transfer.Office, e
 	return o, nil
 }
 
-// roomBeside are the bytes that the disk must have left beside what is brought over.
+// roomBeside is how many bytes must stay free on the disk besides what is moved in.
 const roomBeside = 64 << 20
 
-// MoveIn brings over the office of the file that a person has looked at, whose digest it is, to a computer that is not set up. saveTo is
-// the folder for documents here. After an error nothing has changed.
+// MoveIn sets up this computer with the office in the file that a person has checked, identified by digest. saveTo is the folder for
+// documents here. After an error nothing has changed.
 func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo string) error {
 	if saveTo == "" {
 		return message.Error(message.ChooseFolder(), nil)
 	}
-	defer a.gate.shut()() // before configuring, which loops take
+	defer a.gate.shut()() // before configuring, which loops lock, too
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
 	if err := a.mayMoveIn(ctx); err != nil {
@@ -336,7 +334,7 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	return nil
 }
 
-// adopt keeps what was brought over beside the settings, and what people are told of it, in the commit that keeps those.
+// adopt stores everything moved in besides the settings, with the notes for people, in the commit that stores those.
 func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) error {
 	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
 		tx.PutDoc(hotfolder.DocFolders, o.Folders), tx.PutDoc(form.DocPresets, o.Presets), outbox.PutPeople(tx, o.People), proof.Adopt(tx, o.Record, o.Stamps)}
@@ -353,7 +351,7 @@ func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) e
 	return errors.Join(errs...)
 }
 
-// ofTheFile says of an error of storing that what is stored is at fault where no store could keep it, such as a time in the year 10000.
+// ofTheFile blames the file for an error of storing if no store could hold the content, such as a time in the year 10000.
 func ofTheFile(err error) error {
 	if _, ok := errors.AsType[*json.MarshalerError](err); ok {
 		return fmt.Errorf("%w: %w", transfer.ErrDamaged, err)
@@ -361,7 +359,7 @@ func ofTheFile(err error) error {
 	return err
 }
 
-// mayMoveIn says why no office can be brought over to this computer.
+// mayMoveIn returns why no office can be moved to this computer.
 func (a *Agent) mayMoveIn(ctx context.Context) error {
 	here, err := data.Read(a.Data, "what is known of the office", func(tx *store.Tx) (bool, error) {
 		x, err1 := readBackedUp(tx)
@@ -381,7 +379,7 @@ func (a *Agent) mayMoveIn(ctx context.Context) error {
 	return nil
 }
 
-// sealedError is what people are told of a file that cannot be brought over. Nothing was changed.
+// sealedError words for people why a file cannot be used. Nothing was changed.
 func sealedError(path string, err error) error {
 	name := filepath.Base(path)
 	say := func(m message.Message) error { return message.Error(m, err) }
@@ -409,9 +407,9 @@ func sealedError(path string, err error) error {
 type OfficeFile = transfer.Shared
 
 const (
-	// OfficeEnding is how the name of such a file ends.
+	// OfficeEnding is the ending of such a file's name.
 	OfficeEnding = office.OwnEnding
-	// OfficeName is what one is called where nobody has another name for it.
+	// OfficeName is its default name.
 	OfficeName = "Office" + OfficeEnding
 )
 
@@ -421,14 +419,14 @@ func WriteOffice(path string, o OfficeFile) error { return transfer.WriteShared(
 // ReadOffice reads such a file.
 func ReadOffice(path string) (OfficeFile, error) { return transfer.ReadShared(path) }
 
-// IsOfficeFile says whether a file is meant to be one, by its name.
+// IsOfficeFile reports whether a file's name is that of such a file.
 func IsOfficeFile(path string) bool { return transfer.IsShared(path) }
 
-// ReadOffice is the function of that name, for the window.
+// ReadOffice is the function ReadOffice, for the window.
 func (a *Agent) ReadOffice(path string) (OfficeFile, error) { return ReadOffice(path) }
 
-// Office is the file of this office, with other settings in place of the kept ones; with the client secret that is kept, as
-// far as it belongs to their service.
+// Office returns the file of this office with the given settings instead of the stored ones, and the stored client secret if it
+// belongs to their service.
 func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
 	secret, err := a.account.Vault().Get(issuer.ClientSecret.Of(issuer.Of(s)))
 	if err != nil {
@@ -459,12 +457,12 @@ func FetchOffice(ctx context.Context, code, hub string) (OfficeFile, error) {
 	return transfer.DecodeShared(OfficeName, b)
 }
 
-// FetchOffice is the function of that name, for the window.
+// FetchOffice is the function FetchOffice, for the window.
 func (a *Agent) FetchOffice(ctx context.Context, code, hub string) (OfficeFile, error) {
 	return FetchOffice(ctx, code, hub)
 }
 
-// Hub is the public key of this computer as the hub, and which hub of the office it is.
+// Hub returns this computer's public key as the hub, and its number among the office's successive hubs.
 func (a *Agent) Hub() (key string, epoch int, err error) { return a.desks.Hub() }
 
 // InviteDesk makes a desk, and the file that its computer opens.
@@ -476,10 +474,10 @@ func (a *Agent) InviteDesk(ctx context.Context, q office.DeskInvite) (OfficeFile
 	return a.invitation(v, q.WithSecret)
 }
 
-// invitation is the file with the settings of a desk of this hub.
+// invitation returns the file with the settings for a desk of this hub.
 func (a *Agent) invitation(v desks.Invitation, withSecret bool) (OfficeFile, error) {
 	s := a.Settings()
-	if s.Redirect == office.RedirectTunnel { // which ends here: people copy the address that their browser ends at
+	if s.Redirect == office.RedirectTunnel { // it ends here, so people copy the address from their browser
 		s.Redirect = office.RedirectPaste
 		if s.RedirectURI = s.ReturnAddress(); s.RedirectURI == "" {
 			s.RedirectURI = strings.TrimSuffix(a.webhook.Address().URL, "/") + office.CallbackPath
@@ -497,7 +495,7 @@ func (a *Agent) invitation(v desks.Invitation, withSecret bool) (OfficeFile, err
 	return file, nil
 }
 
-// MovedHub is the file for all that are desks already: it tells them where the hub is now, and holds no secret.
+// MovedHub returns the file for all existing desks: it tells them where the hub is now, and holds no secret.
 func (a *Agent) MovedHub(servers string) (OfficeFile, error) {
 	v, err := a.desks.Place(servers)
 	if err != nil {

@@ -34,25 +34,25 @@ import (
 	"countersign/internal/store"
 )
 
-// A data file that is missing or damaged while there are backups is begun anew from the newest one that the key opens, by
-// itself: events arrive, and a question would have them wait for a person. The damaged file is kept, so nothing is given up by
-// it. What happened between the backup and now is known to the service, to the folders and to people, but not here, and so
+// If a data file is missing or damaged and there are backups, it is recreated from the newest one that the key opens, automatically,
+// because events arrive and must not wait for a person to answer. The damaged file is kept, so nothing is given up. What happened
+// since the backup is known to the service, to the folders and to people, but not here, and so
 //
-//   - a draft that was to be sent may have been sent: its outcome is unknown, which the service's list decides, or a person;
-//   - a draft that was held or refused stays what it was, and says that it may have been sent since;
-//   - a package that was to be withdrawn may have been kept after all: the wish is forgotten, and that is told;
-//   - a file in a folder that sends is sent at a person's word when it is older than this moment;
-//   - what the service tells of a package is noted, and nobody is told of it again, see reconcile.MarkRestored;
-//   - a file that is saved already is recognised by its bytes, as ever (package download);
-//   - what people were to be told then was told since.
+//  - a draft that was to be sent may have been sent: its outcome is unknown until the service's list or a person decides;
+//  - a draft that was held or refused stays so, with a note that it may have been sent since;
+//  - a request to withdraw a package may have been cancelled: it is dropped, and people are told;
+//  - a file in a hot folder that is older than the restore is sent only when a person says so;
+//  - the service's answers about packages are recorded without telling people again, see reconcile.MarkRestored;
+//  - a file that is already saved is recognized by its bytes, as always (package download);
+//  - pending notifications have been raised since.
 //
-// The settings, the sign-in and the registration are those of the office's second file (backup.go), which has today's. Without
-// it somebody has to sign in again.
+// Settings, sign-in and registration come from the office's second file (backup.go), which is current. Without it somebody has to
+// sign in again.
 //
-// All of this is one commit, with the backup's state in the place of the new one. While the key is out of reach nothing is
-// begun that the restoring would take back, see pass.
+// All of this is one commit that replaces the new state with the backup's. While the key is unavailable, nothing is started that the
+// restore would revert, see pass.
 
-// header is what a sealed file says of who made it.
+// header describes the maker of a sealed file.
 func (a *Agent) header() transfer.Header {
 	computer, err := os.Hostname()
 	if err != nil {
@@ -62,14 +62,13 @@ func (a *Agent) header() transfer.Header {
 }
 
 type restoration struct {
-	date   string // of the backup; empty when there was none, or none that can be opened
-	asked  bool   // for, by a person
-	locked bool   // there are backups, but none that this key opens
-	waits  bool   // the key is out of reach
+	date   string // date of the backup; empty if none exists or can be opened
+	asked  bool   // requested by a person
+	locked bool   // there are backups, but this key opens none
+	waits  bool   // the key is unavailable
 }
 
-// restoreNewest puts the newest backup that can be opened in the place of a state that knows nothing but what the office's
-// second file holds.
+// restoreNewest replaces a state that contains at most the office's second file with the newest backup that can be opened.
 func (a *Agent) restoreNewest(ctx context.Context) (r restoration, err error) {
 	files, wanted, err := a.restorable()
 	if err != nil || len(files) == 0 {
@@ -93,7 +92,7 @@ func (a *Agent) restoreNewest(ctx context.Context) (r restoration, err error) {
 	}
 	for _, f := range files {
 		mine := here.installation()
-		if filepath.Base(f.Path) == wanted { // a person's word
+		if filepath.Base(f.Path) == wanted { // chosen by a person
 			mine = ""
 		}
 		err := a.restore(f.Path, safe.Secret(derived), mine)
@@ -110,10 +109,10 @@ func (a *Agent) restoreNewest(ctx context.Context) (r restoration, err error) {
 	return r, nil
 }
 
-// errOtherOffice is a backup of what was in the data folder before the office that the second file tells of was brought over.
+// errOtherOffice rejects a backup made before the office named in the second file was moved to this data folder.
 var errOtherOffice = errors.New("the backup is of another office")
 
-// ofThisBackup reports whether err is about one backup, and the one before may be better.
+// ofThisBackup reports whether err concerns this backup only, so that an earlier one may work.
 func ofThisBackup(err error) bool {
 	for _, own := range []error{safe.ErrKey, safe.ErrDamaged, safe.ErrForeign, transfer.ErrDamaged, transfer.ErrNewer,
 		store.ErrRecord, store.ErrBadID, store.ErrUnfit, store.ErrTargetTaken, fs.ErrNotExist, errOtherOffice} {
@@ -124,7 +123,7 @@ func ofThisBackup(err error) bool {
 	return false
 }
 
-// restore puts a backup in the place of what is here: one of that installation, or any for none.
+// restore replaces the state with a backup, which must be of that installation unless that is empty.
 func (a *Agent) restore(path string, key safe.Secret, installation string) error {
 	h, documents, err := transfer.CheckBackup(path, key)
 	if err != nil {
@@ -162,8 +161,8 @@ func (a *Agent) restore(path string, key safe.Secret, installation string) error
 	return err
 }
 
-// bringDocuments puts the documents of a backup where they are sent from, unless they are there. One that cannot be brought
-// is missed where its draft is to be sent, and keeps nothing else from being restored.
+// bringDocuments restores a backup's documents to where they are sent from, unless they exist. A failure is reported when the draft
+// is to be sent, and does not stop the restore.
 func (a *Agent) bringDocuments(path string, key safe.Secret, documents []transfer.Document) error {
 	to := locations.Outbox(a.p.DataDir)
 	for _, d := range documents {
@@ -180,7 +179,7 @@ func (a *Agent) bringDocuments(path string, key safe.Secret, documents []transfe
 	return nil
 }
 
-// becomeHere has the state of a backup be that of this computer, of which here is known from the office's second file.
+// becomeHere adapts a backup's state to this computer; here is what the office's second file knows of it.
 func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
 	var made string
 	_, err := tx.GetDoc(docInstallation, &made)
@@ -192,19 +191,19 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
 		here.Sealed = nil
 		return errors.Join(err, here.put(tx))
 	}
-	if moved := here.Docs[docMoved]; moved != nil { // which is of this computer, whatever office is here
+	if moved := here.Docs[docMoved]; moved != nil { // it belongs to this computer, whichever office is here
 		err = tx.PutDoc(docMoved, moved)
 	}
 	return errors.Join(err, account.ForgetPassing(tx), account.Expire(tx))
 }
 
-// unsettle has everything found out that may have happened since the backup was made.
+// unsettle marks everything that may have happened since the backup was made to be found out.
 func (a *Agent) unsettle(tx *store.Tx, now time.Time) error {
 	return errors.Join(a.forgetWithdrawals(tx, now), outbox.Doubt(tx, now), bulk.Doubt(tx), data.MarkRestored(tx, now), reconcile.MarkRestored(tx, now),
 		announce.ForgetPending(tx), transfer.Forget(tx), a.noteDueSoon(tx, now))
 }
 
-// forgetWithdrawals ends the wishes to withdraw packages: they may have been taken back.
+// forgetWithdrawals drops requests to withdraw packages, because they may have been cancelled.
 func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) error {
 	open, err := tx.Unfinished()
 	for _, p := range open {
@@ -218,7 +217,7 @@ func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) error {
 	return err
 }
 
-// noteDueSoon has nobody told again of what was due soon already.
+// noteDueSoon suppresses repeated notifications of packages that were already due soon.
 func (a *Agent) noteDueSoon(tx *store.Tx, now time.Time) error {
 	var s office.Settings
 	if _, err := tx.GetDoc(account.DocSettings, &s); err != nil {
@@ -234,7 +233,7 @@ func (a *Agent) noteDueSoon(tx *store.Tx, now time.Time) error {
 	return err
 }
 
-// tellRestored says once what became of a state that was lost. settings: they were restored from the office's second file.
+// tellRestored reports once what became of a lost state. settings says that they were restored from the office's second file.
 func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 	if aside == "" && !settings && r.date == "" {
 		return
@@ -272,16 +271,15 @@ func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 	}
 }
 
-// That the state was restored happened once, and nothing brings it up again: it stands until somebody has read it, and is therefore
-// kept from one start to the next.
+// The report of a restore does not recur by itself: it stays until somebody has read it, and is therefore stored across starts.
 
-// docUnread names the document with what is said of it, until it is read.
+// docUnread is the document with that report until it is read.
 const docUnread = "unread"
 
-// loadUnread says again what nobody has read before the program ended.
+// loadUnread repeats a report that nobody has read in the last run.
 func (a *Agent) loadUnread() {
 	text, known, err := data.Doc[message.Message](a.Data, docUnread)
-	if err != nil { // which health says
+	if err != nil { // health reports it
 		a.Log.Error("read what nobody has read yet", "err", err)
 	}
 	if known {
@@ -290,20 +288,20 @@ func (a *Agent) loadUnread() {
 }
 
 func (a *Agent) keepUnread(text any) {
-	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docUnread, text) }); err != nil { // it is said once more at the next start, or no more
+	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docUnread, text) }); err != nil { // it is repeated at the next start, or lost
 		a.Log.Warn("note what was read", "err", err)
 	}
 	a.Signal(office.StatusChanged)
 }
 
-// docRestore names the document that says that a backup is still to be restored.
+// docRestore is the document that says that a backup still has to be restored.
 const docRestore = "restore-pending"
 
 // restorePause is the longest pause between two tries.
 const restorePause = 5 * time.Minute
 
-// pass returns true when the loops may run, and false once ctx has ended before that. While the office is on another computer, the
-// service is still told of sign-ins that have ended.
+// pass returns true when the loops may run, and false if ctx ends first. While the office is on another computer, ended sign-ins are
+// still reported to the service.
 func (a *Agent) pass(ctx context.Context) bool {
 	for tries := 1; ; tries++ {
 		changed := a.gate.changed()
@@ -314,7 +312,7 @@ func (a *Agent) pass(ctx context.Context) bool {
 		waiting, stop := context.WithTimeout(ctx, pause)
 		var revocations sync.WaitGroup
 		if _, away := a.movedAway(); away {
-			revocations.Go(func() { _ = a.account.RunRevocations(waiting) }) // which health says
+			revocations.Go(func() { _ = a.account.RunRevocations(waiting) }) // health reports it
 		}
 		select {
 		case <-waiting.Done():
@@ -328,8 +326,8 @@ func (a *Agent) pass(ctx context.Context) bool {
 	}
 }
 
-// takeUp restores what is to be restored, and reports whether the loops may run. When they may not, it is to be tried again after a
-// pause, or with the next change.
+// takeUp restores what has to be restored, and reports whether the loops may run. If not, try again after the pause, or at the next
+// change.
 func (a *Agent) takeUp(ctx context.Context, tries int) (open bool, pause time.Duration) {
 	if !a.gate.moves.TryLock() {
 		return false, time.Hour
@@ -349,7 +347,7 @@ func (a *Agent) restorePending() bool {
 	return pending && err == nil
 }
 
-// restoreFirst restores a backup in the place of a state that was lost, before anything else is made of it.
+// restoreFirst restores a backup after the state was lost, before anything else is done with it.
 func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restoration, err error) {
 	if err := a.noteRestorePending(); err != nil {
 		return false, r, err
@@ -358,13 +356,13 @@ func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restoration,
 		return false, r, err
 	}
 	if !a.restorePending() {
-		a.forgetWanted() // whoever chose one was killed before the state was set aside
+		a.forgetWanted() // left by a PrepareRestore killed before it set the state aside
 		return settings, r, nil
 	}
 	return settings, a.restoreNow(ctx), nil
 }
 
-// restoreNow restores what is to be restored, and notes that it was. What fails is tried again, as while the key is out of reach.
+// restoreNow restores what has to be restored, and records that. A failure is retried, as while the key is unavailable.
 func (a *Agent) restoreNow(ctx context.Context) restoration {
 	r, err := a.restoreNewest(ctx)
 	if err == nil && !r.waits {
@@ -377,8 +375,8 @@ func (a *Agent) restoreNow(ctx context.Context) restoration {
 	return r
 }
 
-// noteRestorePending notes of a state that knows nothing that there are backups to restore: before anything is put into it, or the
-// next start would take it for one that was not lost.
+// noteRestorePending records in an empty state that there are backups to restore, before anything is put into it: otherwise the next
+// start would not recognize it as lost.
 func (a *Agent) noteRestorePending() error {
 	here, err := data.Read(a.Data, "what is known of the office", readBackedUp)
 	if err != nil || here.has(docInstallation) {
@@ -391,7 +389,7 @@ func (a *Agent) noteRestorePending() error {
 	return a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docRestore, true) })
 }
 
-// restoreLate does the same when the start could not, while no loop runs.
+// restoreLate does so later if the start could not, while no loop runs.
 func (a *Agent) restoreLate(ctx context.Context) {
 	r := a.restoreNow(ctx)
 	if r.waits {
@@ -406,14 +404,14 @@ func (a *Agent) restoreLate(ctx context.Context) {
 	a.tellRestored("", true, r)
 }
 
-// backUp keeps what has just been committed in the second file, too. That it fails keeps nothing else from working.
+// backUp copies what has just been committed to the second file. A failure does not stop anything else.
 func (a *Agent) backUp() {
 	if err := a.backup.write(); err != nil {
 		a.Log.Error("back the settings up", "err", err)
 	}
 }
 
-// loadInstallation reads what tells this data folder from every other one, and makes it where there is none.
+// loadInstallation reads the identifier of this data folder, and creates it if there is none.
 func (a *Agent) loadInstallation() error {
 	err := a.Data.Update(func(tx *store.Tx) error {
 		known, err := tx.GetDoc(docInstallation, &a.installation)
@@ -424,7 +422,7 @@ func (a *Agent) loadInstallation() error {
 		if err != nil {
 			return err
 		}
-		return tx.UseService(issuer.Home(a.Settings())) // that of a backup may have been another one
+		return tx.UseService(issuer.Home(a.Settings())) // a backup's service may have been a different one
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
@@ -432,14 +430,14 @@ func (a *Agent) loadInstallation() error {
 	return nil
 }
 
-// movedAway reports whether this computer does not work because its office has moved. As long as that cannot be read, which is told, it
-// had better not work.
+// movedAway reports whether this computer is inactive because its office has moved. While that cannot be read, which is reported, it
+// stays inactive.
 func (a *Agent) movedAway() (into string, away bool) {
 	into, away, err := data.Doc[string](a.Data, docMoved)
 	return into, away || err != nil
 }
 
-// loadMoved has a computer that its office has left stay quiet, from the first moment on.
+// loadMoved makes a computer whose office has left inactive from the start.
 func (a *Agent) loadMoved() {
 	into, away := a.movedAway()
 	a.account.Park(away)
@@ -450,7 +448,7 @@ func (a *Agent) loadMoved() {
 	}
 }
 
-// reload follows a state that took the place of the one before. No loop runs.
+// reload loads a replaced state. No loop may be running.
 func (a *Agent) reload(ctx context.Context) error {
 	if err := a.loadInstallation(); err != nil {
 		return err
@@ -474,22 +472,22 @@ func (a *Agent) reload(ctx context.Context) error {
 	return nil
 }
 
-// A person may have a backup restored though the state is well, or another one than the newest: what is there is set aside, and
-// the next start does the rest, as for a state that was lost.
+// A person may restore a backup although the state is good, or choose another than the newest: the present state is set aside, and
+// the next start does the rest, as for a lost state.
 
 // Backup is a backup of a data folder.
 type Backup = transfer.File
 
-// IssueRestored is the ID of what is said of a state that was lost.
+// IssueRestored is the ID of the report of a lost state.
 var IssueRestored = health.DataRestored.ID
 
-// wanted is the file, in the folder of the backups, that names the one to be restored first.
+// wanted is the file, in the folder of backups, that names the one to restore first.
 const wanted = "restore-first"
 
 func Backups(dataDir string) ([]Backup, error) { return transfer.List(locations.Backups(dataDir)) }
 
-// PrepareRestore sets the state of a data folder aside, which nobody uses, and has the next start restore a backup of it, the
-// newest for none. It returns where the state is kept; empty when there was none.
+// PrepareRestore sets the state of an unused data folder aside, so that the next start restores the backup file, or the newest if
+// empty. It returns where the old state is kept; empty if there was none.
 func PrepareRestore(ctx context.Context, keeper secret.Keeper, dataDir, file string) (aside string, err error) {
 	list, err := Backups(dataDir)
 	if err != nil {
@@ -522,13 +520,13 @@ func PrepareRestore(ctx context.Context, keeper secret.Keeper, dataDir, file str
 	aside = state + time.Now().UTC().Format(".before-restore-20060102-150405")
 	if err := disk.RenameNew(state, aside); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
-	} else if err != nil && !errors.Is(err, disk.ErrUnflushed) { // should it be back after a power failure, nothing was lost
+	} else if err != nil && !errors.Is(err, disk.ErrUnflushed) { // if it is back after a power failure, nothing is lost
 		return "", err
 	}
 	return aside, nil
 }
 
-// anyRestorable makes sure that one of the backups can be restored, before the state is set aside for it.
+// anyRestorable makes sure that one of the backups can be restored, before the state is set aside.
 func anyRestorable(ctx context.Context, keeper secret.Keeper, list []Backup) error {
 	key, err := keeper.Load(ctx)
 	if err != nil && !errors.Is(err, secret.ErrAbsent) {
@@ -549,7 +547,7 @@ func anyRestorable(ctx context.Context, keeper secret.Keeper, list []Backup) err
 	return message.Error(message.BackupsLocked(), err)
 }
 
-// restorable are the backups in the order in which they are to be tried; first is the name of the one that a person has chosen.
+// restorable returns the backups in the order to try; first is the name of the one chosen by a person.
 func (a *Agent) restorable() (list []Backup, first string, err error) {
 	list, err = Backups(a.p.DataDir)
 	if err != nil {
@@ -566,7 +564,7 @@ func (a *Agent) restorable() (list []Backup, first string, err error) {
 	return list, first, nil
 }
 
-// forgetWanted ends what PrepareRestore began, and says whether it did.
+// forgetWanted cancels a PrepareRestore, and reports whether there was one.
 func (a *Agent) forgetWanted() bool {
 	err := os.Remove(filepath.Join(locations.Backups(a.p.DataDir), wanted))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

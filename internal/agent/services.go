@@ -33,7 +33,7 @@ import (
 	"countersign/internal/update"
 )
 
-// What people ask of the account; see package account.
+// Sign-in and account; see package account.
 type (
 	FirstRun = account.FirstRun
 	Preset   = account.Preset
@@ -41,9 +41,8 @@ type (
 	SignInOptions = account.SignInOptions
 )
 
-// SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
-// settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
-// starts.
+// SignIn runs a whole sign-in: it passes the address for the browser to open, waits for the return that the settings chose (or
+// Paste), and returns once the tokens are stored. It ends early with ctx, or when another SignIn starts.
 func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
 	if _, away := a.movedAway(); away {
 		return message.Error(message.MovingNow(), nil)
@@ -53,13 +52,13 @@ func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address s
 		inBrowser = true
 		return open(address)
 	})
-	if inBrowser && !network.Suspicious(err) { // what the person or the service has said
+	if inBrowser && !network.Suspicious(err) { // an answer of the person or the service
 		return err
 	}
 	return a.orNetwork(ctx, a.Settings(), err)
 }
 
-// What else people ask of the account; see package account.
+// More of the account; see package account.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
 	return a.account.HasSecrets()
 }
@@ -69,30 +68,30 @@ func (a *Agent) KeepFirstRun(f FirstRun) error                { return a.account
 func (a *Agent) FirstRun() (f FirstRun, kept bool, err error) { return a.account.FirstRun() }
 func (a *Agent) Services() []Preset                           { return a.account.Presets() }
 
-// TestService asks whether there is a signing service at both addresses of s; see account.Service.Test.
+// TestService checks that there is a signing service at both addresses of s; see account.Service.Test.
 func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 	return a.orNetwork(ctx, s, a.account.Test(ctx, s))
 }
 
-// TestClient asks whether the service accepts the client of s; see account.Service.TestClient.
+// TestClient checks whether the service accepts the client of s; see account.Service.TestClient.
 func (a *Agent) TestClient(ctx context.Context, s office.Settings, secret string) error {
 	return a.account.TestClient(ctx, s, secret)
 }
 
-// Refusal is a sample of the requests that were refused.
+// Refusal is a sample of the refused requests.
 type Refusal = webhook.Refusal
 
 // Refused returns the samples, newest first.
 func (a *Agent) Refused() []Refusal { return a.webhook.Refused() }
 
-// TestTunnel opens the public address of s for a moment and returns it; see webhook.Service.Test.
+// TestTunnel briefly opens the public address of s and returns it; see webhook.Service.Test.
 func (a *Agent) TestTunnel(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
 	publicURL, err = a.webhook.Test(ctx, s, secrets)
 	return publicURL, a.orNetwork(ctx, s, err)
 }
 
-// orNetwork is err of a trial or a sign-in, or that the network asks for a sign-in in the browser first, which is why. Health then
-// says so too, with a way to its page, until it is free.
+// orNetwork returns the error of a test or sign-in, or that the network demands a sign-in in the browser, if that is the cause.
+// Health then reports that, too, with a link to the page, until the network is free.
 func (a *Agent) orNetwork(ctx context.Context, s office.Settings, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -104,16 +103,16 @@ func (a *Agent) orNetwork(ctx context.Context, s office.Settings, err error) err
 	return err
 }
 
-// NetworkPage is the address at which the network wants people to sign in, while health says that it does.
+// NetworkPage returns the network's sign-in page, while health reports one.
 func (a *Agent) NetworkPage() string { return a.network.Page() }
 
-// LocalhostCertificate is the certificate of addresses on this computer, for whoever has to trust it.
+// LocalhostCertificate returns the certificate for addresses on this computer, for people to trust.
 func (a *Agent) LocalhostCertificate() (*x509.Certificate, error) {
 	cert, err := a.account.Certificate()
 	return cert.Leaf, err
 }
 
-// What is known of packages and events; see package reconcile.
+// Packages and events; see package reconcile.
 func (a *Agent) Lines() ([]office.PackageLine, error) { return a.packages.Lines() }
 func (a *Agent) LinesSince(version uint64) (office.Lines, error) {
 	return a.packages.LinesSince(version)
@@ -145,7 +144,7 @@ func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (str
 
 var ErrNoLinks = reconcile.ErrNoLinks
 
-// The files of packages; see package download.
+// Files of packages; see package download.
 func (a *Agent) Saved(limit int) ([]office.Job, error) { return a.saves.Recent(limit) }
 func (a *Agent) SaveAgain(packageID string) error      { return a.saves.SaveAgain(packageID) }
 func (a *Agent) Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error) {
@@ -167,7 +166,7 @@ func (a *Agent) DraftPage(ctx context.Context, d office.Draft, file, width int) 
 	return a.documents.FirstPage(ctx, path, width)
 }
 
-// Packages that are to be withdrawn; see package withdraw.
+// Withdrawals; see package withdraw.
 func (a *Agent) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
 	return a.withdrawals.Withdraw(ctx, n)
 }
@@ -175,29 +174,29 @@ func (a *Agent) KeepPackage(id string) (inTime bool, err error) { return a.withd
 func (a *Agent) LetWithdrawalGo(id string) error                { return a.withdrawals.LetGo(id) }
 func (a *Agent) CanWithdraw() bool                              { return a.withdrawals.Offered() }
 
-// What people and the window say about drafts.
+// Types for drafts.
 type (
 	DraftError = outbox.DraftError
 	FileInfo   = outbox.FileInfo
 )
 
-// Delivery takes the files that another program hands over without a place of their own.
+// Delivery stores files from another program that have no path.
 type Delivery = dropped.Delivery
 
-// NewDelivery is for the files of one drop on the window.
+// NewDelivery returns a delivery for one drop on the window.
 func (a *Agent) NewDelivery() *Delivery { return DeliverInto(locations.Dropped(a.p.DataDir)) }
 
-// DeliverInto is a delivery into any folder.
+// DeliverInto returns a delivery into any folder.
 func DeliverInto(folder string) *Delivery { return dropped.New(folder) }
 
-// forgetDropped removes what was dropped long ago and is in no draft, nor in the form.
+// forgetDropped removes files dropped long ago that neither a draft nor the form refers to.
 func (a *Agent) forgetDropped() error {
 	drafts, err := a.outbox.Drafts()
 	if err != nil {
 		return err
 	}
 	if a.Data.Store.Unreadable() > 0 {
-		return nil // one of these may be a draft that is repaired one day
+		return nil // an unreadable record may be a draft that can be repaired later
 	}
 	needed := map[string]bool{}
 	for _, d := range drafts {
@@ -233,7 +232,7 @@ func (a *Agent) newOutbox() *outbox.Service {
 	})
 }
 
-// Drafts, and what people decide about them; see package outbox.
+// Drafts and decisions on them; see package outbox.
 func (a *Agent) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	return a.outbox.Send(ctx, d, progress)
 }
@@ -253,8 +252,7 @@ func (a *Agent) DraftOf(packageID string) (office.Draft, bool, error) {
 	return a.outbox.DraftOf(packageID)
 }
 
-// Again is what a draft was made of, to be changed or to be sent once more; lost are the names of documents that are no longer
-// there as they were.
+// Again returns the contents of a draft, to change or send once more; lost names the documents that are missing or have changed.
 func (a *Agent) Again(ctx context.Context, draftID string) (d office.NewPackage, lost []string, err error) {
 	return a.outbox.Again(ctx, draftID, a.NewDelivery().Take)
 }
@@ -276,7 +274,7 @@ func (a *Agent) newLists() *bulk.Service {
 	})
 }
 
-// Lists: one package a line; see package bulk.
+// Lists with one package per line; see package bulk.
 func (a *Agent) PrepareList(ctx context.Context, path string, common office.NewPackage, order string) (office.BulkList, error) {
 	return a.lists.Prepare(ctx, path, common, order)
 }
@@ -305,7 +303,7 @@ func (a *Agent) newHotFolders() *hotfolder.Service {
 	})
 }
 
-// saved notes that a file of p is saved, and returns what people are to be told of it.
+// saved records that a file of p has been saved, and returns what to tell people of it.
 func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
 	if err := hotfolder.WakeReturn(tx, p); err != nil {
 		return nil, err
@@ -313,18 +311,18 @@ func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]offi
 	return a.announcer.Saved(tx, p, jobs)
 }
 
-// fileEnded is called when a file is not worked on any more.
+// fileEnded is called when work on a file has ended.
 func (a *Agent) fileEnded() {
 	a.announcer.WorkEnded()
 	a.proof.Wake()
 }
 
-// What is known of documents, their seals and the record, and whom the office believes; see package proof.
+// Documents, their seals, the record and trusted authorities; see package proof.
 func (a *Agent) Verify(ctx context.Context, paths []string, after string, tell func(office.Verified) error) error {
 	return a.proof.Verify(ctx, paths, after, tell)
 }
 
-// TestStamp asks a time stamp service for a stamp that is kept nowhere, and returns the authority.
+// TestStamp requests a time stamp from a service without storing it, and returns the authority.
 func (a *Agent) TestStamp(ctx context.Context, s office.Settings) (string, error) {
 	return a.proof.TestStamp(ctx, s.StampURL)
 }
@@ -334,7 +332,7 @@ func (a *Agent) CheckRecord(line string) (said message.Message, fits bool, err e
 	return a.proof.CheckRecord(line)
 }
 
-// What a saved document and what was sent for it have in common; see package proof.
+// The result of comparing a saved document with what was sent; see package proof.
 type (
 	Comparison = compare.Result
 	Difference = compare.Place
@@ -361,13 +359,13 @@ func (a *Agent) DistrustSeals(some ...*x509.Certificate) error {
 	return a.backedUp(a.proof.Distrust(some...))
 }
 
-// backedUp has a backup made of what was changed, and returns err.
+// backedUp triggers a backup of what was changed, and returns err.
 func (a *Agent) backedUp(err error) error {
 	a.backUp()
 	return err
 }
 
-// Prove writes a new file at path that proves a package to somebody without this program; see package proof.
+// Prove writes a new file at path that proves a package to people without this program; see package proof.
 func (a *Agent) Prove(ctx context.Context, packageID, path string, replace bool) error {
 	events, err := a.EventLines(office.EventQuery{PackageID: packageID})
 	if err != nil {
@@ -376,7 +374,7 @@ func (a *Agent) Prove(ctx context.Context, packageID, path string, replace bool)
 	return a.proof.Prove(ctx, packageID, events, path, replace)
 }
 
-// MayGo are the signed packages that q asks for and whose papers need not be kept any longer, archived ones too.
+// MayGo returns the signed packages matching q whose papers need not be kept any longer, including archived ones.
 func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 	rule, _ := office.ParseRetention(a.Settings().KeepYears)
 	if rule.Years == 0 && len(rule.Of) == 0 {
@@ -390,7 +388,7 @@ func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 	}
 	for _, p := range all {
 		var names []string
-		lost := p.Folder != "" // where it comes from is not known any more
+		lost := p.Folder != "" // its origin is no longer known
 		for _, f := range folders {
 			if p.Folder != "" && (p.Folder == f.ID || p.Folder == office.TagAt(p.Service, f.ID)) {
 				lost = false
@@ -421,7 +419,7 @@ func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 	return list, nil
 }
 
-// claim makes p a package of ours when its external data says so; see outbox.Service.Claim.
+// claim marks p as made here if its external data says so; see outbox.Service.Claim.
 func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
 	if err := a.outbox.Claim(tx, p, data); err != nil {
 		return err
@@ -429,7 +427,7 @@ func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) err
 	return hotfolder.WakeReturn(tx, *p)
 }
 
-// The form, the folders that send and the templates; see packages form, hotfolder and outbox.
+// The form, hot folders and templates; see packages form, hotfolder and outbox.
 func (a *Agent) KeepForm(f office.Form)                                    { a.form.Keep(f) }
 func (a *Agent) Form() office.Form                                         { return a.form.Form() }
 func (a *Agent) FormPresets() ([]office.FormPreset, error)                 { return a.form.Presets() }
@@ -445,7 +443,7 @@ func (a *Agent) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
 }
 func (a *Agent) TemplatesOffered() bool { return a.outbox.TemplatesOffered() }
 
-// TryHotFolder checks a folder as PutHotFolder does, keeps nothing, and says that it works.
+// TryHotFolder checks a folder like PutHotFolder without storing it, and says that it works.
 func (a *Agent) TryHotFolder(f office.HotFolder) (message.Message, error) {
 	documents, err := a.folders.Try(f)
 	if err != nil {
@@ -457,7 +455,7 @@ func (a *Agent) TryHotFolder(f office.HotFolder) (message.Message, error) {
 	return message.SendFolderWorks(documents), nil
 }
 
-// newUpdates joins what looks for newer versions with the rest. A source that makes no sense is logged, and counts as none.
+// newUpdates wires the search for newer versions. An invalid source is logged and ignored.
 func (a *Agent) newUpdates() (*updates.Service, error) {
 	p := a.p.Updates
 	source := update.ParseSource(p.Address, p.Keys)
@@ -473,8 +471,8 @@ func (a *Agent) newUpdates() (*updates.Service, error) {
 	})
 }
 
-// busy reports whether something is being sent or saved at this moment, or would be at once. What waits for its next try
-// does not count: it may wait for days.
+// busy reports whether something is, or could now be, being sent or saved. What waits for its next try does not count, as it may
+// wait for days.
 func (a *Agent) busy() bool {
 	if a.outbox.Sending() || a.saves.UnderWay() > 0 {
 		return true
@@ -483,7 +481,7 @@ func (a *Agent) busy() bool {
 	return events+files > 0
 }
 
-// Update is what is known of newer versions of the program, from memory.
+// Update returns what is known of newer versions of the program, from memory.
 func (a *Agent) Update() office.Update { return a.updates.State() }
 
 // CheckUpdate asks for newer versions now.
@@ -492,19 +490,19 @@ func (a *Agent) CheckUpdate(ctx context.Context) (office.Update, error) {
 	return a.updates.State(), err
 }
 
-// InstallUpdate is updates.Service.Install: after an empty path and nil the program has to end.
+// InstallUpdate is updates.Service.Install: if path is empty and err nil, the program must end.
 func (a *Agent) InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	return a.updates.Install(ctx, progress)
 }
 
-// networkFree is called when somebody has signed in to the network: whatever it has kept waiting is tried at once.
+// networkFree is called when somebody has signed in to the network: everything it delayed is retried at once.
 func (a *Agent) networkFree() {
 	a.Breaker.Close()
 	a.webhook.Reopen()
 	a.goOn("the network is free")
 }
 
-// goOn tries at once whatever waits, beside what the service has asked to be left alone.
+// goOn retries all waiting work at once, except what the service has asked to delay.
 func (a *Agent) goOn(why string) {
 	a.saves.Retry()
 	a.Quarantine.Now()
@@ -512,11 +510,11 @@ func (a *Agent) goOn(why string) {
 	a.wakeAll()
 }
 
-// wokeUp is called when the wall clock has jumped by that much: whatever was under way before is over, and whatever waits
-// for a moment by the clock of then is tried at once.
+// wokeUp is called when the wall clock has jumped by that much: earlier work is obsolete, and everything waiting for a time is
+// retried at once.
 func (a *Agent) wokeUp(by time.Duration) {
 	a.Log.Info("the computer slept, or its clock was set", "by", by.Round(time.Second))
-	a.p.Network.Forget() // it may be another network
+	a.p.Network.Forget() // the network may have changed
 	a.webhook.WokeUp(by)
 	a.account.WokeUp()
 	if by < 0 {
@@ -526,8 +524,8 @@ func (a *Agent) wokeUp(by time.Duration) {
 	a.goOn("the computer woke up")
 }
 
-// workDue is how many of these can be worked on now, one of each at most: events, files that nothing keeps from being saved, and
-// packages that the service can be asked about.
+// workDue counts the work that can be done now, up to one of each kind: events, files that can be saved, and packages about which
+// the service can be asked.
 func (a *Agent) workDue() (events, files, packages int) {
 	_, online := a.account.Online()
 	asking, saving := online && a.Breaker.Left(a.Now()) == 0, a.saves.Flowing()
@@ -546,25 +544,24 @@ func (a *Agent) workDue() (events, files, packages int) {
 		}
 		return none, err
 	})
-	if err != nil { // which health says
+	if err != nil { // health reports it
 		return 0, 0, 0
 	}
 	return events, files, packages
 }
 
-// moreToCome reports whether something is under way that may end as a fact: an event, a question to the service, a file.
-// Whatever ended before has announced its facts.
+// moreToCome reports whether work in progress may result in a fact: an event, a call to the service, a file. Everything that has
+// ended has announced its facts.
 func (a *Agent) moreToCome() bool {
 	events, files, packages := a.workDue()
-	// Looked at last: what is recorded is announced a moment later, by whoever is still at work.
+	// Checked last: recorded facts are announced a moment later, while the work still counts.
 	return events+files+packages+a.packages.Backlog()+a.saves.UnderWay() > 0
 }
 
-// While more than this many packages or files wait, the agent is catching up.
+// While more packages or files wait than this, the agent is catching up.
 const catchingUpMany = 5
 
-// catchingUp reports whether more waits than the ordinary work of a moment: packages to be asked about, or files to be
-// saved that nothing keeps from it.
+// catchingUp reports whether more waits than usual: packages to ask about, or files that can be saved.
 func (a *Agent) catchingUp() bool {
 	if a.packages.Backlog() > catchingUpMany {
 		return true

@@ -107,7 +107,7 @@ type Screen struct {
 	questions
 }
 
-// questions returns all steps.
+// questions are all the steps.
 type questions struct {
 	known        *known
 	service      *service

@@ -23,9 +23,8 @@ import (
 	"countersign/internal/store"
 )
 
-// SignOut ends the sign-in here, in one commit, and then deletes the endpoint and revokes the tokens at the service.
-// What cannot be done there, because it is out of reach, does not keep it from happening here; the error then says what
-// is left, and it is tried again.
+// SignOut ends the sign-in here, in one commit, then deletes the endpoint and revokes the tokens at the service. If the service is
+// unreachable, the sign-in still ends here; the error then says what is left, and it is retried.
 func (r *Service) SignOut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -61,8 +60,8 @@ func (r *Service) SignOut(ctx context.Context) error {
 	return nil
 }
 
-// HandOver ends the sign-in here in one commit with also, for another computer to sign in anew and to register in place of this one.
-// revoke tells the service at once, as far as it can be reached; else RunRevocations does.
+// HandOver ends the sign-in here in one commit with also, so that another computer can sign in and register instead. revoke tells
+// the service at once if it is reachable; otherwise RunRevocations does.
 func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (revoke func(context.Context), err error) {
 	var owed string
 	err = r.current.Change(func(o Current) (Current, error) {
@@ -73,18 +72,18 @@ func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (rev
 	})
 	return func(ctx context.Context) {
 		if owed != "" {
-			_, _ = r.revokePending(ctx, owed, false) // what is left is said again
+			_, _ = r.revokePending(ctx, owed, false) // what is left is retried
 		}
 	}, err
 }
 
-// leave ends the sign-in of o in one commit with values and also. What the service is to be told is owed from then on,
-// under the id that is returned; it is "" when there is nothing to tell. The registration of the public address is deleted there with
-// endpoint, and left to whoever registers next without. Events that are still on their way count for a little longer.
+// leave ends o's sign-in in one commit with values and also. From then on the service has yet to be told, under the returned id; ""
+// if there is nothing to tell. With endpoint, the registered public address is deleted there; otherwise the next one to register
+// replaces it. Events still on their way stay valid a little longer.
 func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
 	i := issuer.Of(o.Settings)
 	values[issuer.Refresh.Of(i)] = nil
-	if o.service == nil && o.SignedIn() { // its session has ended with the loops
+	if o.service == nil && o.SignedIn() { // its session ended with the loops
 		var retire func()
 		if o.service, retire, err = r.newService(o, o.Settings, nil); err == nil {
 			retire()
@@ -127,7 +126,7 @@ func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values ma
 	return owed, err
 }
 
-// lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
+// lostSecrets names what cannot be revoked at the service because the key that sealed it is gone.
 func (r *Service) lostSecrets(o Current) (left []message.Message, err error) {
 	i := issuer.Of(o.Settings)
 	if token, err := r.keys.Get(issuer.Refresh.Of(i)); !o.Account.Fleeting && (err != nil || token == nil) {
@@ -140,8 +139,8 @@ func (r *Service) lostSecrets(o Current) (left []message.Message, err error) {
 	return left, err
 }
 
-// pendingRevocation is what a service that this office has left is still to be told: that the endpoint is to be deleted and the
-// sign-in revoked. It is kept from the commit on that ended the sign-in here, with everything that is needed to say it.
+// pendingRevocation is what a service that this office has left still has to be told: to delete the endpoint and revoke the sign-in.
+// It is stored from the commit that ended the sign-in here, with everything needed to tell it.
 type pendingRevocation struct {
 	ID           string    `json:"id"`
 	AuthURL      string    `json:"auth_url"`
@@ -149,15 +148,15 @@ type pendingRevocation struct {
 	ClientID     string    `json:"client_id"`
 	ClientSecret string    `json:"client_secret,omitempty"`
 	Refresh      string    `json:"refresh,omitempty"`
-	Endpoint     string    `json:"endpoint,omitempty"` // the address to delete
+	Endpoint     string    `json:"endpoint,omitempty"` // address to delete
 	EndpointID   string    `json:"endpoint_id,omitempty"`
 	Since        time.Time `json:"since"`
-	Next         time.Time `json:"next"` // when to try again
+	Next         time.Time `json:"next"` // next try
 	Tries        int       `json:"tries,omitempty"`
 }
 
-// For how long a service that does not answer is told again, and how often at least (a computer that was off for weeks has not
-// tried); the longest pause between two tries, and how many tries the sign-in outlives: without it the endpoint cannot be deleted.
+// How long, and at least how often, to retry telling a service that does not answer (a computer that was off for weeks has not
+// tried); the longest pause between two tries; and how many tries keep the sign-in, without which the endpoint cannot be deleted.
 const (
 	revocationLimit = 7 * 24 * time.Hour
 	revocationTries = 20
@@ -165,17 +164,17 @@ const (
 	revocationHolds = 5
 )
 
-// pendingRevocations are those that wait to be told; each is sealed in the store by itself. Safe for concurrent use.
+// pendingRevocations are those not told yet, each sealed in the store separately. Safe for concurrent use.
 type pendingRevocations struct {
-	saying chan struct{} // holds one value while one is said
+	saying chan struct{} // holds one value while one is being told
 
 	mu     sync.Mutex              // held while one is read, changed and committed
-	access map[string]esign.Tokens // its id -> access token, which is in memory only
+	access map[string]esign.Tokens // access tokens by id, in memory only
 }
 
 func sealedIn(id string) string { return string(sealedRevocation) + "@" + id }
 
-// keepPending commits that f waits to be told, together with values and also; with nothing to say, those alone.
+// keepPending commits that f has to be told, together with values and also; if there is nothing to tell, only those.
 func (r *Service) keepPending(f pendingRevocation, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
 	r.pending.mu.Lock()
 	defer r.pending.mu.Unlock()
@@ -202,7 +201,7 @@ func (r *Service) newRevocation(svc *service, t esign.Tokens) pendingRevocation 
 	}
 }
 
-// discard owes the revocation of tokens that svc has given out and nobody is going to use.
+// discard schedules the revocation of tokens from svc that will not be used.
 func (r *Service) discard(svc *service, t esign.Tokens) {
 	if err := r.keepPending(r.newRevocation(svc, t), t, map[string][]byte{}); err != nil {
 		r.Log.Warn("revoke a sign-in that is not used", "err", err)
@@ -210,7 +209,7 @@ func (r *Service) discard(svc *service, t esign.Tokens) {
 	loop.Wake(r.wakeRevocations)
 }
 
-// revocation is the one that is sealed under a name. One that is damaged tells nobody.
+// revocation returns the one sealed under a name. A damaged one is dropped.
 func (r *Service) revocation(name string) (f pendingRevocation, known bool, err error) {
 	b, err := r.keys.Get(name)
 	if known = err == nil && b != nil; known {
@@ -224,7 +223,7 @@ func (r *Service) revocation(name string) (f pendingRevocation, known bool, err 
 	return f, err == nil, nil
 }
 
-// pendingNow returns what waits to be told now.
+// pendingNow returns those due now.
 func (r *Service) pendingNow() (list []pendingRevocation, err error) {
 	names, err := r.keys.of(sealedRevocation)
 	for _, name := range names {
@@ -236,7 +235,7 @@ func (r *Service) pendingNow() (list []pendingRevocation, err error) {
 	return list, err
 }
 
-// amend commits a change of one of them, or its end when keep is false.
+// amend commits a change of one, or its end if keep is false.
 func (r *Service) amend(id string, change func(*pendingRevocation) (keep bool)) error {
 	r.pending.mu.Lock()
 	defer r.pending.mu.Unlock()
@@ -260,8 +259,7 @@ func (r *Service) amend(id string, change func(*pendingRevocation) (keep bool)) 
 	return nil
 }
 
-// RunRevocations tells what waits, more and more rarely to a service that does not answer, nor while what was said cannot
-// be noted.
+// RunRevocations tells those due, at growing intervals if a service does not answer, and not while the outcome cannot be recorded.
 func (r *Service) RunRevocations(ctx context.Context) error {
 	var unnoted loop.Retries
 	return loop.Repeat(ctx, r.wakeRevocations, func(ctx context.Context) (pause time.Duration, _ error) {
@@ -287,8 +285,8 @@ func (r *Service) RunRevocations(ctx context.Context) error {
 	})
 }
 
-// revokePending tells one service what waits for it, and returns what it could not be told and whether that is noted. hold
-// keeps the sign-in for another time while the endpoint cannot be deleted.
+// revokePending tells one service, and returns what it could not tell and whether that is recorded. hold keeps the sign-in for
+// another try while the endpoint cannot be deleted.
 func (r *Service) revokePending(ctx context.Context, id string, hold bool) (left []message.Message, noted bool) {
 	unsaid := []message.Message{message.EndpointNotDeleted(), message.NotRevoked()}
 	select {
@@ -353,16 +351,15 @@ func (r *Service) revokePending(ctx context.Context, id string, hold bool) (left
 	return left, err == nil
 }
 
-// tellAgain reports whether what failed may succeed another time.
+// tellAgain reports whether a failure may succeed another time.
 func tellAgain(err error) bool {
 	var e *esign.Error
 	var others *othersEndpointError
 	return !errors.As(err, &others) && !errors.Is(err, esign.ErrSignedOut) && (!errors.As(err, &e) || e.Temporary() || e.Kind == esign.NotKept || e.Kind == esign.Interrupted)
 }
 
-// deleteEndpoint deletes an endpoint of config's client, unless that has been registered anew meanwhile, which replaced
-// it. Whether another computer has registered since cannot be asked; where the service's answer shows that one had, the
-// error is an *othersEndpointError.
+// deleteEndpoint deletes an endpoint of config's client unless it has been registered again meanwhile, which replaced it. Whether
+// another computer has registered since cannot be asked; if the answer shows that one had, the error is an *othersEndpointError.
 func (r *Service) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f pendingRevocation) error {
 	ctx, done, err := r.Endpoint.Change(ctx)
 	if err != nil {
@@ -379,17 +376,17 @@ func (r *Service) deleteEndpoint(ctx context.Context, client *esign.Client, conf
 	return err
 }
 
-// differ is true for two that are known and not the same.
+// differ reports whether both are known and different.
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// othersEndpointError is a deletion that hit the registration of another computer.
+// othersEndpointError is a deletion that hit another computer's registration.
 type othersEndpointError struct{ deleted esign.Endpoint }
 
 func (e *othersEndpointError) Error() string {
 	return fmt.Sprint("deleted another computer's endpoint: ", e.deleted)
 }
 
-// endpointLeft names what is left at the service of an endpoint that was not simply deleted.
+// endpointLeft says what remains at the service of an endpoint that was not properly deleted.
 func endpointLeft(err error) message.Message {
 	var others *othersEndpointError
 	if errors.As(err, &others) {
@@ -398,7 +395,7 @@ func endpointLeft(err error) message.Message {
 	return message.EndpointNotDeleted()
 }
 
-// revocationVault is the esign.Vault of a sign-in that is over here.
+// revocationVault is the esign.Vault of a sign-in that has ended here.
 type revocationVault struct {
 	r  *Service
 	id string
@@ -413,9 +410,9 @@ func (v revocationVault) SetRefresh(_ context.Context, token string) error {
 	return v.r.amend(v.id, func(f *pendingRevocation) bool { f.Refresh = token; return true })
 }
 
-// What is carried from one state to another.
+// What moves from one state to another:
 
-// BackupKey is what backups are sealed for; an error while the keys are locked.
+// BackupKey returns the key to seal backups with; an error while the keys are locked.
 func (r *Service) BackupKey() ([32]byte, error) {
 	r.keys.mu.Lock()
 	defer r.keys.mu.Unlock()
@@ -425,17 +422,17 @@ func (r *Service) BackupKey() ([32]byte, error) {
 	return r.keys.backup, nil
 }
 
-// BackupPurpose is what the key for backups is derived for.
+// BackupPurpose is the purpose for which the backup key is derived.
 const BackupPurpose = "backup"
 
-// passing reports of a sealed value that it is one of the moment: tomorrow's is another, and whoever shows today's then is
-// taken for a thief, or believes what is not so any more.
+// passing reports whether a sealed value is short-lived: tomorrow there is a newer one, and presenting today's then looks like
+// theft, or is based on something no longer true.
 func passing(name string) bool {
 	kind, _, _ := strings.Cut(name, "@")
 	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), string(sealedRevocation)}, kind)
 }
 
-// ReplaceSealed makes sealed values all that there are.
+// ReplaceSealed replaces all sealed values.
 func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) error {
 	names, err := tx.SealedNames()
 	for _, name := range names {
@@ -447,7 +444,7 @@ func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) error {
 	return err
 }
 
-// ForgetPassing forgets the sealed values of another moment.
+// ForgetPassing deletes short-lived sealed values.
 func ForgetPassing(tx *store.Tx) error {
 	names, err := tx.SealedNames()
 	for _, name := range names {
@@ -458,7 +455,7 @@ func ForgetPassing(tx *store.Tx) error {
 	return err
 }
 
-// Expire notes, in a state from elsewhere, that nobody is signed in any more.
+// Expire records, in a state from elsewhere, that nobody is signed in any more.
 func Expire(tx *store.Tx) error {
 	var acc Record
 	known, err := tx.GetDoc(Doc, &acc)
@@ -469,8 +466,7 @@ func Expire(tx *store.Tx) error {
 	return tx.PutDoc(Doc, acc)
 }
 
-// Reload follows a state that was put in the place of the one before, and begins with a new session. It is called while no
-// loop runs.
+// Reload loads a replaced state and starts a new session. Call it while no loop runs.
 func (r *Service) Reload(ctx context.Context) error {
 	r.pause()
 	r.keys.mu.Lock()
@@ -490,13 +486,13 @@ func (r *Service) Reload(ctx context.Context) error {
 	return nil
 }
 
-// Park has nobody call the service and nobody sign in, or ends that.
+// Park prevents calls to the service and sign-ins, or allows them again.
 func (r *Service) Park(on bool) {
 	r.parked.Store(on)
 	r.tellSignedOut()
 }
 
-// pause ends the session. Reload and Resume begin with another one.
+// pause ends the session. Reload and Resume start a new one.
 func (r *Service) pause() {
 	svc := r.current.Get().service
 	if svc == nil {

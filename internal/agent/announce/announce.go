@@ -1,9 +1,9 @@
-// Package announce turns facts into notifications: who signed, who declined, what is saved, what is wrong. It tells each
-// fact once, also after a crash; makes one notification of what is one piece of news, and a summary of many; and is
-// silent where people chose so (settings, quiet hours, a snooze).
+// Package announce turns facts into notifications: who signed, who declined, what is saved, what is wrong. It reports each fact
+// once, even after a crash; joins facts that are one piece of news into one notification, and many into a summary; and stays silent
+// when people chose so (settings, quiet hours, a snooze).
 //
-// A fact goes through here twice. Whoever finds one asks in its own commit what is news (Signed, Declined, Saved), and
-// hands that to Announce once the commit has succeeded. Run raises it.
+// A fact passes through here twice. The code that finds facts asks in its own commit which of them are news (Signed, Declined,
+// Saved), and hands those to Announce once the commit has succeeded. Run raises the notification.
 //
 // It must not know how facts are found, what else the commits hold, nor how a notification is raised (Deps.Notify).
 package announce
@@ -25,26 +25,27 @@ import (
 	"countersign/internal/store"
 )
 
-// How long facts that were found together may take to meet.
+// meetPause is how long to wait for further facts found at the same time.
 const meetPause = 300 * time.Millisecond
 
-// lookPause is the least time between two looks whether more is to come: work ends hundreds of times a second in a burst.
+// lookPause is the minimum time between two checks whether more is to come: in a burst, work ends hundreds of times a second.
 const lookPause = 10 * time.Millisecond
 
-// While the agent is catching up, facts are held back for one summary: for this long after the last look that found more to
-// catch up with, and in all no longer than people would wait for the first word.
+// While the agent is catching up, facts are held back for one summary: for this long after the last check that found more to catch
+// up with, but no longer in total than people would wait for the first news.
 const (
 	catchingUpLast = 10 * time.Second
 	maxCatchingUp  = 2 * time.Minute
 )
 
-// settleAgain is when what could not be recorded as told is recorded again: a kill before that tells it a second time.
+// settleAgain is when to retry recording that facts were reported; if the process is killed before that, they are reported a second
+// time.
 const settleAgain = 5 * time.Second
 
 // endLimit is how long the last notifications may take when the program ends.
 const endLimit = 2 * time.Second
 
-// The longest title and body of a notification, in characters.
+// The maximum length of a notification's title and body, in characters.
 const (
 	maxTitle = 300
 	maxBody  = 600
@@ -54,34 +55,34 @@ const (
 type Deps struct {
 	Settings func() office.Settings
 	Member   func() string             // who is signed in
-	Notify   func(office.Notice) error // raises a notification; nil raises none
-	Words    func() *message.Printer   // of the language in use
+	Notify   func(office.Notice) error // raises a notification; nil for none
+	Words    func() *message.Printer   // in the current language
 
-	Windowed bool // there is a window, which can show what a notification is about
+	Windowed bool // there is a window to show a notification's subject
 	CanOpen  bool // saved files can be opened
 
-	MoreToCome func() bool // something is under way that may end as a fact
-	CatchingUp func() bool // more is under way than the ordinary work of a moment
+	MoreToCome func() bool // work in progress may result in a fact
+	CatchingUp func() bool // there is more work in progress than usual
 
-	HealthChanges <-chan struct{} // rings when health has changed
+	HealthChanges <-chan struct{} // signals that health has changed
 }
 
-// Service holds the facts that wait to be told, and remembers what people were told of. Safe for concurrent use.
+// Service holds the facts waiting to be reported, and remembers which were. Safe for concurrent use.
 type Service struct {
 	loop.Base
 	deps   Deps
 	snooze data.Kept[loop.Cooldown]
-	facts  chan struct{} // rings when facts were added
-	work   chan struct{} // rings when work has ended
+	facts  chan struct{} // signals that facts were added
+	work   chan struct{} // signals that work has ended
 
 	mu   sync.Mutex
 	wait []office.Fact
 
-	digest  digest   // raiseFacts alone works with it; what waits in it survives a panic
-	settled []string // keys of facts that are not pending any more, as far as that is not recorded yet; likewise
+	digest  digest   // used only by raiseFacts; its waiting facts survive a panic
+	settled []string // keys of facts that are no longer pending but not yet recorded so; likewise
 }
 
-// New makes a Service and reads what it has kept.
+// New makes a Service and loads its stored state.
 func New(t loop.Base, deps Deps) (*Service, error) {
 	r := &Service{Base: t, deps: deps, facts: make(chan struct{}, 1), work: make(chan struct{}, 1)}
 	return r, r.Load()
@@ -96,25 +97,25 @@ func (r *Service) Announce(facts ...office.Fact) {
 	r.wait = append(r.wait, facts...)
 	r.mu.Unlock()
 	loop.Wake(r.facts)
-	loop.Wake(r.work) // it may be one that waits for no others
+	loop.Wake(r.work) // one of them may not have to wait
 }
 
-// WorkEnded says that something has ended for which facts may have been held back; it does not block.
+// WorkEnded says that work has ended for which facts may have been held back; it does not block.
 func (r *Service) WorkEnded() { loop.Wake(r.work) }
 
-// Run raises notifications until ctx ends, then those that are still pending, and returns nil.
+// Run raises notifications until ctx ends, then those still waiting, and returns nil.
 func (r *Service) Run(ctx context.Context) error {
 	raising, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var raiser sync.WaitGroup
 	raiser.Go(func() { r.Supervise(raising, loop.Loop{Name: "announce", Run: r.raiseFacts}) })
-	r.Supervise(ctx, loop.Loop{Name: "problems", Run: r.watchProblems}) // what it has noted as told is raised below
+	r.Supervise(ctx, loop.Loop{Name: "problems", Run: r.watchProblems}) // what it has recorded as reported is raised below
 	stop()
 	raiser.Wait()
 	return nil
 }
 
-// raiseFacts raises notifications, apart from the loops that find the facts: a notification daemon may be slow.
+// raiseFacts raises notifications on its own goroutine, because a notification daemon may be slow.
 func (r *Service) raiseFacts(ctx context.Context) error {
 	m := &r.digest
 	for {
@@ -136,8 +137,8 @@ func (r *Service) raiseFacts(ctx context.Context) error {
 	}
 }
 
-// due are the notifications to be raised now, none of which is pending from now on; with all set, all that wait, but for what the
-// next start can put a name to.
+// due returns the notifications to raise now, whose facts are then no longer pending; with all, every waiting one except those for
+// which the next start can still learn a name.
 func (r *Service) due(all bool) []notice {
 	r.name(&r.digest)
 	notices := r.digest.take(time.Now(), all)
@@ -146,8 +147,8 @@ func (r *Service) due(all bool) []notice {
 	return notices
 }
 
-// holdBack waits for the rest of what is found in one moment, and for the end of catching up; not at all when nothing
-// more is to come; a decline, which is for somebody to act on, does not wait for that end. It looks again whenever work ends.
+// holdBack waits for other facts found at the same time, and for the end of catching up. It does not wait if nothing more is to
+// come; a decline, on which somebody must act, does not wait for the end of catching up. It checks again whenever work ends.
 func (r *Service) holdBack(ctx context.Context) {
 	began, until := time.Now(), meetPause
 	for r.deps.MoreToCome() {
@@ -167,21 +168,21 @@ func (r *Service) holdBack(ctx context.Context) {
 	}
 }
 
-// factsWaiting is how many facts wait, and whether any was found by catching up.
+// factsWaiting returns how many facts wait, and whether any was found by catching up.
 func (r *Service) factsWaiting() (n int, caughtUp bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.wait), slices.ContainsFunc(r.wait, func(f office.Fact) bool { return f.CaughtUp })
 }
 
-// declineWaits reports whether somebody declined, and people were not told.
+// declineWaits reports whether an unreported decline waits.
 func (r *Service) declineWaits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.wait, func(f office.Fact) bool { return f.Kind == office.FactDeclined && !f.CaughtUp })
 }
 
-// takeFacts are the facts that wait, as far as people want to be told of them, and now.
+// takeFacts removes the waiting facts and returns those that people want to hear now.
 func (r *Service) takeFacts() []office.Fact {
 	r.mu.Lock()
 	facts := r.wait
@@ -199,8 +200,8 @@ func (r *Service) takeFacts() []office.Fact {
 	return facts
 }
 
-// raiseAll raises notifications. A desktop that hangs must not hold up the end of the program: once ctx has ended it
-// has endLimit, and the goroutine lives on for as long as Deps.Notify does.
+// raiseAll raises notifications. A hanging desktop must not delay the end of the program: after ctx has ended, raiseAll waits at
+// most endLimit, and the goroutine lives as long as Deps.Notify.
 func (r *Service) raiseAll(ctx context.Context, notices []notice) error {
 	if len(notices) == 0 {
 		return nil
@@ -208,7 +209,7 @@ func (r *Service) raiseAll(ctx context.Context, notices []notice) error {
 	raised := make(chan error, 1)
 	go func() {
 		var failed error
-		for _, n := range notices { // one that panics takes no other with it: none is pending any more
+		for _, n := range notices { // a panic must not drop the others, as none is pending any more
 			failed = errors.Join(failed, loop.Protect("announce", func() error { r.raise(n); return nil }))
 		}
 		raised <- failed
@@ -249,7 +250,7 @@ func (r *Service) raise(n notice) {
 	r.Health.Clear(health.NotificationsFail)
 }
 
-// buttons are what can be pressed on n. Without a window a press on n itself does what the first button does.
+// buttons returns the buttons of n. Without a window, a press on n itself acts like the first button.
 func (r *Service) buttons(n notice, words *message.Printer) (list []office.Button) {
 	add := func(deed office.Action, label message.Message) {
 		list = append(list, office.Button{Action: deed, Label: words.Text(label)})
@@ -266,10 +267,10 @@ func (r *Service) buttons(n notice, words *message.Printer) (list []office.Butto
 	return list
 }
 
-// docSnooze names the document with the two ends of the snooze.
+// docSnooze is the document with the start and end of the snooze.
 const docSnooze = "paused"
 
-// Load reads what is kept, once it may be another than New has read.
+// Load reads the stored state again, after it may have changed since New.
 func (r *Service) Load() error {
 	kept, _, err := data.Doc[[2]time.Time](r.Data, docSnooze)
 	if err != nil {
@@ -279,7 +280,7 @@ func (r *Service) Load() error {
 	return nil
 }
 
-// Snooze raises no notifications until then, also after a restart; a moment gone by ends the snooze.
+// Snooze suppresses notifications until then, even across a restart; a time in the past ends the snooze.
 func (r *Service) Snooze(until time.Time) {
 	next := loop.Cooldown{From: r.Now().Round(0), Until: until.Round(0)}
 	err := r.snooze.Change(func(loop.Cooldown) (loop.Cooldown, error) {
@@ -287,13 +288,13 @@ func (r *Service) Snooze(until time.Time) {
 			return tx.PutDoc(docSnooze, [2]time.Time{next.From, next.Until})
 		})
 	})
-	if err != nil { // which health says
+	if err != nil { // health reports it
 		r.Log.Error("snooze notifications", "err", err)
 	}
 	r.Signal(office.StatusChanged)
 }
 
-// Snoozed returns until when no notifications are raised; zero when they are.
+// Snoozed returns when the snooze ends; zero without one.
 func (r *Service) Snoozed() time.Time {
 	snooze := r.snooze.Get()
 	if snooze.Over(r.Now()) {
@@ -302,23 +303,21 @@ func (r *Service) Snoozed() time.Time {
 	return snooze.Until
 }
 
-// muted reports that f is not to be raised: people chose not to be told, or not now. What happened stays in the
-// activity list.
+// muted reports whether people chose not to be told f, or not now. The activity list shows it anyway.
 func (r *Service) muted(f office.Fact) bool {
 	s := r.deps.Settings()
 	return s.Notify == office.NotifyNone || s.Notify == office.NotifyExecuted && f.Kind == office.FactSigned || r.Silent()
 }
 
-// Silent reports that people want to hear nothing for now: a snooze, or quiet hours.
+// Silent reports whether people want no notifications now: a snooze, or quiet hours.
 func (r *Service) Silent() bool {
 	return !r.Snoozed().IsZero() || r.deps.Settings().QuietAt(r.Now().Local())
 }
 
-// dueKey names the one notification there ever is of a package that is due soon.
+// dueKey is the key of the only notification that a package is due soon.
 func dueKey(packageID string) string { return "due/" + packageID }
 
-// DueSoon is the fact that p is to be signed soon and is not, when people were not told yet. Call it in the commit that
-// records it.
+// DueSoon returns the fact that p is due soon and unsigned, unless already reported. Call it in the commit that records it.
 func (r *Service) DueSoon(tx *store.Tx, p office.Package, now time.Time) ([]office.Fact, error) {
 	return r.untold(tx, p, office.Fact{Key: dueKey(p.ID), PackageID: p.ID, Kind: office.FactDeadline,
 		Title: office.DueText(p.DisplayName(), now.Local(), p.Due), Body: unsigned(p)})
@@ -327,8 +326,8 @@ func (r *Service) DueSoon(tx *store.Tx, p office.Package, now time.Time) ([]offi
 // ToldDue reports whether people were told that a package is due soon.
 func (r *Service) ToldDue(tx *store.Tx, packageID string) bool { return tx.Told(dueKey(packageID)) }
 
-// Expired is the fact that p can be signed no more, when people were not told yet. One that is opened again with another
-// due date may expire again. Call it in the commit that records it.
+// Expired returns the fact that p can no longer be signed, unless already reported. A package reopened with another due date may
+// expire again. Call it in the commit that records it.
 func (r *Service) Expired(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	return r.untold(tx, p, office.Fact{
 		Key: "expired/" + p.ID + "/" + p.Due.UTC().Format("20060102150405"), PackageID: p.ID, Kind: office.FactDeadline,
@@ -336,7 +335,7 @@ func (r *Service) Expired(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	})
 }
 
-// unsigned says who has not signed p, as far as their names are known.
+// unsigned says who has not signed p, as far as the names are known.
 func unsigned(p office.Package) message.Message {
 	var names []string
 	for _, s := range p.Unsigned() {
@@ -350,31 +349,31 @@ func unsigned(p office.Package) message.Message {
 	return message.NotSignedBy(names)
 }
 
-// A problem that stands for some minutes is told, and once more each day that it stands: an expired sign-in or a missing
-// folder would otherwise be seen only by who looks. A night for which the computer slept is none of these minutes: the network
-// went before it, and comes back a moment after.
+// A problem that lasts for some minutes is reported, and again each day while it lasts: otherwise an expired sign-in or a missing
+// folder would be noticed only by people who look. Time asleep does not count: the network went down before the computer slept and
+// returns shortly after.
 const (
 	problemAgain = 24 * time.Hour
-	problemBack  = time.Hour // one that comes back sooner than this after its end is the same one
+	problemBack  = time.Hour // one that returns sooner than this after its end is the same problem
 	problemLook  = time.Minute
 )
 
-// docProblems names the document with the problems that people were told of, docStanding the one with those that stand.
+// docProblems is the document with the problems reported, docStanding the one with those that last.
 const (
 	docProblems = "problems told"
 	docStanding = "problems standing"
 )
 
-// foundAgain is how long after a start a problem that stood at the end is found again.
+// foundAgain is how long after a start a problem that existed at the end may take to be found again.
 const foundAgain = 10 * time.Minute
 
-// toldProblem is when people were last told of a problem, and since when it is over; zero while it stands.
+// toldProblem is when a problem was last reported, and when it ended; zero while it lasts.
 type toldProblem struct {
 	Told  time.Time `json:"told"`
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// watchProblems raises a notification for each problem in health that lasts, and keeps since when each stands.
+// watchProblems raises a notification for each lasting problem in health, and stores since when each has lasted.
 func (r *Service) watchProblems(ctx context.Context) error {
 	told, known, err := data.Doc[map[string]toldProblem](r.Data, docProblems)
 	if err != nil {
@@ -383,7 +382,7 @@ func (r *Service) watchProblems(ctx context.Context) error {
 	if !known {
 		told = map[string]toldProblem{}
 	}
-	stored, _, err := data.Doc[map[string]time.Time](r.Data, docStanding) // by the problem's id
+	stored, _, err := data.Doc[map[string]time.Time](r.Data, docStanding) // by problem id
 	if err != nil {
 		return err
 	}
@@ -416,8 +415,8 @@ func (r *Service) watchProblems(ctx context.Context) error {
 	}
 }
 
-// standing is since when each problem in health stands. One of stood, which stood when the program ended, has stood ever since,
-// and is taken out once it is found again; those not found yet are kept.
+// standing returns since when each problem in health has lasted. A problem in stood existed when the program ended and counts as
+// uninterrupted; it is removed from stood once found again, and those not found yet are kept.
 func (r *Service) standing(stood map[string]time.Time) map[string]time.Time {
 	standing := map[string]time.Time{}
 	for _, i := range r.Health.List() {
@@ -433,8 +432,8 @@ func (r *Service) standing(stood map[string]time.Time) map[string]time.Time {
 	return standing
 }
 
-// problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other. awake is when the
-// computer woke up last, or its clock was set; zero for never.
+// problemsDue returns the problems to report now, which it records in told, and how long until the next may be due. awake is when
+// the computer last woke up or its clock was set; zero for never.
 func (r *Service) problemsDue(told map[string]toldProblem, awake time.Time) (facts []office.Fact, pause time.Duration) {
 	now := r.Now()
 	pause = problemAgain
@@ -446,9 +445,9 @@ func (r *Service) problemsDue(told map[string]toldProblem, awake time.Time) (fac
 		if !isTold {
 			continue
 		}
-		stood := awake.Add(due.Sub(i.Since)) // long enough since then
+		stood := awake.Add(due.Sub(i.Since)) // long enough after waking up
 		was, known := told[i.ID]
-		// A time that lies ahead was written by a clock that ran fast.
+		// A time in the future was written by a clock that was fast.
 		if known && was.Told.After(now) {
 			was.Told = now
 		}
@@ -469,7 +468,7 @@ func (r *Service) problemsDue(told map[string]toldProblem, awake time.Time) (fac
 			continue
 		}
 		f := problemFact(i, now)
-		if r.muted(f) { // pending until people want to hear again
+		if r.muted(f) { // retried until people want to hear again
 			pause = min(pause, problemLook)
 			continue
 		}
@@ -489,7 +488,7 @@ func (r *Service) problemsDue(told map[string]toldProblem, awake time.Time) (fac
 	return facts, max(pause, loop.MinPause)
 }
 
-// problemFact is what is wrong as a notification: what happened above, what to do below.
+// problemFact turns an issue into a notification: the title says what happened, the body what to do.
 func problemFact(i health.Issue, now time.Time) office.Fact {
 	return office.Fact{Key: "problem/" + i.ID + "/" + now.UTC().Format(time.RFC3339Nano), ProblemID: i.ID, Kind: office.FactProblem, Title: i.Message}
 }

@@ -17,7 +17,7 @@ import (
 	"countersign/internal/store"
 )
 
-// Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
+// Signed returns the facts of signatures on p, without those already reported. Call it in the commit that records them.
 func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
 	var facts []office.Fact
 	last := p.LastSigner()
@@ -29,17 +29,17 @@ func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Sig
 	return r.untold(tx, p, facts...)
 }
 
-// Declined are the facts that people declined to sign p, without those that people were told of before. Call it in the
-// commit that records them.
+// Declined returns the facts that people declined to sign p, without those already reported. Call it in the commit that records
+// them.
 func (r *Service) Declined(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	return r.untold(tx, p, declinedFacts(p)...)
 }
 
-// NotWithdrawn is the fact that p was not withdrawn though somebody wished for it, when people were not told yet. Call it
-// in the commit that records it.
+// NotWithdrawn returns the fact that p was not withdrawn as requested, unless already reported. Call it in the commit that records
+// it.
 func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	w := p.Withdrawal
-	asked := office.Package{} // here, by whoever is told, whosesoever it is
+	asked := office.Package{} // requested on this computer, so it is reported whoever owns p
 	return r.untold(tx, asked, office.Fact{
 		Key:       "not-withdrawn/" + p.ID + "/" + w.Asked.UTC().Format("20060102150405"),
 		PackageID: p.ID,
@@ -48,18 +48,18 @@ func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, e
 	})
 }
 
-// Saved is the fact that p is saved, when people were not told yet. Call it in the commit that records the files.
+// Saved returns the fact that p is saved, unless already reported. Call it in the commit that records the files.
 func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
 	elsewhere := p.Saved && len(jobs) == 0 // by another desk
 	if !p.Planned || !isSaved(jobs) && !elsewhere {
-		return nil, nil // without knowing all of its documents, nobody can say
+		return nil, nil // not decidable before all documents are known
 	}
 	f := savedFact(p, jobs)
 	if elsewhere {
 		f.Body = message.SavedByOtherDesk()
 	}
 	found := wereThere(jobs)
-	// A package that was executed long before it was saved here is news of a moment gone by.
+	// A package executed long before it was saved here is old news.
 	f.CaughtUp = found || r.Now().Sub(p.Executed.Time) > office.NewFor
 	if first, err := tx.Once(f.Key); err != nil || !first || !r.concerns(p) {
 		return nil, err
@@ -67,20 +67,20 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]of
 	if err := nameLast(tx, p, &f); err != nil {
 		return nil, err
 	}
-	if found && !p.Restored.IsZero() { // people were told, in the time that the backup does not know
+	if found && !p.Restored.IsZero() { // people were told after the backup was made
 		return nil, nil
 	}
 	return []office.Fact{f}, r.Queue(tx, f)
 }
 
-// wereThere reports whether the signed documents were there before this program saved them. Other files may come weeks after them.
+// wereThere reports whether the signed documents existed before this program saved them. Other files may come weeks later.
 func wereThere(jobs []office.Job) bool {
 	saved := slices.DeleteFunc(slices.Clone(jobs), func(j office.Job) bool { return j.Kind != office.FileSigned || j.State != office.JobDone })
 	return len(saved) > 0 && !slices.ContainsFunc(saved, func(j office.Job) bool { return !j.Found })
 }
 
-// nameLast names in f whoever signed p last, where that is certain and people were not told of it before; nor are they told of it
-// again when its event comes after the files.
+// nameLast names p's last signer in f if known for certain and not reported yet, and suppresses a later report when that event
+// arrives after the files.
 func nameLast(tx *store.Tx, p office.Package, f *office.Fact) error {
 	last := p.LastSigner()
 	if p.SignerName(last) == "" {
@@ -98,8 +98,8 @@ func nameLast(tx *store.Tx, p office.Package, f *office.Fact) error {
 	return nil
 }
 
-// NewVersion is the fact that there is a newer version of the program, when people were not told of that one yet; with tell
-// unset they have just seen it, and are not told later either. Call it in the commit that records it.
+// NewVersion returns the fact that there is a newer version of the program, unless already reported; with tell unset people have
+// just seen it, and are not told later either. Call it in the commit that records it.
 func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error) {
 	f := office.Fact{Key: "update/" + version, Subject: office.UpdateSubject, Title: message.UpdateAvailable(version), Body: todo}
 	if !tell {
@@ -109,13 +109,12 @@ func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message,
 	return r.untold(tx, office.Package{}, f)
 }
 
-// concerns reports whether people are told of p: of everything, or of what is theirs, as far as the service has said whose it is.
+// concerns reports whether people are told of p: of every package, or of their own, as far as the service has named its owner.
 func (r *Service) concerns(p office.Package) bool {
 	return !r.deps.Settings().Mine || p.DraftID != "" || p.MemberID == "" || p.MemberID == r.deps.Member()
 }
 
-// untold leaves out the facts that people were told of before, and those of packages that are not theirs, and notes that they are told
-// of the others.
+// untold drops the facts already reported and those of packages that are not theirs, and records the others as reported.
 func (r *Service) untold(tx *store.Tx, of office.Package, all ...office.Fact) (news []office.Fact, err error) {
 	for _, f := range all {
 		first, err := tx.Once(f.Key)
@@ -133,7 +132,7 @@ func (r *Service) untold(tx *store.Tx, of office.Package, all ...office.Fact) (n
 	return news, nil
 }
 
-// signedFact is one person's signature on one document, in words; last is p.LastSigner.
+// signedFact words one person's signature on one document; last is p.LastSigner.
 func signedFact(p office.Package, s office.Signature, last string) office.Fact {
 	f := office.Fact{
 		Key:       signedKey(s.DocumentID, s.SignerID),
@@ -148,12 +147,12 @@ func signedFact(p office.Package, s office.Signature, last string) office.Fact {
 		},
 	}
 	if f.Unasked = p.NamesToCome() && (f.Called == "" || f.Name == ""); f.Unasked {
-		f.Body = message.Message{} // nobody knows who else is to sign
+		f.Body = message.Message{} // unknown who else has to sign
 	}
 	return f
 }
 
-// signsAlone reports whether p has one signer: who signs is neither the last one, nor everyone.
+// signsAlone reports whether p has a single signer, who is then called neither the last nor everyone.
 func signsAlone(p office.Package) bool { return len(p.Signers) == 1 }
 
 func signedKey(documentID, signerID string) string { return "signed/" + documentID + "/" + signerID }
@@ -172,8 +171,8 @@ func signedDocument(p office.Package, s office.Signature) message.Message {
 	return message.Message{}
 }
 
-// signedNext is what is left to sign. In sequence that is who is next, and where that is not certain, how many have signed is not
-// either: whoever has not been heard of may have.
+// signedNext says what is left to sign: in sequence, whose turn it is. If that is uncertain, so is how many have signed, because
+// there may be signatures not heard of yet.
 func signedNext(p office.Package) message.Message {
 	done, total := p.Progress()
 	next := p.Next()
@@ -210,19 +209,19 @@ func declinedFacts(p office.Package) (facts []office.Fact) {
 	return facts
 }
 
-// auxiliaryTries is how often a certificate or a master file may fail before people are told of their package without
-// it: some documents have none.
+// auxiliaryTries is how often a certificate or master file may fail before the package is reported without it: some documents have
+// none.
 const auxiliaryTries = 5
 
-// isSaved reports whether every signed document is on disk that the service can be asked for, and what goes with them too
-// as far as it can be had.
+// isSaved reports whether every signed document that the service can provide is on disk, along with its companion files as far as
+// available.
 func isSaved(jobs []office.Job) bool {
 	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j office.Job) bool {
 		return j.State != office.JobDone && !loop.Unusable(j) && (j.Kind == office.FileSigned || j.Tries < auxiliaryTries)
 	})
 }
 
-// savedFact is a package whose files are on disk, as far as they can be had.
+// savedFact reports a package whose available files are on disk.
 func savedFact(p office.Package, jobs []office.Job) office.Fact {
 	saved := slices.DeleteFunc(slices.Clone(jobs), func(j office.Job) bool { return j.State != office.JobDone })
 	slices.SortStableFunc(saved, func(a, b office.Job) int { return a.Kind.Rank() - b.Kind.Rank() })
@@ -258,7 +257,7 @@ func savedBody(saved []office.Job, missing int) message.Message {
 	return body
 }
 
-// folderName is where files were saved: the office's folder, and the subfolder in which all of them are.
+// folderName returns where the files were saved: the office's folder, and the subfolder if they share one.
 func folderName(jobs []office.Job) string {
 	sub := path.Dir(jobs[0].Target)
 	if slices.ContainsFunc(jobs, func(j office.Job) bool { return path.Dir(j.Target) != sub }) {
@@ -267,15 +266,15 @@ func folderName(jobs []office.Job) string {
 	return filepath.Join(filepath.Base(jobs[0].Folder), filepath.FromSlash(sub))
 }
 
-// An event names a package and a person by their ids alone. Where the service has not told their names yet, its fact waits for the
-// answer, looking again each unaskedLook, and for no longer than unaskedHeld: people
-// would rather hear that somebody has signed something than nothing. One that waits when the program ends is pending.
+// Events identify packages and people by id only. If the service has not supplied the names yet, the fact waits for them, checking
+// each unaskedLook, for at most unaskedHeld: people would rather hear that somebody has signed something than nothing. One still
+// waiting when the program ends stays pending.
 const (
 	unaskedHeld = 2 * time.Minute
 	unaskedLook = time.Second
 )
 
-// name puts the names into facts that wait for them, as far as the service has been asked since.
+// name adds the names to facts waiting for them, as far as the service has supplied them.
 func (r *Service) name(m *digest) {
 	if !slices.ContainsFunc(m.waiting, func(h held) bool { return h.Unasked }) {
 		return
@@ -287,17 +286,17 @@ func (r *Service) name(m *digest) {
 				continue
 			}
 			p, _, err := tx.Package(h.PackageID)
-			if err != nil && !store.OfOneRecord(err) { // which keeps no other from its name
+			if err != nil && !store.OfOneRecord(err) { // an unreadable record must not keep others from their names
 				return named, err
 			}
 			named[h.PackageID] = p
 		}
 		return named, nil
 	})
-	if err != nil { // which health says
+	if err != nil { // health reports it
 		r.Log.Warn("read what signatures are on", "err", err)
 	}
-	heard := map[string]int{} // of each package, the signature that was heard of last
+	heard := map[string]int{} // by package: the signature heard of last
 	for i, h := range m.waiting {
 		if h.Kind == office.FactSigned {
 			heard[h.PackageID] = i
@@ -311,21 +310,21 @@ func (r *Service) name(m *digest) {
 	}
 }
 
-// renamed is f in the words that p now has for it; last is set where no signature was heard of since.
+// renamed rewords f with p's present names; last is set if no later signature was heard of.
 func renamed(f office.Fact, p office.Package, last bool) office.Fact {
 	now := signedFact(p, office.Signature{DocumentID: f.DocumentID, SignerID: f.Who}, p.LastSigner())
 	now.Last, now.CaughtUp = (f.Last || last) && p.EveryoneSigned(), f.CaughtUp
 	return now
 }
 
-// A fact waits for others of its moment, and the program may be killed meanwhile. It is therefore pending from the commit that
-// notes it until right before it is raised, and the next start raises what is pending. A kill between the two costs a notification;
-// none doubles one.
+// A fact waits for simultaneous ones, and the program may be killed meanwhile. It is therefore pending from the commit that records
+// it until right before it is raised, and the next start raises pending facts. A kill between those two moments loses a
+// notification; none duplicates one.
 
-// docPending and the hash of a fact's key name the document with a pending fact.
+// docPending plus the hash of a fact's key is the document with a pending fact.
 const docPending = "pending-fact/"
 
-// maxPending is how many pending facts a start raises, more than anybody can read.
+// maxPending limits the pending facts raised at a start; it is more than anybody can read.
 const maxPending = 10_000
 
 func pendingDoc(key string) string {
@@ -333,8 +332,8 @@ func pendingDoc(key string) string {
 	return docPending + hex.EncodeToString(sum[:16])
 }
 
-// Queue notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
-// succeeded. Whoever commits sees to it that it is once.
+// Queue records, in the commit of the underlying change, that facts are to be reported. Hand them to Announce once it has succeeded.
+// The caller makes sure that this happens once.
 func (r *Service) Queue(tx *store.Tx, facts ...office.Fact) (err error) {
 	for _, f := range facts {
 		err = errors.Join(err, tx.PutDoc(pendingDoc(f.Key), f))
@@ -342,7 +341,7 @@ func (r *Service) Queue(tx *store.Tx, facts ...office.Fact) (err error) {
 	return err
 }
 
-// Withhold notes, in the commit that found them, that nobody is told of facts after all: they are old.
+// Withhold records, in the commit that found them, that facts are not to be reported after all because they are old.
 func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) (err error) {
 	for _, f := range facts {
 		err = errors.Join(err, tx.PutDoc(pendingDoc(f.Key), nil))
@@ -350,7 +349,7 @@ func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) (err error) {
 	return err
 }
 
-// ForgetPending drops what is pending: the state is that of a backup, and what was pending then was told since.
+// ForgetPending drops all pending facts: after restoring a backup, those in it have been reported since.
 func ForgetPending(tx *store.Tx) error {
 	names, err := tx.DocNames(docPending)
 	for _, name := range names {
@@ -359,8 +358,8 @@ func ForgetPending(tx *store.Tx) error {
 	return err
 }
 
-// Resume queues what an earlier start left pending. It is for whoever stays long enough to be read. What is about a package of
-// another service stays pending until that one is in use again.
+// Resume queues what an earlier start left pending. Call it only in a program that runs long enough for people to read. Facts about
+// packages of another service stay pending until that service is in use again.
 func (r *Service) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
 		facts, err := store.Docs[office.Fact](tx, docPending, "", maxPending)
@@ -374,7 +373,7 @@ func (r *Service) Resume() {
 		}
 		return facts, nil
 	})
-	if err != nil { // which health says
+	if err != nil { // health reports it
 		r.Log.Error("read what people are to be told", "err", err)
 		return
 	}
@@ -385,8 +384,8 @@ func (r *Service) Resume() {
 	}
 }
 
-// settle records that facts are not pending any more. What cannot be recorded is recorded with the next ones, or after settleAgain: a
-// disk that is full keeps nothing from people.
+// settle records that facts are no longer pending. On failure they are recorded with the next ones, or after settleAgain: a full
+// disk must not suppress notifications.
 func (r *Service) settle(keys []string) {
 	r.settled = append(r.settled, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)
 	if len(r.settled) == 0 {
@@ -398,7 +397,7 @@ func (r *Service) settle(keys []string) {
 		}
 		return err
 	})
-	if err != nil { // which health says
+	if err != nil { // health reports it
 		r.Log.Debug("note what people were told", "err", err)
 		return
 	}

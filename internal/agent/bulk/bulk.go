@@ -1,12 +1,12 @@
-// Package bulk sends lists: each line of one becomes a draft of the outbox, a few at a time, for as long as the list runs.
+// Package bulk sends lists: each line of a list becomes a draft in the outbox, a few at a time, for as long as the list runs.
 //
-// It promises that a line becomes one package, whatever is interrupted: its turn and its draft are one commit, and the id of its draft is
-// chosen when the list is stored. A line that was sent before, from this list, a changed one or another one, is known by its documents and
-// the people who sign them (office.BulkLine.Who), from the commit that stores its list, and sent again only when a person says so. A list whose
-// packages are all refused pauses by itself.
+// It promises that a line becomes one package, whatever is interrupted: its turn and its draft are one commit, and the id of its
+// draft is chosen when the list is stored. From the commit that stores a list, a line already sent, by this list, a changed version
+// of it or another list, is recognized by its documents and signers (office.BulkLine.Who), and sent again only when a person says
+// so. A list whose packages are all refused pauses by itself.
 //
-// What became of a line is not kept here: its draft and its package tell it. This package must not know how lists are parsed, how drafts are
-// sent, or how it is shown.
+// The outcome of a line is not stored here but in its draft and its package. This package must not know how lists are parsed, how
+// drafts are sent, or how they are shown.
 package bulk
 
 import (
@@ -36,27 +36,28 @@ import (
 
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
-	Read   func(ctx context.Context, file *os.File) ([]byte, error) // has a bounded process read a list, and returns what table.Serve writes
+	Read   func(ctx context.Context, file *os.File) ([]byte, error) // reads a list in a bounded process, and returns what table.Serve writes
 	Sums   func(ctx context.Context, d office.NewPackage) ([]string, error)
-	Sender func() string // as whom packages are sent; empty when that is not known
+	Sender func() string // the sender of packages; empty if unknown
 
-	// Keep stores what the packages of a list have in common; Send stores the draft of a line. What also does is in the same commit.
+	// Keep stores what a list's packages have in common; Send stores a line's draft. also runs in the same commit.
 	Keep  func(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error
 	Send  func(ctx context.Context, common office.Draft, id string, d office.NewPackage, also func(*store.Tx, *office.Draft) error) error
-	Stop  func(id string, also func(*store.Tx) error) error // takes back what waits of a list
-	LetGo func(tx *store.Tx, id string) error               // of what Keep stored: nothing more is made of it
+	Stop  func(id string, also func(*store.Tx) error) error // withdraws a list's waiting drafts
+	LetGo func(tx *store.Tx, id string) error               // releases what Keep stored, once nothing more is made of it
 
-	// Refused is why Send did not take a line, if it is the line's fault or its documents'; passing says that it may take it another time.
+	// Refused returns why Send did not accept a line, if the line or its documents are to blame; passing says that it may be
+	// accepted later.
 	Refused func(err error) (why message.Message, passing, refused bool)
 }
 
 const (
-	ahead   = 4 // drafts of a list that wait in the outbox at once
-	stalled = 5 // packages in a row that were not sent, after which a list pauses
+	ahead   = 4 // drafts of a list waiting in the outbox at once
+	stalled = 5 // a list pauses after this many packages in a row were not sent
 	maxUndo = time.Minute
 )
 
-// The documents of the store: a list, each of its lines, and the lines that are known by a Who.
+// Documents in the store: a list, each of its lines, and the lines known by a Who.
 const (
 	docLists = "bulk/"
 	docLines = "bulk line/"
@@ -65,15 +66,15 @@ const (
 
 func lineDoc(id string, n int) string { return fmt.Sprintf("%s%s/%06d", docLines, id, n) }
 
-// line is a line as it is kept.
+// line is a stored line.
 type line struct {
 	office.BulkLine
-	Draft   string          `json:"draft"` // the id that its draft has, or will have
+	Draft   string          `json:"draft"` // the id of its draft, present or future
 	Handed  bool            `json:"handed,omitempty"`
-	Problem message.Message `json:"problem,omitzero"` // why no draft could be made of it
+	Problem message.Message `json:"problem,omitzero"` // why no draft could be made
 }
 
-// sent is a line that is known by its Who.
+// sent is a line known by its Who.
 type sent struct {
 	What string `json:"what"`
 	List string `json:"list"`
@@ -93,7 +94,7 @@ func New(t loop.Base, deps Deps) *Service {
 
 func (r *Service) Wake() { loop.Wake(r.ring) }
 
-// Prepare reads the list in a file and judges it, with what all its packages have in common. Nothing is stored.
+// Prepare reads and validates the list in a file, with what all its packages have in common. It stores nothing.
 func (r *Service) Prepare(ctx context.Context, path string, common office.NewPackage, order string) (l office.BulkList, err error) {
 	name := filepath.Base(path)
 	file, _, err := disk.OpenFile(path)
@@ -133,8 +134,8 @@ func (r *Service) Prepare(ctx context.Context, path string, common office.NewPac
 	return l, err
 }
 
-// known says for each line whether it was sent before, or will be. Lines of the same packages come first; what then is left of a Who stands
-// for lines that were changed since. failed are the drafts that were not taken, whose place new ones take.
+// known reports for each line whether it was sent before, or will be. It first matches lines of identical packages; what is then
+// left of a Who stands for lines changed since. failed are drafts that were not accepted, to be replaced by new ones.
 func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, failed [][]string, err error) {
 	before, failed = make([]office.Before, len(lines)), make([][]string, len(lines))
 	lists, whos := map[string]office.Bulk{}, map[string][]sent{}
@@ -190,8 +191,8 @@ func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, faile
 	return before, failed, err
 }
 
-// alive reports whether a line was sent, or waits for its turn; draft is one of it that was not taken, and could still be sent. What cannot
-// be read counts as sent.
+// alive reports whether a line was sent or waits for its turn (waits); draft is its draft that was not accepted and could still be
+// sent. An unreadable line counts as sent.
 func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft string, waits bool, err error) {
 	var x line
 	if ok, err := tx.GetDoc(lineDoc(s.List, s.Line), &x); err != nil || !ok {
@@ -220,8 +221,8 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 	return waits, "", waits, nil
 }
 
-// Send stores a list that was prepared, and begins to send it once undo is over: the lines without a fault that were not sent before, or all
-// of them where again says so. It fails when some were sent meanwhile.
+// Send stores a prepared list and starts sending it after undo: the valid lines not sent before, or all valid lines if again. It
+// fails if some were sent meanwhile.
 func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo time.Duration) (id string, err error) {
 	lines, faulty := l.Left(again), l.Faulty()
 	if len(l.Wrong) > 0 {
@@ -281,13 +282,13 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 
 func put(tx *store.Tx, b office.Bulk) error { return tx.PutDoc(docLists+b.ID, b) }
 
-// lists are all lists, oldest first.
+// lists returns all lists, oldest first.
 func lists(tx *store.Tx) (all []office.Bulk, err error) {
 	docs, err := store.Docs[office.Bulk](tx, docLists, "", math.MaxInt)
 	return slices.SortedFunc(maps.Values(docs), func(a, b office.Bulk) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) }), err
 }
 
-// Run makes drafts of the lists that run, until ctx ends.
+// Run makes drafts from running lists until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
 	changes, stop := r.Watch()
 	defer stop()
@@ -315,7 +316,7 @@ func (r *Service) Run(ctx context.Context) error {
 	}
 }
 
-// feed makes drafts of what is due, and returns how long nothing will be unless the outbox changes.
+// feed makes the drafts that are due, and returns how long nothing will be unless the outbox changes.
 func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
 	const idle = time.Hour
 	all, err := data.Read(r.Data, "the lists", lists)
@@ -343,17 +344,17 @@ func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
 
 func key(b office.Bulk) string { return "list " + b.ID }
 
-// turn is the next line of a list, and what is needed to make a draft of it.
+// turn is the next line of a list, with what is needed to make its draft.
 type turn struct {
 	list   office.Bulk
 	line   line
 	common office.Draft
-	full   bool            // enough of it waits in the outbox
-	stalls message.Message // the last ones were not sent, and why
-	done   bool            // it was made a package of already
+	full   bool            // enough of its drafts wait in the outbox
+	stalls message.Message // why the last ones were not sent
+	done   bool            // it already became a package
 }
 
-// next makes a draft of the next line of a list, and reports whether there may be more to do.
+// next makes a draft of a list's next line, and reports whether there may be more to do.
 func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 	t, err := data.Read(r.Data, "the next line of a list", func(tx *store.Tx) (turn, error) { return readTurn(tx, id) })
 	if err != nil || t.full || t.list.State != office.BulkRunning {
@@ -373,7 +374,7 @@ func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 	} else {
 		p := t.line.Package
 		if p.Template = office.WithData(t.common.Template, t.line.Data); p.Template != nil {
-			p.EmptyFields = true // which was judged
+			p.EmptyFields = true // already validated
 		}
 		err = r.deps.Send(ctx, t.common, t.line.Draft, p, hand(message.Message{}))
 		switch why, passing, refused := r.deps.Refused(err); {
@@ -395,7 +396,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 		return t, err
 	}
 	ok, err := tx.GetDoc(lineDoc(id, t.list.Next), &t.line)
-	if err != nil || !ok { // one that cannot be read is passed over
+	if err != nil || !ok { // an unreadable line is skipped
 		t.done = true
 		return t, err
 	}
@@ -418,7 +419,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	if err != nil {
 		return t, err
 	}
-	_, sent, err := tx.PackageByDraft(t.line.Draft) // in a time that a backup does not know
+	_, sent, err := tx.PackageByDraft(t.line.Draft) // possibly sent after the backup that was restored
 	if t.done = known || sent; err != nil {
 		return t, err
 	}
@@ -428,7 +429,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	return t, err
 }
 
-// stalls is why the last packages of a list were not sent; nothing when one was, or may be yet.
+// stalls returns why a list's last packages were not sent; empty if one was, or may yet be.
 func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
 	for n := b.Next - stalled; n < b.Next; n++ {
 		var x line
@@ -451,10 +452,10 @@ func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
 	return why, nil
 }
 
-// errTurned is returned when somebody else has decided about a list meanwhile.
+// errTurned says that a list has been changed meanwhile.
 var errTurned = errors.New("the list is not at that line any more")
 
-// hand notes in the commit that stores the draft of a line that its turn is over.
+// hand records, in the commit that stores a line's draft, that its turn is over.
 func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 	var b office.Bulk
 	if _, err := tx.GetDoc(docLists+t.list.ID, &b); err != nil {
@@ -464,7 +465,7 @@ func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 		return errTurned
 	}
 	x := t.line
-	x.Handed, x.Problem, x.Package.Message, x.Data = true, problem, "", nil // which its draft has
+	x.Handed, x.Problem, x.Package.Message, x.Data = true, problem, "", nil // its draft has them
 	if b.Next++; b.Next >= b.Lines {
 		b.State = office.BulkDone
 		if err := r.deps.LetGo(tx, b.ID); err != nil {
@@ -479,12 +480,12 @@ func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 	return put(tx, b)
 }
 
-// Decide pauses a list, has it go on (BulkRunning), or stops it: what the service does not have by then is not sent.
+// Decide pauses a list, continues it (BulkRunning), or stops it: what the service does not have by then is not sent.
 func (r *Service) Decide(id string, to office.BulkState) error {
 	return r.change(id, to, message.Message{})
 }
 
-// change does that, and records it. why is said of a list that pauses by itself.
+// change does so and records it. why is given for a list that pauses by itself.
 func (r *Service) change(id string, to office.BulkState, why message.Message) (err error) {
 	var told office.Activity
 	decide := func(tx *store.Tx) error {
@@ -510,7 +511,7 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 		return errors.Join(err, put(tx, b), tx.AddActivity(told))
 	}
 	if to == office.BulkStopped {
-		err = r.deps.Stop(id, decide) // a kill after its commit has nothing more sent
+		err = r.deps.Stop(id, decide) // a kill after its commit lets nothing more be sent
 	} else {
 		err = r.Data.Update(decide)
 	}
@@ -522,7 +523,7 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 	return err
 }
 
-// Doubt pauses the lists of which more may have been sent than the state knows.
+// Doubt pauses lists of which more may have been sent than the state knows.
 func Doubt(tx *store.Tx) error {
 	all, err := lists(tx)
 	for _, b := range all {
@@ -534,14 +535,14 @@ func Doubt(tx *store.Tx) error {
 	return err
 }
 
-// Lists are the lists, newest first.
+// Lists returns the lists, newest first.
 func (r *Service) Lists() ([]office.Bulk, error) {
 	all, err := data.Read(r.Data, "the lists", lists)
 	slices.Reverse(all)
 	return all, err
 }
 
-// List is one list with what became of its lines. The id may be the beginning of one that no other begins with.
+// List returns a list with the outcome of its lines. id may be a unique prefix.
 func (r *Service) List(id string) (p office.BulkProgress, lines []office.BulkResult, known bool, err error) {
 	_, err = data.Read(r.Data, "a list", func(tx *store.Tx) (none struct{}, err error) {
 		all, err := lists(tx)
@@ -561,7 +562,7 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 		if _, err := tx.GetDoc(lineDoc(b.ID, n), &x); err != nil {
 			return p, nil, err
 		}
-		x.Handed = x.Handed || x.Draft == "" // it cannot be read
+		x.Handed = x.Handed || x.Draft == "" // unreadable
 		res := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Signers: x.Package.Signers, DraftID: x.Draft, Problem: x.Problem}
 		if x.Handed && x.Problem.IsZero() {
 			d, ok, err := tx.Draft(x.Draft)

@@ -1,5 +1,5 @@
-// Package data is the data of the office on this computer: the store with an eye on the disk below it, and what is kept in
-// memory as well as there. It knows no rules about what it keeps.
+// Package data is the office's data on this computer: the store, monitored for disk trouble, and values that are cached in memory.
+// It knows no rules about its contents.
 package data
 
 import (
@@ -18,25 +18,25 @@ import (
 	"countersign/internal/store"
 )
 
-// Data is the office's store with an eye on what keeps it from working: a full disk or a damaged file shows in health
-// for as long as it lasts, whichever loop met it. Safe for concurrent use.
+// Data is the office's store. A full disk or a damaged file shows in health for as long as it lasts, whichever loop met it. Safe for
+// concurrent use.
 type Data struct {
-	Store *store.Store // for whoever ends it; what is in it goes through Read, Doc and Update
-	// Committed is called after each commit. It must not block. Set it before anybody else uses the Data; nil for none.
+	Store *store.Store // only for closing it; access its content through Read, Doc and Update
+	// Committed is called after each commit and must not block. Set it before anybody else uses the Data; may be nil.
 	Committed func()
 
 	log     *slog.Logger
 	health  *health.Tracker
 	now     func() time.Time
-	damaged atomic.Bool // met while running; Close sets the file aside
+	damaged atomic.Bool // found while running; Close sets the file aside
 	frozen  atomic.Pointer[message.Message]
-	told    atomic.Int64 // how many unreadable records people were told of
-	failed  remembered   // texts of the errors of reads, each of which is told once
-	trying  sync.Mutex   // whether there is room
+	told    atomic.Int64 // number of unreadable records reported
+	failed  remembered   // texts of read errors, each reported once
+	trying  sync.Mutex   // held by hasRoom
 }
 
-// Open opens the state in the file at path. A damaged file is set aside, never deleted; aside then names it, and what is open is
-// empty. Every other error of store.Open is returned as it is, wrapped.
+// Open opens the state in the file at path. A damaged file is set aside, never deleted; aside then names it, and the open state is
+// empty. Other errors of store.Open are wrapped.
 func Open(path string, log *slog.Logger, now func() time.Time, issues *health.Tracker) (st *Data, aside string, err error) {
 	o := store.Options{Now: now, Log: log, Compact: true}
 	file, err := store.Open(path, o)
@@ -57,18 +57,18 @@ func (s *Data) Update(fn func(*store.Tx) error) error { return s.update(s.Store.
 
 func (s *Data) UpdateFirst(fn func(*store.Tx) error) error { return s.update(s.Store.UpdateFirst, fn) }
 
-// Freeze has every Update fail with why, which is for people, until Thaw: the state is to stay as it is. One that has begun may
-// still end; it has once an UpdateFrozen has.
+// Freeze makes every Update fail with why, which is for people, until Thaw, so that the state does not change. An Update already
+// running may still finish, but has done so once a later UpdateFrozen returns.
 func (s *Data) Freeze(why message.Message) { s.frozen.Store(&why) }
 
 func (s *Data) Thaw() { s.frozen.Store(nil) }
 
-// UpdateFrozen is Update for whoever has it frozen.
+// UpdateFrozen is Update for the caller of Freeze.
 func (s *Data) UpdateFrozen(fn func(*store.Tx) error) error { return s.change(s.Store.Update, fn) }
 
 func (s *Data) update(commit func(func(*store.Tx) error) error, fn func(*store.Tx) error) error {
 	return s.change(commit, func(tx *store.Tx) error {
-		if why := s.frozen.Load(); why != nil { // it may have waited for its turn until now
+		if why := s.frozen.Load(); why != nil { // frozen while waiting for its turn
 			return message.Error(*why, errFrozen)
 		}
 		return fn(tx)
@@ -78,7 +78,7 @@ func (s *Data) update(commit func(func(*store.Tx) error) error, fn func(*store.T
 var errFrozen = errors.New("the state is not to change")
 
 func (s *Data) change(commit func(func(*store.Tx) error) error, fn func(*store.Tx) error) error {
-	var refused error // what fn said itself is no trouble of the disk
+	var refused error // fn's own error is no disk problem
 	err := commit(func(tx *store.Tx) error {
 		refused = fn(tx)
 		return refused
@@ -96,28 +96,29 @@ func (s *Data) change(commit func(func(*store.Tx) error) error, fn func(*store.T
 	return err
 }
 
-// tellUnreadable says in health that records are left out.
+// tellUnreadable reports skipped records to health.
 func (s *Data) tellUnreadable() {
-	if n := int64(s.Store.Unreadable()); n > 0 && s.told.Swap(n) != n { // what somebody has read is not told again
+	if n := int64(s.Store.Unreadable()); n > 0 && s.told.Swap(n) != n { // not again once dismissed
 		s.health.Set(health.RecordsUnreadable, message.RecordsUnreadable())
 	}
 }
 
-// ObjectError is a failure that concerns one object: its record cannot be read or kept like that (store.OfOneRecord), or
-// brought a bug to light. It says nothing about the disk, the service or any other object.
+// ObjectError is a failure that concerns one object: its record cannot be read or stored (store.OfOneRecord), or revealed a bug. It
+// says nothing about the disk, the service or any other object.
 type ObjectError struct{ err error }
 
 func (e *ObjectError) Error() string { return e.err.Error() }
 func (e *ObjectError) Unwrap() error { return e.err }
 
-// OfObject is err as an *ObjectError.
+// OfObject returns err as an *ObjectError.
 func OfObject(err error) error { return &ObjectError{err} }
 
-// Note keeps the health issue about the state in step.
+// Note updates the health issue about the state.
 func (s *Data) Note(err error) {
 	switch {
 	case err == nil:
-		// A small commit fits into what is free in the file, also that of having told people: it proves nothing for the next.
+		// A small commit, such as that of a notification, fits into the file's free space: its success proves nothing for the next
+		// one.
 		if !s.damaged.Load() && s.health.Has(health.DataNotWritten) && s.hasRoom() {
 			s.health.Clear(health.DataNotWritten)
 		}
@@ -132,7 +133,7 @@ func (s *Data) Note(err error) {
 	}
 }
 
-// Close closes the file, and sets one that proved damaged aside, so that the next start begins with a whole one.
+// Close closes the file and sets it aside if it proved damaged, so that the next start begins with a good one.
 func (s *Data) Close() error {
 	path := s.Store.Path()
 	err := s.Store.Close()
@@ -143,8 +144,8 @@ func (s *Data) Close() error {
 	return errors.Join(err, asideErr)
 }
 
-// Read returns what read finds in the store; what names it in the error. Everything is read this way: a failure is told in
-// health, and comes back as an error that carries a message for people, never as an empty list.
+// Read returns what read finds in the store; what names it in the error. All reads go through it: a failure is reported to health
+// and returned as an error with a message for people, never as an empty list.
 func Read[T any](s *Data, what string, read func(*store.Tx) (T, error)) (found T, err error) {
 	err = s.Store.View(func(tx *store.Tx) (err error) {
 		found, err = read(tx)
@@ -158,7 +159,7 @@ func Read[T any](s *Data, what string, read func(*store.Tx) (T, error)) (found T
 	return none, s.notRead(fmt.Errorf("read %s: %w", what, err))
 }
 
-// Doc returns the document of that name; known is false when there is none.
+// Doc returns the document of that name; known is false if there is none.
 func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
 	doc, err = Read(s, name, func(tx *store.Tx) (doc T, err error) {
 		known, err = tx.GetDoc(name, &doc)
@@ -167,14 +168,14 @@ func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
 	return doc, known && err == nil, err
 }
 
-// docRestored names the document with when the state was restored from a backup.
+// docRestored is the document with when the state was restored from a backup.
 const docRestored = "restored"
 
-// MarkRestored notes that the state is that of a backup, as of now.
+// MarkRestored records that the state was restored from a backup now.
 func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
 
-// Restored is when the state was restored; zero for never. A moment that is still to come was noted by a wrong clock: it was at the
-// latest now.
+// Restored returns when the state was restored; zero for never. A time in the future was recorded by a wrong clock and counts as
+// now.
 func Restored(tx *store.Tx, now time.Time) (at time.Time, err error) {
 	if _, err = tx.GetDoc(docRestored, &at); err == nil && at.After(now) {
 		return now, MarkRestored(tx, now)
@@ -182,7 +183,7 @@ func Restored(tx *store.Tx, now time.Time) (at time.Time, err error) {
 	return at, err
 }
 
-// Package returns one package; known is false when there is none of that id.
+// Package returns a package; known is false if there is none with that id.
 func (s *Data) Package(id string) (p office.Package, known bool, err error) {
 	p, err = Read(s, "package "+id, func(tx *store.Tx) (p office.Package, err error) {
 		p, known, err = tx.Package(id)
@@ -191,7 +192,7 @@ func (s *Data) Package(id string) (p office.Package, known bool, err error) {
 	return p, known && err == nil, err
 }
 
-// Draft returns one draft; known is false when there is none of that id.
+// Draft returns a draft; known is false if there is none with that id.
 func (s *Data) Draft(id string) (d office.Draft, known bool, err error) {
 	d, err = Read(s, "draft "+id, func(tx *store.Tx) (d office.Draft, err error) {
 		d, known, err = tx.Draft(id)
@@ -200,7 +201,7 @@ func (s *Data) Draft(id string) (d office.Draft, known bool, err error) {
 	return d, known && err == nil, err
 }
 
-// notRead tells once in health why something could not be read, and returns err with what people are told of it.
+// notRead reports a read error to health once, and returns err with a message for people.
 func (s *Data) notRead(err error) error {
 	if errors.Is(err, store.ErrClosed) {
 		return message.Error(message.Closing(), err)
@@ -214,7 +215,7 @@ func (s *Data) notRead(err error) error {
 		s.Note(err)
 		return message.Error(message.DataDamagedNow(), err)
 	case store.OfOneRecord(err):
-		if !known { // what somebody has read is not told again
+		if !known { // not again once dismissed
 			s.health.Set(health.RecordsUnreadable, message.RecordsUnreadable())
 		}
 		return message.Error(message.RecordNotRead(), OfObject(err))
@@ -224,8 +225,8 @@ func (s *Data) notRead(err error) error {
 	}
 }
 
-// remembered are texts that were told. When there are many they are told again when they come again: what fails in ever other
-// words is no reason to keep all of them.
+// remembered is a set of reported texts. If it grows too large it starts over, so that errors with ever different texts do not
+// accumulate; they may then be reported again.
 type remembered struct {
 	mu    sync.Mutex
 	texts map[string]bool // at most mostRemembered
@@ -233,7 +234,7 @@ type remembered struct {
 
 const mostRemembered = 1000
 
-// has reports whether a text is remembered, and remembers it.
+// has reports whether a text is in the set, and adds it.
 func (m *remembered) has(text string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,23 +246,23 @@ func (m *remembered) has(text string) bool {
 	return known
 }
 
-// Kept is a value that is read from memory and kept on disk. It changes in memory only after the commit has succeeded, so
-// Change is the one way to change it. Safe for concurrent use.
+// Kept is a value read from memory and stored on disk. Memory changes only after the commit has succeeded, so Change is the only way
+// to change it. Safe for concurrent use.
 type Kept[T any] struct {
-	turn sync.Mutex // held from reading what is to be changed until memory has followed the commit
-	mu   sync.Mutex // guards now, for a moment
+	turn sync.Mutex // serializes changes, from reading the old value until memory has the new one
+	mu   sync.Mutex // guards now, only briefly
 	now  T
 }
 
-// Get returns the value as of now. It is a copy: after waiting for anything, it is got again.
+// Get returns a copy of the present value. After waiting for anything, get it again.
 func (k *Kept[T]) Get() T {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.now
 }
 
-// Change gives the value as it is to commit, which returns what it is now, on disk; after an error nothing changes. Changes
-// happen one after the other. commit must not change the same value.
+// Change passes the present value to commit, which returns the new value once it is on disk; after an error nothing changes. Changes
+// are serialized. commit must not change the same value.
 func (k *Kept[T]) Change(commit func(T) (T, error)) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
@@ -273,21 +274,21 @@ func (k *Kept[T]) Change(commit func(T) (T, error)) error {
 	return nil
 }
 
-// Set is for what was just read from disk.
+// Set sets the value just read from disk.
 func (k *Kept[T]) Set(now T) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.now = now
 }
 
-// roomNeeded is how much the disk must take, in bytes, before it counts as mended: more than a commit ever writes.
+// roomNeeded is how many bytes the disk must accept to count as repaired: more than any commit writes.
 const roomNeeded = 1 << 20
 
-// nothing is what is written to find out: one page of it after the other, for a disk that is full is tried for hours.
+// nothing is what hasRoom writes, repeatedly. It is a static block because a full disk is tested for hours.
 var nothing [64 << 10]byte
 
-// hasRoom reports whether the disk takes what a large commit needs, by writing as much to a file beside the state. How much is
-// free would say nothing of how much this user may have.
+// hasRoom reports whether the disk accepts a large commit, by writing that much to a file beside the state. The amount of free space
+// would not show this user's quota.
 func (s *Data) hasRoom() bool {
 	s.trying.Lock()
 	defer s.trying.Unlock()
@@ -296,8 +297,8 @@ func (s *Data) hasRoom() bool {
 	if err != nil {
 		return false
 	}
-	defer os.Remove(path) // where an open file keeps its name
-	_ = os.Remove(path)   // elsewhere nothing is left, should the program end right now
+	defer os.Remove(path) // where an open file cannot be removed
+	_ = os.Remove(path)   // elsewhere nothing remains if the program is killed now
 	for left := roomNeeded; left > 0 && err == nil; left -= len(nothing) {
 		_, err = file.Write(nothing[:])
 	}

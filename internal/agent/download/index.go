@@ -26,29 +26,29 @@ import (
 	"countersign/internal/store"
 )
 
-// The index of a folder lists each saved file once. That its line is missing is recorded together with the file; the line is
-// written and flushed; then it is recorded that it is there. Whatever comes between the last two is found in the
-// index when the line is written again. Where the index is not as it was left, because people or another computer changed it, it was
-// erased, or the folder is another one, all files are compared with it, and what it lacks is added.
+// A folder's index lists each saved file once. In the commit that records the file, its line is marked as missing; the line is
+// written and flushed; then the line is recorded as present. A line found in the index when it is written again was written before
+// an interruption between the last two steps. If the index is not as we left it, because people or another computer changed it, it
+// was deleted, or the folder is a different one, all files are compared with it, and missing ones are added.
 
 const (
-	docUnlisted = "unlisted/" // and the hash of a job's key: a file whose line is missing
-	docIndexes  = "indexes"   // where the indexes ended, by their folders
+	docUnlisted = "unlisted/" // plus the hash of a job's key: a file whose line is missing
+	docIndexes  = "indexes"   // where the indexes ended, by folder
 )
 
 const (
-	indexBatch = 100              // lines that are written at once
-	indexBusy  = 30 * time.Second // the pause after somebody else had the index open; it doubles up to
+	indexBatch = 100              // lines written at once
+	indexBusy  = 30 * time.Second // pause after another program had the index open, doubling up to:
 	indexPause = 5 * time.Minute
 )
 
-// unlisted is the name of the document that says that j's line is missing.
+// unlisted names the document that marks j's line as missing.
 func unlisted(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return docUnlisted + hex.EncodeToString(sum[:16])
 }
 
-// planLine records, in the commit that says that j is saved, that its line is missing in the index.
+// planLine marks j's line as missing in the index, in the commit that records j as saved.
 func (r *Service) planLine(tx *store.Tx, j *office.Job) error {
 	s := r.deps.Settings()
 	j.ListIn = ""
@@ -61,8 +61,8 @@ func (r *Service) planLine(tx *store.Tx, j *office.Job) error {
 	return tx.PutDoc(unlisted(j.Key()), j.Key())
 }
 
-// RunIndex keeps the indexes up to date where the office wants any, apart from saving: a file that somebody has open in a
-// spreadsheet costs no document and no time.
+// RunIndex keeps the indexes up to date if the office wants them, separately from saving: a file that somebody has open in a
+// spreadsheet delays no document.
 func (r *Service) RunIndex(ctx context.Context) error {
 	for tries := 0; ; {
 		pause := time.Hour
@@ -84,8 +84,8 @@ func (r *Service) RunIndex(ctx context.Context) error {
 	}
 }
 
-// listAll writes what every index is missing. A folder that takes no lines keeps none from the others; one that the office has
-// left, and that is not there, is nobody's trouble: its lines wait for it.
+// listAll writes the missing lines of every index. A folder that accepts no lines does not affect others; one that the office has
+// left and that does not exist is not reported: its lines wait for it.
 func (r *Service) listAll(ctx context.Context) error {
 	var failed []error
 	away := map[string]bool{}
@@ -106,7 +106,7 @@ func (r *Service) listAll(ctx context.Context) error {
 		for _, j := range missing {
 			folders[j.IndexFolder()] = append(folders[j.IndexFolder()], j)
 		}
-		if _, begun := marks[s.SaveTo]; first && !begun && len(folders[s.SaveTo]) == 0 { // it was switched on, or the folder is another
+		if _, begun := marks[s.SaveTo]; first && !begun && len(folders[s.SaveTo]) == 0 { // just turned on, or a new folder
 			folders[s.SaveTo] = nil
 		}
 		for folder, jobs := range folders {
@@ -126,8 +126,8 @@ func (r *Service) listAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// missingLines are the next files whose lines are missing, after a document, in the order in which they were saved, and after which
-// document there are more; "" for none. What is not saved any more, for it is saved again, has none until it is.
+// missingLines returns the next files, after a document, whose lines are missing, in the order of saving, and the document after
+// which there are more; "" for none. A file being saved again has no line until then.
 func (r *Service) missingLines(after string) (missing []office.Job, next string, err error) {
 	var stale []string
 	missing, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
@@ -167,7 +167,7 @@ func (r *Service) missingLines(after string) (missing []office.Job, next string,
 	})
 }
 
-// list writes to one index the missing lines of these files, and to all others when it is not as it was left.
+// list adds these files' missing lines to one index, and, if the index is not as we left it, those of all others.
 func (r *Service) list(ctx context.Context, s office.Settings, folder string, missing []office.Job, mark archive.Mark) error {
 	f, err := archive.OpenFolder(folder)
 	if err != nil {
@@ -177,7 +177,7 @@ func (r *Service) list(ctx context.Context, s office.Settings, folder string, mi
 	w := r.indexWords(s)
 	if mark.Name == "" && len(missing) == 0 {
 		if first, err := r.savedIn(folder, "", 1); err != nil || len(first) == 0 {
-			return err // nothing to begin an index with
+			return err // no files to start an index
 		}
 	}
 	x, err := f.OpenIndex(w.titles(), w.comma, mark)
@@ -213,14 +213,14 @@ func (r *Service) list(ctx context.Context, s office.Settings, folder string, mi
 	return ctx.Err()
 }
 
-// savedIn are the next files that are listed in the folder's index, in the order of their keys.
+// savedIn returns the next files listed in the folder's index, sorted by key.
 func (r *Service) savedIn(folder, after string, most int) ([]office.Job, error) {
 	return data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) {
 		return tx.JobsAfter(after, most, func(j office.Job) bool { return j.State == office.JobDone && j.IndexFolder() == folder })
 	})
 }
 
-// listedSum is the sum that the index lists j with, which was listed once.
+// listedSum returns the checksum under which the index already lists j.
 func listedSum(j office.Job) string {
 	if j.Listed == noSum {
 		return ""
@@ -228,11 +228,11 @@ func listedSum(j office.Job) string {
 	return j.Listed
 }
 
-// noSum stands for the sum of a file that was moved or changed before it was listed, and for that of one that may be listed.
+// noSum replaces the checksum of a file that was moved or changed before it was listed, or that may already be listed.
 const noSum = "-"
 
-// writeLines appends what the index lacks of these files, and records that they are there; with done set, also where the index
-// ends: all of it is as it should be up to there.
+// writeLines appends these files' missing lines and records them as present; with done, it also records where the index ends, which
+// means that it is complete up to there.
 func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job, w indexWords, done bool) error {
 	var lines [][]string
 	packages := map[string]office.Package{}
@@ -273,7 +273,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 				if err != nil && !store.OfOneRecord(err) {
 					return err
 				}
-				continue // saved again meanwhile, which has a line of its own
+				continue // saved again meanwhile, with its own line
 			}
 			now.Listed = j.Listed
 			if err := errors.Join(tx.PutJob(now), tx.PutDoc(unlisted(j.Key()), nil)); err != nil {
@@ -298,7 +298,7 @@ func keepMark(tx *store.Tx, folder string, mark archive.Mark) error {
 	return tx.PutDoc(docIndexes, marks)
 }
 
-// pathIn is where a file is, as the index of a folder says it: below it with slashes, elsewhere in full.
+// pathIn returns a file's path for a folder's index: relative with slashes if below it, otherwise absolute.
 func pathIn(folder string, j office.Job) string {
 	if j.Folder == folder {
 		return office.Cell(j.Target)
@@ -306,7 +306,7 @@ func pathIn(folder string, j office.Job) string {
 	return office.Cell(filepath.Join(j.Folder, filepath.FromSlash(j.Target)))
 }
 
-// sumOf is the SHA-256 of the file that was saved; empty when there is another in its place by now, or none.
+// sumOf returns the SHA-256 of the saved file; empty if it has been replaced or is gone.
 func sumOf(j office.Job) string {
 	f, err := archive.OpenFolder(j.Folder)
 	if err != nil {
@@ -320,7 +320,7 @@ func sumOf(j office.Job) string {
 	return sum
 }
 
-// indexWords are how an index is written in the language of an office. One that was begun in another keeps its own.
+// indexWords are the words of an index in the office's language. An existing index keeps its own.
 type indexWords struct {
 	*message.Printer
 	comma byte
@@ -331,7 +331,7 @@ var printers = sync.OnceValue(func() map[string]*message.Printer {
 	for _, code := range message.Languages() {
 		p, err := message.NewPrinter(code)
 		if err != nil {
-			panic(err) // the words travel in the program, and a test reads them
+			panic(err) // the words are embedded, and a test reads them
 		}
 		all[code] = p
 	}
@@ -347,7 +347,7 @@ func (r *Service) indexWords(s office.Settings) indexWords {
 	return indexWords{p, office.Comma(code)}
 }
 
-// titles are those of the columns but the last, which archive knows.
+// titles returns the column titles except the last, which archive knows.
 func (w indexWords) titles() (list []string) {
 	for _, m := range []message.Message{message.IndexSaved(), message.IndexPackage(), message.IndexReference(), message.IndexPeople(), message.IndexCopies(),
 		message.IndexSent(), message.IndexDue(), message.IndexSigned(), message.IndexNumber(), message.IndexKind(), message.IndexFile()} {
@@ -376,7 +376,7 @@ func (w indexWords) line(p office.Package, j office.Job, path, sum string) []str
 		w.when(p.Executed), office.Cell(j.PackageID), w.Text(kind), path, sum}
 }
 
-// when is a time in a cell; empty where it is not known.
+// when writes a time for a cell; empty if unknown.
 func (w indexWords) when(at office.When) string {
 	text := indexTime(at.Time)
 	if at.By {
@@ -385,7 +385,7 @@ func (w indexWords) when(at office.When) string {
 	return text
 }
 
-// indexTime is a time of this computer's zone as a spreadsheet of every language reads it.
+// indexTime writes a time in this computer's zone, readable for spreadsheets in every language.
 func indexTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -396,10 +396,9 @@ func indexTime(t time.Time) string {
 // exportSpare is how many bytes an export leaves free on the disk.
 const exportSpare = 16 << 20
 
-// Export copies the saved files of packages into a folder, which is made if need be, under the names they have below the
-// office's. It replaces nothing: a file that is there already, as it was saved, stays, and beside another one of that name the
-// copy gets a number. It goes on after a file that cannot be copied, but not where the folder takes no more. An error is that
-// nothing could be begun.
+// Export copies the packages' saved files into a folder, which is created if needed, under their names below the office's folder. It
+// overwrites nothing: an identical existing file stays, and beside a different one of the same name the copy gets a number. It
+// continues after a file that cannot be copied, unless the folder accepts no more. An error means that nothing could be started.
 func (r *Service) Export(ctx context.Context, packageIDs []string, folder string) (x office.Exported, err error) {
 	var jobs []office.Job
 	for _, id := range packageIDs {
@@ -422,7 +421,7 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 	}
 	x.Files = len(jobs)
 	if err := disk.MkdirAll(folder, 0o755); err != nil {
-		r.Log.Warn("make a folder to export to", "err", err) // that it cannot be opened tells the rest
+		r.Log.Warn("make a folder to export to", "err", err) // opening it then fails with the error
 	}
 	to, err := archive.OpenFolder(folder)
 	if err != nil {
@@ -448,7 +447,7 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 	return x, nil
 }
 
-// export copies one file under the first name that is free.
+// export copies one file under the first free name.
 func export(ctx context.Context, to *archive.Folder, j office.Job) error {
 	source, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {

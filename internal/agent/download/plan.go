@@ -16,9 +16,9 @@ import (
 	"countersign/internal/store"
 )
 
-// freeName is the first of rel, "rel (2)", "rel (3)" ... that no other job has reserved and that is not in use. Where nil is given for
-// that, whether a file of that name is in the folder is seen when the bytes are there: it may be the very document, saved before the
-// state was lost.
+// freeName returns the first of rel, "rel (2)", "rel (3)" ... that is neither reserved by another job nor in use. If inUse is nil,
+// files in the folder are checked only when the bytes have arrived, because an existing file may be the very document, saved before
+// the state was lost.
 func freeName(tx *store.Tx, folder, rel string, inUse map[string]bool) (string, error) {
 	for i := 1; ; i++ {
 		name := filename.Numbered(rel, i)
@@ -29,8 +29,8 @@ func freeName(tx *store.Tx, folder, rel string, inUse map[string]bool) (string, 
 	}
 }
 
-// namesThere are the names that are in use in a folder of those that freeName tries for rel. A transaction must not look itself: a
-// folder may take as long as it likes.
+// namesThere returns the names in use in a folder among those that freeName tries for rel. A transaction must not look itself,
+// because a folder may take any time to answer.
 func namesThere(folder *archive.Folder, rel string) (map[string]bool, error) {
 	there, err := folder.Series(rel)
 	inUse := map[string]bool{}
@@ -40,9 +40,8 @@ func namesThere(folder *archive.Folder, rel string) (map[string]bool, error) {
 	return inUse, err
 }
 
-// settle makes the place of j's file, which is on disk, j's own: it may have been sent to another folder while the file was
-// given its name, or the file may have been there before. ok is false when that place is another document's, whose file
-// it is then.
+// settle gives j the place of its file, which is on disk: j may have been moved to another folder while the file was being named, or
+// the file may have existed before. ok is false if the place, and so the file, belongs to another document.
 func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	mine, ok, err := tx.Job(j.Key())
 	if err != nil || !ok {
@@ -58,8 +57,9 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	if hasFile(other, j.Digest) {
 		return false, nil
 	}
-	// The other had only reserved that name, or people took its file away and another computer gave the name to j's: to respect
-	// that would drive one of the two to a second copy. It gets another one. Whoever is saving it now meets j's file or errMoved.
+	// The other job had only reserved that name, or its file was taken away and another computer gave the name to j's. Insisting
+	// would force one of the two to make a second copy, so the other job gets a new name. If it is being saved now, it meets j's
+	// file or errMoved.
 	if other.State != office.JobDone {
 		other.Size, other.Digest = 0, ""
 	}
@@ -70,15 +70,14 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	return true, errors.Join(tx.PutJob(other), tx.PutJob(mine))
 }
 
-// hasFile reports whether the file with that digest at j's place is j's: it is saved, or about to get its name; or nothing is known of
-// j, because its record cannot be read. Else j has only reserved the name, or its file is gone.
+// hasFile reports whether the file with that digest at j's place is j's: it has been saved, or is about to be named; or unknown
+// because j's record is unreadable. Otherwise j has only reserved the name, or its file is gone.
 func hasFile(j office.Job, digest string) bool {
 	return j.Digest == digest || j.Digest == "" && j.State == office.JobDone
 }
 
-// Folder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
-// still there. Where a draft that cannot be read had its original nobody will know later either, and its documents are
-// not to wait for that.
+// Folder returns where p's documents go: the office's folder, or beside the original if that was chosen and still exists. If the
+// draft is unreadable, the original's place will not become known later either, and the documents must not wait for it.
 func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 	if !s.BesideOriginal || p.DraftID == "" {
 		return s.SaveTo, nil
@@ -88,7 +87,7 @@ func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 		return "", err
 	}
 	if d.Folder != "" {
-		return s.SaveTo, nil // a hot folder would send what is saved in it; it has its own copies of it
+		return s.SaveTo, nil // a hot folder would send what is saved in it; it gets its own copies
 	}
 	if len(d.Files) > 0 {
 		folder := filepath.Dir(d.Files[0].Path)
@@ -99,9 +98,8 @@ func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 	return s.SaveTo, nil
 }
 
-// Plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for. It
-// may be called again for documents that were not known before; whether all are known now is for the caller to say
-// (office.Package.Planned).
+// Plan records a job for each wanted file of an executed package, including its name, before the first byte is requested. It may be
+// called again for documents found later; the caller decides whether all are known (office.Package.Planned).
 func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
 	if s.SavedElsewhere {
 		return 0, nil
@@ -112,7 +110,7 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 			PackageID: p.ID, DocumentID: d.ID, Kind: kind, Folder: folder,
 			State: office.JobPending, Planned: r.Now(), NextTry: r.Now(),
 		}
-		if p.Executed.By { // who knows who has saved it before, such as the office's last computer
+		if p.Executed.By { // it may have been saved before, for example by the office's previous computer
 			j.Listed = noSum
 		}
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
@@ -144,8 +142,8 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 	return planned, err
 }
 
-// PreviewName is what the files of a real package, the latest one, would be called with s; of a made-up one where
-// there is none. A pattern that is wrong is an *office.ConfigError, as Settings.Check finds it.
+// PreviewName returns the names that s gives to the files of the latest real package, or of an example if there is none. An invalid
+// pattern is an *office.ConfigError, as from Settings.Check.
 func (r *Service) PreviewName(s office.Settings) (string, error) {
 	t, err := filename.Parse(s.Normal().NameTemplate)
 	if err != nil {
@@ -159,7 +157,7 @@ func (r *Service) PreviewName(s office.Settings) (string, error) {
 	return t.Name(p.FileFields(p.Documents[0], office.FileSigned, r.KindWord(s, office.FileSigned))), nil
 }
 
-// latestPackage is the latest package that has documents, or one that shows what names look like.
+// latestPackage returns the latest package with documents, or an example.
 func latestPackage(tx *store.Tx) (office.Package, error) {
 	latest := office.Package{
 		Name: "Lease Sonnenweg 4", Source: office.Source{Reference: "2026-118"},
@@ -175,8 +173,7 @@ func latestPackage(tx *store.Tx) (office.Package, error) {
 	return latest, err
 }
 
-// KindWord is what a kind of file is called in the language of an office. A file keeps the name that it was planned with, whatever
-// language the office chooses later.
+// KindWord names a kind of file in the office's language. A file keeps its planned name, even if the language changes later.
 func (r *Service) KindWord(s office.Settings, kind office.FileKind) string {
 	p := r.indexWords(s)
 	switch kind {
@@ -188,8 +185,8 @@ func (r *Service) KindWord(s office.Settings, kind office.FileKind) string {
 	return p.Text(message.FileSigned())
 }
 
-// hasOtherName reports whether j's file, of which saved was received, is in the folder under its name with another number, and is
-// nobody else's.
+// hasOtherName reports whether j's file, received as saved, is in the folder under its name with another number, and belongs to no
+// other job.
 func (r *Service) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) (bool, error) {
 	there, err := folder.Series(j.WantedName())
 	if err != nil {
@@ -206,8 +203,8 @@ func (r *Service) hasOtherName(folder *archive.Folder, j office.Job, saved archi
 	return false, nil
 }
 
-// mayHave reports whether the file of that name, whose bytes are j's, may become j's: see settle. One whose record cannot
-// be read has it.
+// mayHave reports whether the file of that name, with j's bytes, may become j's: see settle. A job with an unreadable record owns
+// it.
 func (r *Service) mayHave(j office.Job, name, digest string) (bool, error) {
 	mine, err := data.Read(r.Data, "who has a file name", func(tx *store.Tx) (bool, error) {
 		other, taken, err := tx.JobAt(j.Folder, name)
@@ -219,13 +216,13 @@ func (r *Service) mayHave(j office.Job, name, digest string) (bool, error) {
 	return mine, err
 }
 
-// MoveJobs sends the files that still wait for folder old to folder next, but not those that are named there already: they stay
-// the only ones of their documents.
+// MoveJobs moves the files still waiting for folder old to folder next, except those already named in old: a second copy must not be
+// made.
 func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Time) error {
 	if old == next || old == "" || next == "" {
 		return nil
 	}
-	waiting, err := tx.UnfinishedJobs() // also those of a service not in use: it may be used again
+	waiting, err := tx.UnfinishedJobs() // includes those of a service not in use, which may be used again
 	if err != nil {
 		return err
 	}
@@ -246,14 +243,14 @@ func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Ti
 	return nil
 }
 
-// Named are the jobs, by their keys, that wait for a folder, and whose files have their names there: all that is left to do is to
-// record them. It takes as long as the folder does.
+// Named returns the keys of jobs waiting for a folder whose files already have their names there, so that only recording them is
+// left. It takes as long as the folder does.
 func (r *Service) Named(folder string) (map[string]bool, error) {
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).UnfinishedJobs)
 	named := map[string]bool{}
 	there, openErr := archive.OpenFolder(folder)
 	if openErr != nil {
-		return named, err // nothing is there
+		return named, err // the folder is empty or missing
 	}
 	defer there.Close()
 	for _, j := range waiting {
@@ -264,7 +261,7 @@ func (r *Service) Named(folder string) (map[string]bool, error) {
 	return named, err
 }
 
-// TryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.
+// TryFolder creates a folder for documents if necessary, and checks that files can be written there; "" if they can.
 func TryFolder(path string) office.Code {
 	if err := disk.MkdirAll(path, 0o755); err != nil {
 		return office.CodeNotMade
@@ -280,7 +277,7 @@ func TryFolder(path string) office.Code {
 	return ""
 }
 
-// blockFolder says once what is wrong with the folder, and leaves its files until it is well again.
+// blockFolder reports once what is wrong with the folder, and postpones its files until it works again.
 func (r *Service) blockFolder(j office.Job, cause error) error {
 	var moved bool
 	counts, err := data.Read(r.Data, "the files that wait", func(tx *store.Tx) (c store.JobCounts, err error) {
@@ -295,17 +292,17 @@ func (r *Service) blockFolder(j office.Job, cause error) error {
 		return err
 	}
 	if moved {
-		return nil // it waits for another folder by now, and nobody may look at this one again
+		return nil // it waits for another folder now, and nothing may clear this one's issue
 	}
 	r.block(j.Folder, cause)
 	if current := r.deps.Settings().SaveTo; j.Folder != current && r.blocked(current) {
-		return nil // one message, and that folder's matters more
+		return nil // only one message, and that folder's is more important
 	}
 	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, counts.Pending))
 	return nil
 }
 
-// folderMessage says what keeps a folder from taking files, of which waiting wait.
+// folderMessage says what prevents a folder from accepting the waiting files.
 func folderMessage(folder string, cause error, waiting int) message.Message {
 	name := filepath.Base(folder)
 	switch {

@@ -18,7 +18,7 @@ import (
 	"countersign/internal/store"
 )
 
-// save brings one file to the folder. It returns an error only when the queue is to pause.
+// save downloads one file to the folder. It returns an error only if the queue should pause.
 func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, l limits) error {
 	if l.downloads.Acquire(ctx, 1) != nil {
 		return nil
@@ -38,7 +38,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	folder.Steps = func(step archive.Step, _ string) {
 		r.Crash("save " + string(step))
 		if step == archive.StepWritten {
-			received() // from here on only the disk is waited for
+			received() // from here on it waits only for the disk
 		}
 	}
 
@@ -46,7 +46,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 		j.Found = true
 		return r.finish(j, false)
 	}
-	// A name that only a Mac or a Windows computer takes for the same is taken all the same.
+	// A name that only macOS or Windows considers equal counts as taken.
 	if twin, err := folder.Twin(j.Target); err == nil && twin {
 		return r.rename(folder, j, archive.Saved{})
 	}
@@ -59,7 +59,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	return r.conclude(ctx, folder, j, saved, err)
 }
 
-// isThere recognises j's file: its bytes were complete and it may have been given its name when the program ended.
+// isThere recognizes j's file: its bytes were complete, and it may have been named when the program ended.
 func isThere(folder *archive.Folder, j office.Job) bool {
 	if j.Digest == "" {
 		return false
@@ -68,7 +68,7 @@ func isThere(folder *archive.Folder, j office.Job) bool {
 	return err == nil && same
 }
 
-// write brings what the service sends to j's place in the folder. With errOtherName it returns what was received.
+// write stores what the service sends at j's place in the folder. With errOtherName it returns what was received.
 func (r *Service) write(ctx context.Context, folder *archive.Folder, j office.Job, body *esign.Download) (archive.Saved, error) {
 	var elsewhere archive.Saved
 	saved, err := folder.Save(ctx, archive.Request{
@@ -90,7 +90,7 @@ func (r *Service) write(ctx context.Context, folder *archive.Folder, j office.Jo
 	return saved, err
 }
 
-// conclude records how writing j's file ended.
+// conclude records the outcome of writing j's file.
 func (r *Service) conclude(ctx context.Context, folder *archive.Folder, j office.Job, saved archive.Saved, err error) error {
 	switch {
 	case err == nil:
@@ -109,13 +109,13 @@ func (r *Service) conclude(ctx context.Context, folder *archive.Folder, j office
 	return r.notSaved(ctx, j, err)
 }
 
-// errMoved gives a save up whose job was sent to another folder meanwhile, or whose place is another document's.
+// errMoved aborts a save whose job was moved to another folder meanwhile, or whose place belongs to another document.
 var errMoved = errors.New("the file is to be saved elsewhere")
 
-// errOtherName is a save given up because the file is there under another of its names.
+// errOtherName aborts a save because the file exists under another of its names.
 var errOtherName = errors.New("the file is there under another name")
 
-// commitBytes records what the file will be, so that it is recognised should the program end right after its rename.
+// commitBytes records what the file will be, so that it is recognized if the program ends right after the rename.
 func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 	stored, ok, err := tx.Job(j.Key())
 	if err != nil {
@@ -128,8 +128,8 @@ func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 	return tx.PutJob(stored)
 }
 
-// finish records a file that is on disk, and announces its package when that was what it waited for. recognised is a
-// file that was there before this program saved it.
+// finish records a file that is on disk, and announces its package if it was waiting for that. recognised says that the file existed
+// before this program saved it.
 func (r *Service) finish(j office.Job, recognised bool) error {
 	var facts []office.Fact
 	var line office.Activity
@@ -150,7 +150,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		}
 		p, ok, err := tx.Package(j.PackageID)
 		if errors.Is(err, store.ErrRecord) {
-			ok = false // its file is saved all the same
+			ok = false // the file is saved regardless
 		} else if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 	return nil
 }
 
-// NoteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet.
+// NoteFiles updates p with the state of its files, and returns the fact that it is saved, unless already reported.
 func (r *Service) NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, error) {
 	jobs, err := tx.JobsOf(p.ID)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *Service) NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, err
 	return r.deps.Saved(tx, *p, jobs)
 }
 
-// sweepFolders removes temporary files that an earlier run left behind in the folders of jobs, once per run each.
+// sweepFolders removes temporary files of an earlier run from the folders of jobs, once per run and folder.
 func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 	for _, j := range jobs {
 		if _, swept := r.swept.Load(j.Folder); !swept {
@@ -211,14 +211,14 @@ func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 	}
 }
 
-// sweepFolder looks through one folder. One that is not there now is looked into once files are to be saved in it.
+// sweepFolder cleans one folder. A missing one is cleaned when files are to be saved in it.
 func (r *Service) sweepFolder(ctx context.Context, folder string) {
 	f, err := archive.OpenFolder(folder)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	// Several computers may share the folder: only what belongs to jobs of ours goes.
+	// Several computers may share the folder, so only files of our jobs are removed.
 	busy := r.state.busy()
 	pending, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
 	if err != nil {
@@ -239,13 +239,13 @@ func (r *Service) sweepFolder(ctx context.Context, folder string) {
 	r.swept.Store(folder, nil)
 }
 
-// unprovenApart is how far apart two downloads lie that are to confirm each other where the service announces no length:
-// trouble on the way that cut off the first one at some place should not be there any more.
+// unprovenApart is how far apart two downloads must be to confirm each other if the service announces no length: a network problem
+// that cut off the first should have passed.
 const unprovenApart = time.Minute
 
-// cameBefore is what an earlier try received, as archive.Request.Before, when the next one may confirm it. A service
-// that announces the length, and keeps to it, is believed at the next try, and in the end also when it makes the document anew
-// for whoever asks.
+// cameBefore returns what an earlier try received, for archive.Request.Before, if the next try may confirm it. If the service
+// announces the length and keeps to it, the next try is enough, and in the end even one with other bytes, if it makes the document
+// anew for each request.
 func (r *Service) cameBefore(j office.Job, declared int64) string {
 	switch {
 	case declared < 0 && r.unprovenWait(j) > 0:
@@ -256,17 +256,17 @@ func (r *Service) cameBefore(j office.Job, declared int64) string {
 	return j.Unproven
 }
 
-// unprovenEnough is after how many tries a document is taken that comes without its end, and with other bytes each time.
+// unprovenEnough is after how many tries to accept a document that comes without its end, and with different bytes each time.
 const unprovenEnough = 5
 
-// unprovenWait is how long what j received may not be confirmed yet.
+// unprovenWait returns how long until what j received may be confirmed.
 func (r *Service) unprovenWait(j office.Job) time.Duration {
 	age := r.Now().Sub(j.UnprovenAt)
 	return unprovenApart - min(max(0, age), unprovenApart)
 }
 
-// unproven puts off a job whose document came without its end. Most of these were cut off, so the next try is soon;
-// when the same comes again, the one that may confirm it is the next.
+// unproven postpones a job whose document came without its end. Most such documents were cut off, so the next try is soon; once the
+// same content comes again, the try after that may confirm it.
 func (r *Service) unproven(j office.Job, cause error, got archive.Saved) error {
 	var wait time.Duration
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -275,7 +275,7 @@ func (r *Service) unproven(j office.Job, cause error, got archive.Saved) error {
 		if err != nil || !ok || stored.State == office.JobDone {
 			return err
 		}
-		if stored.Unproven == got.Digest && !stored.UnprovenAt.After(r.Now()) { // else by a clock that was wrong
+		if stored.Unproven == got.Digest && !stored.UnprovenAt.After(r.Now()) { // otherwise recorded by a wrong clock
 			wait = r.unprovenWait(stored)
 			return nil
 		}
@@ -289,20 +289,20 @@ func (r *Service) unproven(j office.Job, cause error, got archive.Saved) error {
 	return r.putOff(j, archive.Message(cause), wait, true)
 }
 
-// A file that the service has not given for this long, though it was asked this often (a computer that was off for weeks
-// has not asked), is asked for about once a day. It is never given up.
+// A file that the service has not provided for this long, despite this many requests (a computer that was off for weeks has made
+// none), is requested about once a day. It is never given up.
 const (
 	failedAfter = 14 * 24 * time.Hour
 	failedTries = 30
 )
 
-// The longest pauses between two tries to get a file: while it is expected, and when it has failed.
+// The longest pauses between two tries: while a file is expected, and after it has failed.
 const (
 	maxSavePause   = 2 * time.Hour
 	maxFailedPause = 20 * time.Hour
 )
 
-// notSaved handles a download that did not end as a file.
+// notSaved handles a download that did not become a file.
 func (r *Service) notSaved(ctx context.Context, j office.Job, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, errMoved):
@@ -313,14 +313,14 @@ func (r *Service) notSaved(ctx context.Context, j office.Job, err error) error {
 	case errors.Is(err, archive.ErrDownload):
 		return r.fail(j, err, archive.Message(err), true)
 	default:
-		// What came was whole and wrong: that is the service's doing, and the next try may bring the same.
+		// The content was complete but wrong: that is the service's doing, and may repeat.
 		sent := errors.Is(err, archive.ErrNotPDF) || errors.Is(err, archive.ErrShort) || errors.Is(err, archive.ErrLong)
 		return r.putOff(j, archive.Message(err), 0, sent)
 	}
 }
 
-// rename is for a target that is taken. A file with the very bytes is the document, saved before the state was lost, or by
-// hand; others are left alone, and the job gets the next name. saved is what was received, zero when nothing was.
+// rename handles a taken target. A file with exactly these bytes is the document, saved before the state was lost, or by hand;
+// others are left alone, and the job gets the next name. saved is what was received, zero for nothing.
 func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := j.WantedName()
 	if saved.Digest != "" {
@@ -329,7 +329,7 @@ func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Sav
 		}
 	}
 	inUse, err := namesThere(folder, wanted)
-	if err == nil && saved.Digest == "" { // no file was compared yet: that of the very name may be the document
+	if err == nil && saved.Digest == "" { // nothing compared yet: the file with exactly that name may be the document
 		for name := range inUse {
 			if twin, err := folder.Twin(name); err != nil || !twin {
 				delete(inUse, name)
@@ -341,18 +341,18 @@ func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Sav
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok || stored.Folder != j.Folder || stored.Target != j.Target { // it has another place meanwhile, see settle
+		if err != nil || !ok || stored.Folder != j.Folder || stored.Target != j.Target { // it has been moved meanwhile, see settle
 			return err
 		}
-		// Its own reservation is not in the way, but the file of that name is.
+		// Its own reservation does not block the name, but the file there does.
 		if stored.Target, err = freeName(tx, j.Folder, wanted, inUse); err != nil {
 			return err
 		}
 		stored.Size, stored.Digest = 0, ""
-		if saved.Digest != "" && !stored.Problem.IsZero() { // the service gives it after all
+		if saved.Digest != "" && !stored.Problem.IsZero() { // the service provides it after all
 			stored.Tries, stored.Problem = 0, message.Message{}
 		}
-		// A folder that keeps saying so must not be asked without a pause.
+		// If the folder keeps refusing, pause before the next try.
 		if stored.Tries++; stored.Tries > 3 {
 			stored.NextTry = r.Now().Add(r.Backoff(stored.Tries-3, r.Pace.Retry, time.Hour))
 		}
@@ -364,8 +364,8 @@ func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Sav
 	return nil
 }
 
-// recognise makes the file of that name, or of that name and a number, which has the very bytes, j's own. It fails with
-// errMoved when there is none.
+// recognise gives j the file of that name, possibly with a number, which has exactly these bytes. It fails with errMoved if there is
+// none.
 func (r *Service) recognise(folder *archive.Folder, j office.Job, wanted string, saved archive.Saved) error {
 	there, err := folder.Series(wanted)
 	if err != nil {
@@ -379,7 +379,7 @@ func (r *Service) recognise(folder *archive.Folder, j office.Job, wanted string,
 		found := j
 		found.Target, found.Size, found.Digest = name, saved.Size, saved.Digest
 		err = r.finish(found, true)
-		if !errors.Is(err, errMoved) { // another document's, which only looks the same
+		if !errors.Is(err, errMoved) { // belongs to another document that only looks the same
 			return err
 		}
 	}
@@ -393,14 +393,14 @@ func (r *Service) refused(ctx context.Context, j office.Job, err error) error {
 	}
 	r.Session.Note(ctx, err)
 	if loop.ConcernsAll(err) || r.Session.SignedOut(err) {
-		return err // nothing is wrong with this file
+		return err // not the fault of this file
 	}
 	var e *esign.Error
 	errors.As(err, &e)
 	_, alone := r.Asked.Failed(j.Key(), r.Now(), nil)
 	refused := loop.Refuses(e, alone)
 	switch e.Kind {
-	case esign.Invalid: // the service was not asked
+	case esign.Invalid: // the service was not called
 		problem := message.Then(esign.Message(err), message.LookOnItsPages())
 		r.TellUnusable(j.Key(), j.PackageID, problem)
 		return r.putOff(j, problem, loop.UnusablePause, true)
@@ -413,8 +413,8 @@ func (r *Service) refused(ctx context.Context, j office.Job, err error) error {
 	}
 }
 
-// fail puts off a job that the service failed to give. When several in a row fail, nothing is wrong with the
-// files, and the queue pauses.
+// fail postpones a job whose file the service failed to provide. If several fail in a row, the files are not to blame, and the queue
+// pauses.
 func (r *Service) fail(j office.Job, cause error, problem message.Message, refused bool) error {
 	var after time.Duration
 	var e *esign.Error
@@ -430,8 +430,8 @@ func (r *Service) fail(j office.Job, cause error, problem message.Message, refus
 	return nil
 }
 
-// putOff puts a job off: seconds at first, then minutes and hours, and about a day in the end. refused is set when that
-// is the service's doing.
+// putOff postpones a job: by seconds at first, then minutes, hours, and finally about a day. refused says that the service is to
+// blame.
 func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Duration, refused bool) error {
 	var facts []office.Fact
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -455,7 +455,7 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 		}
 		p, ok, err := tx.Package(j.PackageID)
 		if errors.Is(err, store.ErrRecord) {
-			return nil // the job waits its turn like any other
+			return nil // the job is retried like any other
 		}
 		if err != nil || !ok {
 			return err
@@ -480,12 +480,12 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 	return err
 }
 
-// TellRefused keeps in step what health says of files that the service does not give: of packages that everybody has
-// signed, after an hour, whatever its reason; of what goes with them, after weeks, because some documents have none.
+// TellRefused updates the health issue about files that the service does not provide: signed documents after an hour, whatever the
+// reason; their companion files after weeks, because some documents have none.
 func (r *Service) TellRefused() {
 	packages, extras, err := r.withheld()
 	if err != nil {
-		return // what is wrong stays as it was said
+		return // the issue stays unchanged
 	}
 	var withheld, failed message.Message
 	for _, name := range packages {
@@ -501,8 +501,7 @@ func (r *Service) TellRefused() {
 	r.Health.Update(health.FilesFailed, failed)
 }
 
-// withheld are the names of the packages, by their ids, whose signed documents the service does not give, and how many
-// other files it does not.
+// withheld returns, by id, the names of packages whose signed documents the service does not provide, and the number of other files.
 func (r *Service) withheld() (packages map[string]string, extras int, err error) {
 	packages, err = data.Read(r.Data, "what the service does not give", func(tx *store.Tx) (map[string]string, error) {
 		names := map[string]string{}
@@ -522,7 +521,7 @@ func (r *Service) withheld() (packages map[string]string, extras int, err error)
 			if _, known := names[j.PackageID]; j.Kind != office.FileSigned || known {
 				continue
 			}
-			p, _, err := tx.Package(j.PackageID) // without its name when that cannot be read
+			p, _, err := tx.Package(j.PackageID) // without its name if unreadable
 			if err != nil && !store.OfOneRecord(err) {
 				return nil, err
 			}
@@ -539,7 +538,7 @@ func (r *Service) withheld() (packages map[string]string, extras int, err error)
 	return packages, extras, err
 }
 
-// TellGiven is TellRefused for the moment in which something came that may have been withheld.
+// TellGiven is TellRefused for when something arrived that may have been withheld.
 func (r *Service) TellGiven() {
 	if r.Health.Has(health.FilesRefused) || r.Health.Has(health.FilesFailed) {
 		r.TellRefused()
@@ -551,8 +550,8 @@ func (r *Service) Recent(limit int) ([]office.Job, error) {
 	return data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) { return tx.RecentSaved(limit) })
 }
 
-// SaveAgain fetches the files of an executed package once more. One that is missing gets its name back; one that is there
-// as it was stays; beside one that was changed the next free name is taken.
+// SaveAgain downloads the files of an executed package again. A missing file gets its old name; an unchanged one stays; beside a
+// changed one the next free name is used.
 func (r *Service) SaveAgain(packageID string) error {
 	s := r.deps.Settings()
 	inUse, err := r.namesInUse(packageID, s.SaveTo)
@@ -583,7 +582,7 @@ func (r *Service) SaveAgain(packageID string) error {
 			}
 		}
 		p.Saved, p.Planned = false, p.Planned && len(jobs) > 0
-		p.NextCheck = r.Now() // where nothing is planned, the service is asked once more
+		p.NextCheck = r.Now() // if nothing is planned, ask the service again
 		return tx.PutPackage(p)
 	})
 	if err != nil {
@@ -595,8 +594,8 @@ func (r *Service) SaveAgain(packageID string) error {
 	return nil
 }
 
-// namesInUse are the names that are in use, of those that the files of a package may get, by the folders in which they may lie. Of a
-// folder that is out of reach only the names of other jobs are known; the save itself never overwrites.
+// namesInUse returns, by folder, the names in use among those that a package's files may get. If a folder is unreachable, only the
+// names of other jobs are known; the save itself never overwrites.
 func (r *Service) namesInUse(packageID, saveTo string) (map[string]map[string]bool, error) {
 	jobs, err := data.Read(r.Data, "the files of a package", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsOf(packageID) })
 	inUse := map[string]map[string]bool{}
@@ -623,7 +622,7 @@ func (r *Service) namesInUse(packageID, saveTo string) (map[string]map[string]bo
 	return inUse, err
 }
 
-// nameAgain keeps j's name when no file and no other job has it, and chooses the next free one otherwise.
+// nameAgain keeps j's name if no file or other job has it, and otherwise chooses the next free one.
 func nameAgain(tx *store.Tx, j *office.Job, inUse map[string]bool) error {
 	other, taken, err := tx.JobAt(j.Folder, j.Target)
 	if err != nil || !(taken && other.Key() != j.Key()) && !inUse[j.Target] {
@@ -633,7 +632,7 @@ func nameAgain(tx *store.Tx, j *office.Job, inUse map[string]bool) error {
 	return err
 }
 
-// RetryFailed asks for the files now that the service did not give for weeks, and as often as for new ones.
+// RetryFailed requests now, and again as often as new ones, the files that the service has not provided for weeks.
 func (r *Service) RetryFailed() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		failed, err := tx.FailedJobs()

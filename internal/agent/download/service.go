@@ -1,13 +1,11 @@
-// Package download brings planned files to the folder: it plans a job per file of an executed package, each with the name
-// that it will have, downloads what is due, saves it durably and records it. What the service does not give is asked for
-// more and more rarely, and never given up; trouble with one file or folder leaves the others alone; a file is neither
-// overwritten nor saved twice.
+// Package download saves planned files to the folder: it plans a job for each file of an executed package, including its name,
+// downloads what is due, saves it durably and records it. What the service does not provide is requested at growing intervals, and
+// never given up; problems with one file or folder do not affect others; no file is overwritten or saved twice.
 //
-// A job goes through here in this order: Plan (in the commit of whoever learned that everybody has signed), Run, NoteFiles,
-// and RunIndex where the office keeps an index.
+// A job's steps are: Plan (in the commit that learns that everybody has signed), Run, NoteFiles, and RunIndex if the office keeps an
+// index.
 //
-// It must not know how it became known that a package is executed, how people are told, nor how files are written durably
-// (archive).
+// It must not know how a package became known to be executed, how people are told, nor how files are written durably (archive).
 package download
 
 import (
@@ -34,16 +32,15 @@ import (
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
 	Settings     func() office.Settings
-	Language     func() string // the system's, for an office that has chosen none
-	Installation func() string // tells this data folder from every other one
+	Language     func() string // the system's language, for an office that has chosen none
+	Installation func() string // identifies this data folder
 
-	// Saved is the fact that p's files are saved, when people were not told yet. Announce tells it once it is
-	// committed.
+	// Saved returns the fact that p's files are saved, unless already reported. Announce reports it after the commit.
 	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error)
 	Announce func(...office.Fact)
 
-	Ended func() // a file is not worked on any more
-	Ask   func() // has the service asked about packages that are due
+	Ended func() // work on a file has ended
+	Ask   func() // makes the status of due packages be requested
 }
 
 // Service downloads files. Safe for concurrent use.
@@ -52,13 +49,13 @@ type Service struct {
 	deps  Deps
 	state state
 
-	folders loop.Retries // that take no files just now, by what is wrong with them and their paths
-	service loop.Retries // under the empty key: no download begins; under inRow: downloads that failed one after the other
-	retried atomic.Int64 // how often everything was to be tried at once
-	swept   sync.Map     // folders without temporary files of an earlier run
+	folders loop.Retries // folders that accept no files now, by path and kind of problem
+	service loop.Retries // under the empty key: no downloads start; under inRow: downloads that failed one after the other
+	retried atomic.Int64 // number of requests to retry everything
+	swept   sync.Map     // folders cleaned of an earlier run's temporary files
 
-	work  chan struct{} // rings when there may be work
-	index chan struct{} // rings when the index may lack a file
+	work  chan struct{} // signals that there may be work
+	index chan struct{} // signals that the index may lack a file
 }
 
 const inRow = "in a row"
@@ -67,24 +64,24 @@ func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, state: state{underWay: map[string]bool{}}, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
 }
 
-// Wake has Run and RunIndex look for work.
+// Wake makes Run and RunIndex look for work.
 func (r *Service) Wake() {
 	loop.Wake(r.work)
 	loop.Wake(r.index)
 }
 
-// Retry gives the service and every folder another chance at once.
+// Retry allows the service and every folder to be tried again at once.
 func (r *Service) Retry() {
 	r.retried.Add(1)
 	r.service.Now()
 	r.folders.Now()
 }
 
-// Resume lets downloads begin again that wait for the service.
+// Resume lets downloads waiting for the service start again.
 func (r *Service) Resume() { r.service.Now() }
 
-// FolderChosen is Retry when people have chosen next for documents, and had chosen old before. What was wrong with another
-// folder is no news any more; with the same one it is wrong until a file was saved there.
+// FolderChosen is Retry after people have changed the folder for documents from old to next. Another folder's problem no longer
+// matters; the same folder's lasts until a file has been saved there.
 func (r *Service) FolderChosen(old, next string) {
 	if old == next {
 		r.Retry()
@@ -95,24 +92,24 @@ func (r *Service) FolderChosen(old, next string) {
 	r.Health.Clear(health.FolderFails)
 }
 
-// UnderWay is how many files are worked on.
+// UnderWay returns how many files are in progress.
 func (r *Service) UnderWay() int { return len(r.state.busy()) }
 
-// Flowing reports whether downloads that are due begin: nothing is wrong with the service nor with any folder.
+// Flowing reports whether due downloads start: nothing is wrong with the service or any folder.
 func (r *Service) Flowing() bool {
 	_, online := r.Session.Online()
 	return online && r.pausedFor() == 0 && r.folders.Waiting(r.Now()) == 0
 }
 
-// How many files are downloaded side by side, and how many are flushed; and how many of one package are worked on at once, so that
-// one whose files come slowly does not hold up the others.
+// How many files are downloaded in parallel, and how many flushed; and how many of one package are in progress at once, so that one
+// with slow files does not hold up the others.
 const (
 	atOnce       = 4
 	packageShare = atOnce - 1
 )
 
-// Run downloads what is planned. Trouble with a folder stops its files with one message and resumes by itself;
-// trouble with one file leaves the others alone.
+// Run downloads what is planned. A problem with a folder stops its files with one message and ends by itself; a problem with one
+// file does not affect others.
 func (r *Service) Run(ctx context.Context) error {
 	if s := r.deps.Settings(); s.SaveTo != "" {
 		r.sweepFolder(ctx, s.SaveTo)
@@ -120,11 +117,11 @@ func (r *Service) Run(ctx context.Context) error {
 	return loop.Repeat(ctx, r.work, r.saveDue)
 }
 
-// tempKey names a job's temporary file; no other computer's job has the same.
+// tempKey names a job's temporary file, unique among all computers.
 func (r *Service) tempKey(j office.Job) string { return r.deps.Installation() + "/" + j.Key() }
 
-// saveDue works on all jobs that are due and returns how long nothing will be. Those that become due meanwhile do not
-// wait for a large file, and that goes on when others fail.
+// saveDue processes all due jobs and returns how long until the next. Jobs that become due meanwhile do not wait for a large file,
+// and one job's failure does not stop others.
 func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) {
 	const idle = time.Hour
 	var g errgroup.Group
@@ -140,7 +137,7 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 		underWay := r.state.busy()
 		if pause = r.pausedFor(); pause == 0 {
 			due, pause, err = r.jobsDue(underWay, idle)
-			due = slices.DeleteFunc(due, func(j office.Job) bool { return j.Service != client.Home() }) // changed just now
+			due = slices.DeleteFunc(due, func(j office.Job) bool { return j.Service != client.Home() }) // just changed
 		}
 		if err != nil || len(due)+len(underWay) == 0 {
 			break
@@ -152,7 +149,7 @@ func (r *Service) saveDue(ctx context.Context) (pause time.Duration, err error) 
 				defer r.ended(j)
 				retried := r.retried.Load()
 				err := r.One("file "+j.Key(), func() error { return r.save(ctx, client, j, limits) })
-				if retried != r.retried.Load() { // what failed is older than the person's word
+				if retried != r.retried.Load() { // the failure predates the person's request to retry
 					r.again(j)
 				} else if err != nil {
 					r.service.Failed("", r.Now(), func(n int) time.Duration { return r.PauseAfter(err, n, loop.MaxRoundPause) })
@@ -182,24 +179,23 @@ func (r *Service) again(j office.Job) {
 	}
 }
 
-// pausedFor is how long no download begins, for the service is in trouble or asked for it.
+// pausedFor returns how long no downloads start because the service has problems or asked for a pause.
 func (r *Service) pausedFor() time.Duration {
 	now := r.Now()
 	return max(r.Breaker.Left(now), r.service.Left("", now))
 }
 
-// lookAgain is how often to look for what became due by the time while files are under way.
+// lookAgain is how often to look for newly due jobs while files are in progress.
 const lookAgain = time.Second
 
-// limits bound what is done at once: the network and the disk are not faster with more.
+// limits bound concurrency: more would make neither network nor disk faster.
 type limits struct {
 	downloads *semaphore.Weighted
 	flushes   *archive.SyncLimiter
 	looks     *archive.DirCache
 }
 
-// ended is called when nobody works on j any more. It may be due again, under another name, and others of its package may be waiting
-// for it.
+// ended is called when work on j has ended. It may be due again under another name, and others of its package may be waiting for it.
 func (r *Service) ended(j office.Job) {
 	if more := r.state.end(j.Key()); more {
 		r.Wake()
@@ -207,8 +203,8 @@ func (r *Service) ended(j office.Job) {
 	r.deps.Ended()
 }
 
-// jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
-// that were under way before it was called are left out, even if they have ended since, and those beyond their package's share.
+// jobsDue returns at most a hundred jobs that can be started now; if there are none, how long until the next. It leaves out those in
+// progress when it was called, even if they have ended since, and those beyond their package's share.
 func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
 	most := 100 + r.Quarantine.Waiting(r.Now())
 	now := r.Now()
@@ -228,7 +224,7 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 		})
 		return due, loop.UntilNext(now, next, idle), err
 	}
-	// Jobs of a folder that takes no files stay due, so that the others have to be looked for among them.
+	// Jobs of a blocked folder stay due, so the others must be found among them.
 	next := now.Add(r.folders.Next(now, maxFolderPause))
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
 	skip := r.state.beyondShare(underWay)
@@ -252,13 +248,13 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 	return due, loop.UntilNext(now, next, idle), err
 }
 
-// maxFolderPause is the longest pause between two looks at a folder that takes no files.
+// maxFolderPause is the longest pause before a blocked folder is tried again.
 const maxFolderPause = 5 * time.Minute
 
 type state struct {
 	mu       sync.Mutex
-	underWay map[string]bool // keys of jobs
-	leftOut  bool            // some that are due were left out, for others of their package are under way
+	underWay map[string]bool // job keys
+	leftOut  bool            // due jobs were left out because others of their package are in progress
 }
 
 func (s *state) begin(key string) {
@@ -267,7 +263,7 @@ func (s *state) begin(key string) {
 	s.underWay[key] = true
 }
 
-// end notes that it is no longer, and reports whether to look for others that are due: no job is under way now, or some were left out.
+// end marks a job as ended, and reports whether to look for other due jobs: none is in progress now, or some were left out.
 func (s *state) end(key string) (look bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,8 +271,8 @@ func (s *state) end(key string) (look bool) {
 	return len(s.underWay) == 0 || s.leftOut
 }
 
-// beyondShare is asked for the keys of jobs in turn, and tells which are not to be begun: those that are under way, and those of
-// packages that have their share of what is, and of what it has let pass. One goroutine asks.
+// beyondShare returns a function that is called with job keys in turn and reports which not to start: those in progress, and those
+// of packages whose share is used up by jobs in progress and jobs it has let pass. Only one goroutine may use it.
 func (s *state) beyondShare(underWay map[string]bool) (skip func(key string) bool) {
 	share := map[string]int{}
 	of := func(key string) string {
@@ -310,10 +306,10 @@ func (s *state) busy() map[string]bool {
 	return maps.Clone(s.underWay)
 }
 
-// A folder that takes no files is kept in folders under its path, or where it is there and has no room, under full and its path.
+// A blocked folder is recorded in folders under its path, or, if it exists but has no space, under full plus its path.
 const full = "full "
 
-// block leaves a folder alone, longer with each failure in a row. Downloads that fail side by side count once.
+// block postpones a folder, longer with each failure in a row. Concurrent failures count once.
 func (r *Service) block(folder string, cause error) {
 	if errors.Is(cause, archive.ErrFull) {
 		folder = full + folder
@@ -325,7 +321,7 @@ func (r *Service) blocked(folder string) bool {
 	return r.folders.Waits(folder, r.Now()) || r.folders.Waits(full+folder, r.Now())
 }
 
-// opened notes that a folder could be opened or, when took is set, has taken a file: that a full disk can be opened is no news.
+// opened records that a folder could be opened or, with took, has accepted a file. Opening alone does not end a full disk's block.
 func (r *Service) opened(folder string, took bool) {
 	was := r.folders.Worked(folder)
 	if took {

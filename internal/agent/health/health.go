@@ -1,6 +1,6 @@
-// Package health knows what is wrong, since when, and what to do about it. What can be wrong is in registry.go, one State
-// each; a Tracker holds what is wrong now. What people are told of it is a message, so this package knows no words. It
-// must not know who finds out, nor how it is shown.
+// Package health knows what is wrong, since when, and what to do about it. Everything that can be wrong is a State in registry.go; a
+// Tracker holds what is wrong now. The texts are messages, so this package contains no words. It must not know who detects problems,
+// nor how they are shown.
 package health
 
 import (
@@ -17,7 +17,7 @@ type Severity string
 
 const (
 	Info    Severity = "info"    // worth knowing, nothing to do
-	Warning Severity = "warning" // works with a limit
+	Warning Severity = "warning" // works, with limitations
 	Problem Severity = "problem" // needs a person
 )
 
@@ -28,20 +28,20 @@ const (
 	ActNone         Action = ""
 	ActSignIn       Action = "sign_in"
 	ActSettings     Action = "settings"
-	ActFolders      Action = "folders" // the settings' folders that send
+	ActFolders      Action = "folders" // the hot folders in the settings
 	ActChooseFolder Action = "choose_folder"
 	ActUnlock       Action = "unlock_keyring"
-	ActNetwork      Action = "open_network" // the page of the network, in the browser
+	ActNetwork      Action = "open_network" // the network's sign-in page, in the browser
 	ActTakeEndpoint Action = "take_endpoint"
-	ActBeHub        Action = "be_hub"    // again, in place of a later one
-	ActTakeBack     Action = "take_back" // the office, from another computer
+	ActBeHub        Action = "be_hub"    // be the hub again, in place of a later one
+	ActTakeBack     Action = "take_back" // take the office back from another computer
 	ActRetry        Action = "retry"
-	ActReview       Action = "review"  // a draft whose outcome only a person can decide
-	ActQuit         Action = "quit"    // the next start puts it right
-	ActDismiss      Action = "dismiss" // it is read, and there is nothing else to do
+	ActReview       Action = "review"  // review a draft whose outcome only a person can decide
+	ActQuit         Action = "quit"    // quit; the next start repairs it
+	ActDismiss      Action = "dismiss" // confirm having read it; there is nothing else to do
 )
 
-// Ends is what ends a state besides what its comment says.
+// Ends says what ends a state, besides what its comment says.
 type Ends int
 
 const (
@@ -52,15 +52,15 @@ const (
 // State is something that can be wrong.
 type State struct {
 	ID       string
-	Step     message.Message // of the way to the service and back, which it concerns; zero for none
+	Step     message.Message // the connection check that it concerns; zero for none
 	Severity Severity
 	Action   Action
-	After    time.Duration // how long it stands before people are notified; 0 for those they are not notified of
-	Behind   string        // the id of a state that explains this one: people are not notified of both
+	After    time.Duration // how long it lasts before people are notified; 0 for never
+	Behind   string        // the id of a state that explains this one; people are notified only of that
 	Ends     Ends
 }
 
-// Issue is one thing that is wrong now: what, since when, and what to do about it. Issues can be compared.
+// Issue is one thing that is wrong now: what, since when, and what to do about it. Issues are comparable.
 type Issue struct {
 	ID       string
 	Severity Severity
@@ -71,10 +71,10 @@ type Issue struct {
 	state State
 }
 
-// Text is the issue in English.
+// Text returns the issue in English.
 func (i Issue) Text() string { return i.Message.String() }
 
-// Concerns reports whether the issue is about a step of the way to the service and back, by its name.
+// Concerns reports whether the issue belongs to a connection check, by name.
 func (i Issue) Concerns(step message.Message) bool {
 	return slices.ContainsFunc(States(), func(s State) bool { return s.ID == i.ID && s.Step == step })
 }
@@ -89,12 +89,11 @@ type issue struct {
 	Action   Action          `json:"action"`
 }
 
-// MarshalJSON writes the issue with its message in English besides.
+// MarshalJSON writes the issue, with its message also in English.
 func (i Issue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(issue{i.ID, i.Severity, i.Since, i.Text(), i.Message, i.Action})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
 func (i *Issue) UnmarshalJSON(data []byte) error {
 	var r issue
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -107,19 +106,19 @@ func (i *Issue) UnmarshalJSON(data []byte) error {
 // Tracker holds what is wrong now. Safe for concurrent use.
 type Tracker struct {
 	now     func() time.Time
-	changed func() // called after each change, by whoever makes it, without a lock
+	changed func() // called after each change, on the same goroutine, without a lock
 
 	mu     sync.Mutex
 	issues map[string]Issue
 }
 
-// New is a tracker that knows of nothing wrong.
+// New returns a tracker without issues.
 func New(now func() time.Time, changed func()) *Tracker {
 	return &Tracker{now: now, changed: changed, issues: map[string]Issue{}}
 }
 
-// Set says that s stands. One that stands already keeps its Since, so its message may be refined while the clock of the
-// trouble runs on; so does one with the same id.
+// Set records that s exists. If it, or another state with its id, already did, Since is kept, so a message may be refined without
+// restarting the time.
 func (t *Tracker) Set(s State, m message.Message) {
 	t.change(func() bool {
 		old, was := t.issues[s.ID]
@@ -132,7 +131,7 @@ func (t *Tracker) Set(s State, m message.Message) {
 	})
 }
 
-// change changes the issues, and tells that where it reports so.
+// change updates the issues, and notifies if do returns true.
 func (t *Tracker) change(do func() bool) (changed bool) {
 	t.mu.Lock()
 	changed = do()
@@ -143,7 +142,7 @@ func (t *Tracker) change(do func() bool) (changed bool) {
 	return changed
 }
 
-// Clear ends s, and whatever else has its id, and reports whether it stood.
+// Clear ends s, and any other state with its id, and reports whether it existed.
 func (t *Tracker) Clear(s State) (was bool) {
 	return t.change(func() bool {
 		_, was := t.issues[s.ID]
@@ -152,7 +151,7 @@ func (t *Tracker) Clear(s State) (was bool) {
 	})
 }
 
-// Update says that s stands where m says something, and else ends it.
+// Update sets s if m is not empty, otherwise clears it.
 func (t *Tracker) Update(s State, m message.Message) {
 	if m.IsZero() {
 		t.Clear(s)
@@ -161,7 +160,7 @@ func (t *Tracker) Update(s State, m message.Message) {
 	}
 }
 
-// MendSince has nothing stand since a moment to come, which a clock has noted that was wrong: it is since now at the latest.
+// MendSince corrects times in the future, recorded by a wrong clock, to now.
 func (t *Tracker) MendSince() {
 	t.change(func() (mended bool) {
 		now := t.now()
@@ -175,7 +174,7 @@ func (t *Tracker) MendSince() {
 	})
 }
 
-// StandsSince notes that the issue with that id, which stands, has stood since before it was found.
+// StandsSince records that the existing issue with that id began before it was found.
 func (t *Tracker) StandsSince(id string, since time.Time) {
 	t.change(func() bool {
 		i, stands := t.issues[id]
@@ -186,7 +185,7 @@ func (t *Tracker) StandsSince(id string, since time.Time) {
 	})
 }
 
-// Dismiss ends an issue that a person has read, unless it says something else by now, and reports whether it ended.
+// Dismiss ends an issue that a person has read, unless its message has changed since, and reports whether it ended.
 func (t *Tracker) Dismiss(i Issue) bool {
 	t.mu.Lock()
 	now, stands := t.issues[i.ID]
@@ -204,7 +203,7 @@ func (t *Tracker) End(what Ends) {
 	}
 }
 
-// Has reports whether s stands, or another state with its id.
+// Has reports whether s, or another state with its id, exists.
 func (t *Tracker) Has(s State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -212,7 +211,7 @@ func (t *Tracker) Has(s State) bool {
 	return ok
 }
 
-// List returns the issues, the gravest first and within a severity the oldest first. It is never nil.
+// List returns the issues by severity, then oldest first. It is never nil.
 func (t *Tracker) List() []Issue {
 	t.mu.Lock()
 	issues := make([]Issue, 0, len(t.issues))
@@ -227,8 +226,8 @@ func (t *Tracker) List() []Issue {
 	return issues
 }
 
-// Due is when people are to be notified of i for the first time. It is false for what they are not notified of, also
-// because another one of all explains it.
+// Due returns when people are first to be notified of i. ok is false if they are not notified, possibly because another issue in all
+// explains it.
 func (i Issue) Due(all []Issue) (at time.Time, ok bool) {
 	behind := func(other Issue) bool { return other.ID == i.state.Behind && other.Severity != Info }
 	if i.state.After == 0 || slices.ContainsFunc(all, behind) {

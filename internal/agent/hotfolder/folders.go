@@ -26,7 +26,7 @@ import (
 	"countersign/internal/store"
 )
 
-// Folders are the folders that send, in the order in which they were added, each with how it stands.
+// Folders returns the hot folders in the order of adding, each with its state.
 func (r *Service) Folders() ([]office.HotFolderRow, error) {
 	rows, err := data.Read(r.Data, "the folders that send", func(tx *store.Tx) (rows []office.HotFolderRow, err error) {
 		list, err := foldersIn(tx)
@@ -58,9 +58,9 @@ func (r *Service) Folders() ([]office.HotFolderRow, error) {
 	return rows, err
 }
 
-// Put checks and keeps a folder: a new one when its ID is empty, else in place of the one of that ID. It returns the folder
-// as it is kept. From then on it sends from the account that is signed in, unless it was only paused or resumed. One whose share
-// is away is kept all the same, and is never made anew in its place. What is wrong is an *office.ConfigError.
+// Put validates and stores a folder: a new one if its ID is empty, otherwise replacing the one with that ID. It returns the folder
+// as stored, which from then on sends from the account signed in, unless it was only paused or resumed. A folder whose share is
+// unavailable is stored anyway and never created anew in its place. Errors about the input are *office.ConfigError.
 func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
@@ -70,7 +70,7 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	}
 	real, err := disk.Real(f.Path)
 	if err != nil {
-		real = "" // its share is away
+		real = "" // its share is unavailable
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		list, err := foldersIn(tx)
@@ -81,7 +81,7 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 		kept.By = ""
 		if i := slices.IndexFunc(list, func(x office.HotFolder) bool { return x.ID == f.ID }); i >= 0 && f.ID != "" {
 			r.own(&kept, list[i])
-			if kept.Real = real; real == "" || kept.Paused && list[i].Real != "" { // a pause confirms nothing
+			if kept.Real = real; real == "" || kept.Paused && list[i].Real != "" { // pausing is not a confirmation
 				kept.Real = list[i].Real
 			}
 			if kept.Path != list[i].Path {
@@ -104,8 +104,8 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	return f, err
 }
 
-// Remove takes a folder from the list. What it has taken goes its way; its files and subfolders stay. It reports whether there
-// was one of that id.
+// Remove removes a folder from the list. Files already taken continue; its files and subfolders stay. It reports whether there was
+// one with that id.
 func (r *Service) Remove(id string) (known bool, err error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
@@ -125,8 +125,8 @@ func (r *Service) Remove(id string) (known bool, err error) {
 	return known, err
 }
 
-// Try checks a folder as Put does, and keeps nothing. It returns how many documents are in the folder. One that sends already
-// has to be there.
+// Try checks a folder like Put without storing it, and returns how many documents it contains. A folder that already sends must
+// exist.
 func (r *Service) Try(f office.HotFolder) (documents int, err error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
@@ -137,7 +137,7 @@ func (r *Service) Try(f office.HotFolder) (documents int, err error) {
 		}
 	}
 	documents, err = r.check(f)
-	r.retries.Now() // what was wrong before may be over
+	r.retries.Now() // earlier problems may be solved
 	r.Wake()
 	return documents, err
 }
@@ -159,12 +159,12 @@ func (r *Service) check(f office.HotFolder) (documents int, err error) {
 	sends := slices.ContainsFunc(all, func(x office.HotFolder) bool { return x.ID == f.ID && x.Path == f.Path })
 	if sends {
 		if _, err := os.Stat(f.Path); err != nil {
-			return 0, nil // its share is away; it goes on when that is back
+			return 0, nil // its share is unavailable; it continues when that is back
 		}
 	} else if err := disk.MkdirAll(f.Path, 0o755); err != nil {
 		return 0, wrong(office.CodeNotMade, message.SendFolderNotMade())
 	}
-	if m := r.refusal(f, all); !m.IsZero() { // now that its links can be followed
+	if m := r.refusal(f, all); !m.IsZero() { // checked again now that its links can be followed
 		return 0, wrong(office.CodeConflict, m)
 	}
 	folder, err := archive.OpenFolder(f.Path)
@@ -182,11 +182,11 @@ func (r *Service) check(f office.HotFolder) (documents int, err error) {
 	return documents, nil
 }
 
-// count is how many documents are in a folder that could be sent.
+// count returns how many documents in a folder could be sent.
 func count(path string) (n int) {
 	dir, err := disk.OpenDir(path)
 	if err != nil {
-		return 0 // which is told elsewhere
+		return 0 // the error is reported elsewhere
 	}
 	defer dir.Close()
 	entries, _ := dir.List()
@@ -198,8 +198,8 @@ func count(path string) (n int) {
 	return n
 }
 
-// refusal is why a folder cannot send: it is, or lies in, a place where other files come and go. It goes by where the folders
-// really are, and asks again with each look: links, drives and settings change.
+// refusal returns why a folder must not send: it is, or is inside, a place with other traffic. It compares the folders' real paths,
+// and is repeated with each scan because links, drives and settings change.
 func (r *Service) refusal(f office.HotFolder, all []office.HotFolder) message.Message {
 	if home, err := os.UserHomeDir(); filepath.Dir(f.Path) == f.Path || err == nil && disk.Same(f.Path, home) {
 		return message.SendFolderTooWide()
@@ -227,14 +227,14 @@ func (r *Service) refusal(f office.HotFolder, all []office.HotFolder) message.Me
 	return message.Message{}
 }
 
-// The documents of this service.
+// Documents of this service:
 const (
-	// DocFolders names the document with the list of folders.
+	// DocFolders is the document with the list of folders.
 	DocFolders = "hot-folders"
 
 	docNotSent   = "hot-folders-not-sent"
-	prefixIntake = "hot-folder-intake/" // and its id
-	prefixSeen   = "hot-folder-seen/"   // and the id of the folder, a slash, and the SHA-256 of the file in hex
+	prefixIntake = "hot-folder-intake/" // plus the intake's id
+	prefixSeen   = "hot-folder-seen/"   // plus the folder's id, a slash, and the file's SHA-256 in hex
 )
 
 func (r *Service) folders() ([]office.HotFolder, error) {
@@ -255,17 +255,17 @@ func folderIn(tx *store.Tx, id string) (office.HotFolder, bool, error) {
 	return list[i], true, nil
 }
 
-// intakes are the files that are on their way, oldest first.
+// intakes returns the files in progress, oldest first.
 func (r *Service) intakes() ([]office.Intake, error) {
 	return data.Read(r.Data, "the files of folders that send", intakesIn)
 }
 
 func intakesIn(tx *store.Tx) (list []office.Intake, err error) {
-	all, err := store.Docs[office.Intake](tx, prefixIntake, "", math.MaxInt) // the file of one that cannot be read stays where it is
+	all, err := store.Docs[office.Intake](tx, prefixIntake, "", math.MaxInt) // the file of an unreadable one stays where it is
 	return slices.SortedFunc(maps.Values(all), func(a, b office.Intake) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) }), err
 }
 
-// recorded are the names of the files of a folder that are known already, and could not be moved yet.
+// recorded returns the names of files in a folder that are already recorded but could not be moved yet.
 func (r *Service) recorded(folder string) (map[string]bool, error) {
 	all, err := r.intakes()
 	names := map[string]bool{}
@@ -287,8 +287,8 @@ func (r *Service) drop(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
 }
 
-// holdOld holds the draft of a file that was changed last before the state was restored: it may have been sent in the time that the
-// backup does not know, and is sent at a person's word alone.
+// holdOld holds the draft of a file last changed before the state was restored: it may have been sent after the backup, so it is
+// sent only when a person says so.
 func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now time.Time) error {
 	restored, err := data.Restored(tx, now)
 	if err == nil && changed.Before(restored) {
@@ -297,11 +297,11 @@ func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now 
 	return err
 }
 
-// keepSeen is for how many counted days the files are known that were sent.
+// keepSeen is how many counted days sent files are remembered.
 const keepSeen = 730
 
-// Forget forgets what was sent from folders long ago: the same bytes are taken for new ones then, and what comes back of a package
-// that is over is not given back.
+// Forget deletes what is remembered of files sent long ago: the same bytes then count as new, and later files of a completed package
+// are not returned.
 func (r *Service) Forget() error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		today, err := tx.Day()
@@ -317,7 +317,7 @@ func (r *Service) Forget() error {
 	})
 }
 
-// forget removes the documents whose names begin so and that are old. One that cannot be read stays: its name tells what was sent.
+// forget deletes old documents with that prefix. An unreadable one stays: its name tells what was sent.
 func forget[T any](tx *store.Tx, prefix string, old func(T) (bool, error)) error {
 	names, err := tx.DocNames(prefix)
 	for _, name := range names {
@@ -336,32 +336,32 @@ func forget[T any](tx *store.Tx, prefix string, old func(T) (bool, error)) error
 	return err
 }
 
-// A file in Waiting of which there is no record, because the state was lost or is that of a backup, waits for a person: it may have
-// been sent since. Which files in Waiting are this computer's, and not another one's on the same share, their subfolders tell.
+// A file in Waiting without a record, because the state was lost or restored from a backup, waits for a person: it may have been
+// sent since. The names of the subfolders tell which files in Waiting belong to this computer rather than to another one on the same
+// share.
 
-// waitingTime is how the name of a file's subfolder in Waiting begins; a space and the beginning of the intake's id follow.
+// waitingTime is the beginning of the name of a file's subfolder in Waiting; a space and the beginning of the intake's id follow.
 const waitingTime = "2006-01-02 1504"
 
-// tagLength is how many characters of an intake's id say which installation took the file; shortID is how many of the whole id
-// are in the name of its subfolder.
+// tagLength is how many characters of an intake's id identify the installation that took the file; shortID is how many of the whole
+// id are in its subfolder's name.
 const tagLength, shortID = 8, tagLength + 1 + 8
 
-// newID is the id of an intake of this installation.
+// newID returns an intake id of this installation.
 func (r *Service) newID() string { return r.tag() + "-" + uuid.NewString() }
 
-// tag is what the ids of all intakes of this installation begin with.
+// tag is the beginning of all intake ids of this installation.
 func (r *Service) tag() string {
 	sum := sha256.Sum256([]byte(r.deps.Installation()))
 	return hex.EncodeToString(sum[:])[:tagLength]
 }
 
-// ownPlace is where a file lies in Waiting: in a subfolder in which nobody puts another.
+// ownPlace returns where a file lies in Waiting: in a subfolder of its own.
 func ownPlace(in office.Intake) string {
 	return path.Join(office.HotWaiting, in.Created.Local().Format(waitingTime)+" "+in.ID[:shortID], in.Name)
 }
 
-// ownSubfolder is what the name of a subfolder of Waiting tells of the intake that made it; ours is not set where that was
-// another computer's.
+// ownSubfolder parses the name of a subfolder of Waiting; ours is false if another computer made it.
 func (r *Service) ownSubfolder(name string) (in office.Intake, ours bool) {
 	at := strings.LastIndex(name, " ")
 	if at < 0 || len(name)-at-1 != shortID || !strings.HasPrefix(name[at+1:], r.tag()+"-") {
@@ -371,7 +371,7 @@ func (r *Service) ownSubfolder(name string) (in office.Intake, ours bool) {
 	return office.Intake{ID: name[at+1:] + "-" + uuid.NewString(), Created: made}, err == nil
 }
 
-// recover records the files in Waiting that nobody knows, once in the life of the program.
+// recover records unknown files in Waiting, once per run of the program.
 func (r *Service) recover(f office.HotFolder, dir *disk.Dir) error {
 	if r.recovered[f.Path] || !isThere(dir) {
 		return nil
@@ -393,7 +393,7 @@ func (r *Service) recover(f office.HotFolder, dir *disk.Dir) error {
 	return err
 }
 
-// unknownIn are the files in Waiting of which there is no record.
+// unknownIn returns the files in Waiting without a record.
 func (r *Service) unknownIn(f office.HotFolder, dir *disk.Dir) (found []office.Intake, err error) {
 	all, err := r.intakes()
 	if err != nil {
@@ -431,7 +431,7 @@ func (r *Service) unknownIn(f office.HotFolder, dir *disk.Dir) (found []office.I
 	return found, nil
 }
 
-// list is what is in a subfolder, by name. One that is none, or that is not there, has nothing in it.
+// list returns the names in a subfolder, sorted. Something that is no folder, or is missing, is empty.
 func list(dir *disk.Dir, sub string) (names []string, err error) {
 	at, err := dir.Sub(sub)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrLink) || errors.Is(err, disk.ErrNotFolder) {

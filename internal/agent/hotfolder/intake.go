@@ -21,17 +21,17 @@ import (
 	"countersign/internal/store"
 )
 
-// take begins the way of a file that was seen in its folder: from here on it is known, and nobody takes it for another one.
+// take starts processing a file seen in its folder: from here on it is recorded, and not mistaken for another one.
 func (r *Service) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, seen fs.FileInfo) error {
 	name := seen.Name()
 	if now, err := dir.Lstat(name); err != nil || !unchanged(now, seen) {
-		return nil // the next look tells what it is now
+		return nil // the next scan sees what it is now
 	}
 	if !utf8.ValidString(name) {
 		return r.makeReadable(f, dir, name)
 	}
 	in := office.Intake{ID: r.newID(), Folder: f.ID, Path: f.Path, Real: f.Real, Name: name, At: name, Created: r.Now(), Size: seen.Size(), Changed: seen.ModTime()}
-	// The subfolder has a name that no other computer gives: whoever finds the file there has moved it.
+	// No other computer uses this subfolder's name, so a file found there was moved by us.
 	in.Next = ownPlace(in)
 	if err := r.put(in); err != nil {
 		return err
@@ -40,12 +40,12 @@ func (r *Service) take(ctx context.Context, f office.HotFolder, dir *disk.Dir, s
 	return r.advance(ctx, in)
 }
 
-// unchanged reports whether a file is the one that was seen, as it was then.
+// unchanged reports whether a file is the one seen, without changes.
 func unchanged(now, seen fs.FileInfo) bool {
 	return os.SameFile(now, seen) && now.Size() == seen.Size() && now.ModTime().Equal(seen.ModTime())
 }
 
-// makeReadable gives a file a name that can be recorded, in its folder, where it is found again by that.
+// makeReadable renames a file within its folder to a name that can be recorded; the next scan finds it.
 func (r *Service) makeReadable(f office.HotFolder, dir *disk.Dir, name string) error {
 	for i := 1; ; i++ {
 		err := dir.Take(name, dir, filename.Numbered(strings.ToValidUTF8(name, "_"), i))
@@ -58,7 +58,7 @@ func (r *Service) makeReadable(f office.HotFolder, dir *disk.Dir, name string) e
 	}
 }
 
-// advance brings a file as far as it can go now.
+// advance processes a file as far as possible now.
 func (r *Service) advance(ctx context.Context, in office.Intake) error {
 	if in.Place() == office.HotSent && in.Next == "" {
 		if rests, err := r.rest(&in); err != nil || rests {
@@ -86,12 +86,12 @@ func (r *Service) advance(ctx context.Context, in office.Intake) error {
 	return ctx.Err()
 }
 
-// step does the next thing that is to be done about a file, and reports whether there may be more.
+// step does the next step for a file, and reports whether there may be more.
 func (r *Service) step(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	switch {
 	case in.Next != "":
 		return r.move(dir, in)
-	case in.Place() == "": // it was put back, for its folder sends no more
+	case in.Place() == "": // put back because its folder no longer sends
 		return false, r.drop(*in)
 	case in.Draft == "" && in.Problem.IsZero():
 		return r.become(ctx, dir, in)
@@ -116,8 +116,8 @@ func (r *Service) step(ctx context.Context, dir *disk.Dir, in *office.Intake) (g
 	return false, nil
 }
 
-// told says once why a file lies in Problems. Whoever clears it away is done with it. Nobody is notified of what a person has
-// taken back.
+// told reports once why a file is in Problems. Once a person has removed the file, its record is deleted. There is no notification
+// of what a person has withdrawn.
 func (r *Service) told(dir *disk.Dir, in *office.Intake) error {
 	if in.Explained != in.At {
 		if err := r.explain(dir, *in); err != nil {
@@ -163,7 +163,7 @@ func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) 
 		file, info, err := open(dir, in)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return false, r.drop(*in) // a person has taken it away
+			return false, r.drop(*in) // a person has removed it
 		case errors.As(err, new(*folderError)):
 			return false, err
 		case errors.Is(err, disk.ErrLink), errors.Is(err, disk.ErrNotFile), errors.Is(err, fs.ErrPermission):
@@ -193,10 +193,11 @@ func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) 
 	return true, r.plan(dir, in, office.HotProblems)
 }
 
-// errAgain is a file that is a draft already.
+// errAgain says that a file is already a draft.
 var errAgain = errors.New("the same file was written again")
 
-// send stores a draft for a file, and in the same commit that it is this file's, or that it is the file of another one.
+// send stores a draft for a file, recording in the same commit that it belongs to this file, or that this file belongs to an earlier
+// draft.
 func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolder, file *os.File, info fs.FileInfo) error {
 	next := *in
 	err := r.deps.Send(ctx, f, file, r.fileOf(*in, in.At), func(tx *store.Tx, d *office.Draft) error {
@@ -232,7 +233,7 @@ func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolde
 	return err
 }
 
-// place is the subfolder in which a file belongs, by what became of its draft.
+// place returns the subfolder in which a file belongs, depending on its draft's outcome.
 func (r *Service) place(in *office.Intake) (string, error) {
 	if in.Draft == "" {
 		return office.HotProblems, nil
@@ -265,27 +266,27 @@ func (r *Service) place(in *office.Intake) (string, error) {
 	return place, r.put(*in)
 }
 
-// What it means that a document comes into its folder again is decided here, by what became of the draft that was made of it:
+// What happens when a document appears in its folder again depends on the outcome of its first draft:
 //
-//   - It was never sent, and is not going to be: this one is sent.
-//   - It is about to be sent, or people can sign it, and this file has the same name and the same people: it is that draft's,
-//     and the activity says so. While people can sign it, that holds for as long as a program may take to write a file twice.
-//   - In all other cases it is held for a person, who is told why.
+//  - It was never sent, and will not be: this file is sent.
+//  - It is about to be sent, or people can sign it, and this file has the same name and the same people: it belongs to that draft, and the activity says so. While people can sign, this holds only for as long as a program may take to write a file twice.
+//  - Otherwise it is held for a person, who is told why.
 
-// echo is how soon the same bytes under the same name are one file that its program wrote twice, and no second sending.
+// echo is how soon the same bytes under the same name count as one file that its program wrote twice, rather than as a second
+// sending.
 const echo = 2 * time.Minute
 
-// progress is how far a document of a folder has come.
+// progress is how far a folder's document has come.
 type progress int
 
 const (
-	unsent  progress = iota // it was not sent, and nothing sends it by itself
-	waiting                 // it is to be sent, or a person decides whether it is
+	unsent  progress = iota // not sent, and not sent automatically
+	waiting                 // about to be sent, or a person decides
 	signing                 // people can sign it, as far as is known
-	ended                   // it was sent, and nobody waits for it any more; or that may be so
+	ended                   // sent and over, or possibly so
 )
 
-// progressOf is how far the draft of that id has come, or the one that took its place.
+// progressOf returns the progress of the draft with that id, or of the one that replaced it.
 func progressOf(tx *store.Tx, id string) (progress, error) {
 	d, known, err := latest(tx, id)
 	switch {
@@ -306,7 +307,7 @@ func progressOf(tx *store.Tx, id string) (progress, error) {
 	return signing, nil
 }
 
-// latest is the draft of that id, or the last one that took its place.
+// latest returns the draft with that id, or the last one that replaced it.
 func latest(tx *store.Tx, id string) (d office.Draft, known bool, err error) {
 	for ; id != ""; id = d.ReplacedBy {
 		if d, known, err = tx.Draft(id); err != nil || !known {
@@ -316,7 +317,7 @@ func latest(tx *store.Tx, id string) (d office.Draft, known bool, err error) {
 	return d, known, err
 }
 
-// wasSent reports whether the service has d: it said so, or a person found it out.
+// wasSent reports whether the service has d, according to the service or to a person.
 func wasSent(d office.Draft) bool {
 	return d.State == office.DraftSent || d.State == office.DraftCancelled && d.Was == office.DraftUnknown
 }
@@ -325,13 +326,13 @@ type seen struct {
 	Name  string    `json:"name"`
 	Draft string    `json:"draft"`
 	Time  time.Time `json:"time"`
-	Day   int       `json:"day"` // the counted day
+	Day   int       `json:"day"` // counted day
 }
 
 func seenDoc(folder, sha256 string) string { return prefixSeen + folder + "/" + sha256 }
 
-// cameBefore is the file that became a draft with these bytes. Of a record that cannot be read that much is certain, and the name
-// is that of the file at hand.
+// cameBefore returns the earlier file with these bytes that became a draft. If its record is unreadable, only its existence is
+// certain, and the present file's name is used.
 func cameBefore(tx *store.Tx, doc, name string) (s seen, before bool, err error) {
 	known, err := tx.GetDoc(doc, &s)
 	if err != nil || known {
@@ -341,8 +342,8 @@ func cameBefore(tx *store.Tx, doc, name string) (s seen, before bool, err error)
 	return seen{Name: name}, len(names) > 0, err
 }
 
-// repeats decides about d, the draft of in's file, when its document came before: it holds d with the reason, or returns the draft
-// whose file this is. Else it notes that the document came.
+// repeats handles d, the draft of in's file, if its document came before: it holds d with the reason, or returns the draft to which
+// the file belongs. Otherwise it records that the document came.
 func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin string, err error) {
 	doc := seenDoc(d.Folder, d.Files[0].SHA256)
 	before, again, err := cameBefore(tx, doc, in.Name)
@@ -362,7 +363,7 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 			return "", err
 		}
 		return "", tx.PutDoc(doc, seen{in.Name, d.ID, r.Now(), day})
-	case in.Found: // and its record alone was lost
+	case in.Found: // only its record was lost
 		if there, err := hasIntake(tx, before.Draft); err != nil || far == waiting && !there {
 			return before.Draft, err
 		}
@@ -382,7 +383,7 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 	return "", nil
 }
 
-// hasIntake reports whether there is a record of the file of a draft.
+// hasIntake reports whether there is a record of a draft's file.
 func hasIntake(tx *store.Tx, draft string) (bool, error) {
 	all, err := intakesIn(tx)
 	return slices.ContainsFunc(all, func(x office.Intake) bool { return x.Draft == draft && !x.Again }), err
@@ -394,13 +395,13 @@ func sameTerms(a, b office.Draft) bool {
 		slices.Equal(a.Signers, b.Signers) && slices.Equal(a.Recipients, b.Recipients)
 }
 
-// textEnding is added to the name of a file for that of the text about it.
+// textEnding is added to a file's name for the text about it.
 const textEnding = ".txt"
 
-// longestName is that of a file, in bytes: on no system fewer than in the units it counts.
+// longestName is the longest file name, in bytes, that every system allows.
 const longestName = 255
 
-// textOf is the path of the text about the file at path.
+// textOf returns the path of the text about the file at a path.
 func textOf(at string) string {
 	place, name := path.Split(at)
 	if most := longestName - len(textEnding); len(name) > most {
@@ -409,7 +410,7 @@ func textOf(at string) string {
 	return place + name + textEnding
 }
 
-// explain writes beside a file that was not sent why that is so. A text that is there is the one.
+// explain writes, next to a file that was not sent, why. An existing text is kept.
 func (r *Service) explain(dir *disk.Dir, in office.Intake) error {
 	text := textOf(in.At)
 	if there, err := find(dir, &in, text); err != nil || there != nil {
@@ -423,7 +424,7 @@ func (r *Service) explain(dir *disk.Dir, in office.Intake) error {
 	}
 	place, name, err := dir.Parent(text)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a person has taken all of Problems away
+		return nil // a person has removed all of Problems
 	}
 	if err != nil {
 		return trouble(in.Path, err)

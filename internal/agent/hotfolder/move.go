@@ -23,9 +23,9 @@ import (
 	"countersign/internal/store"
 )
 
-// What is done to the files of a hot folder goes from one open folder to another by direct names, for others swap in what they like.
+// A hot folder's files are moved between open folders by plain names, because others may replace paths with links at any time.
 
-// realOf is where the folder of in led when a person saved it last, or, of one that sends no more, when the file was found.
+// realOf returns the real path of in's folder when a person last saved it, or, if it no longer sends, when the file was found.
 func (r *Service) realOf(in office.Intake) (string, error) {
 	return data.Read(r.Data, "a folder that sends", func(tx *store.Tx) (string, error) {
 		f, known, err := folderIn(tx, in.Folder)
@@ -36,11 +36,11 @@ func (r *Service) realOf(in office.Intake) (string, error) {
 	})
 }
 
-// silence is how long a folder may take to be opened.
+// silence is how long opening a folder may take.
 const silence = 5 * time.Second
 
-// openFolder opens a hot folder, for which see openReal. One that does not answer, on a share whose server is gone, is taken for one that is
-// away until it has answered: nobody waits for it again meanwhile.
+// openFolder opens a hot folder, see openReal. A folder that does not answer, on a share whose server is gone, counts as unavailable
+// until it has answered: meanwhile nothing waits for it again.
 func (r *Service) openFolder(path, real string) (*disk.Dir, error) {
 	r.mu.Lock()
 	silent := r.silent[path]
@@ -79,13 +79,13 @@ func (r *Service) openFolder(path, real string) (*disk.Dir, error) {
 	return nil, trouble(path, os.ErrDeadlineExceeded)
 }
 
-// openReal opens a hot folder where it was when a person saved it. Nobody knows where that was who was given no such path.
+// openReal opens a hot folder at the real path it had when a person saved it. Without such a path, it opens path as it is.
 func openReal(path, real string) (dir *disk.Dir, err error) {
 	if real == "" {
 		dir, err = disk.OpenDir(path)
 	} else if dir, err = disk.OpenReal(real); err == nil {
 		var now string
-		if now, err = disk.Real(path); err == nil && now != real { // a person may have changed a link, too
+		if now, err = disk.Real(path); err == nil && now != real { // a link may have been changed, perhaps by a person
 			err = disk.ErrSwapped
 		}
 		if err != nil {
@@ -101,8 +101,8 @@ func openReal(path, real string) (dir *disk.Dir, err error) {
 	return dir, nil
 }
 
-// isThere reports whether the folder of an intake is there, and not only the place where its disk or share appears: it has
-// subfolders of ours. Whoever finds a file missing asks that first.
+// isThere reports whether an intake's folder exists, rather than only the mount point of its disk or share: it has our subfolders.
+// Check it before treating a file as missing.
 func isThere(dir *disk.Dir) bool {
 	return slices.ContainsFunc([]string{office.HotWaiting, office.HotSent, office.HotSigned, office.HotProblems}, func(place string) bool {
 		_, err := dir.Lstat(place)
@@ -110,7 +110,7 @@ func isThere(dir *disk.Dir) bool {
 	})
 }
 
-// find looks at what is at a place in the folder of in; nil when nothing is.
+// find returns what is at a place in in's folder; nil for nothing.
 func find(dir *disk.Dir, in *office.Intake, at string) (fs.FileInfo, error) {
 	info, err := dir.Find(at)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func find(dir *disk.Dir, in *office.Intake, at string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// open opens the file of in: what is judged and copied is what was opened.
+// open opens the file of in, so that what is validated is what is copied.
 func open(dir *disk.Dir, in *office.Intake) (*os.File, fs.FileInfo, error) {
 	place, name, err := dir.Parent(in.At)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +166,7 @@ func (r *Service) plan(dir *disk.Dir, in *office.Intake, place string) error {
 	}
 }
 
-// move moves a file to where it goes next, or finds that it was moved.
+// move moves a file to its next place, or finds that it has been moved.
 func (r *Service) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	here, err := find(dir, in, in.At)
 	if err != nil {
@@ -180,24 +180,24 @@ func (r *Service) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) 
 	case here == nil && there == nil && !isThere(dir):
 		return false, trouble(in.Path, fs.ErrNotExist)
 	case here == nil && there == nil && in.Place() == "":
-		return false, r.drop(*in) // it was renamed or taken away, or another computer was quicker
-	case here == nil: // it was moved, or a person has taken it away
+		return false, r.drop(*in) // renamed or removed, or another computer was faster
+	case here == nil: // moved, or removed by a person
 		return true, r.moved(dir, in)
-	case there != nil && os.SameFile(here, there): // where names are given in two steps, the second was not done
+	case there != nil && os.SameFile(here, there): // on systems that rename in two steps, the second is missing
 		if err := remove(dir, in.At); err != nil {
 			return false, trouble(in.Path, err)
 		}
 		return true, r.moved(dir, in)
-	case there != nil && in.Next == ownPlace(*in): // it was moved, and another one has come under its name
+	case there != nil && in.Next == ownPlace(*in): // moved, and another file has taken its name
 		return true, r.moved(dir, in)
 	case in.Place() == "" && (here.Size() != in.Size || !here.ModTime().Equal(in.Changed)):
-		return false, r.drop(*in) // another one has its name, which may still be written: the next look tells
+		return false, r.drop(*in) // a different file under its name, possibly incomplete: the next scan handles it
 	case there != nil:
 		return true, r.plan(dir, in, path.Dir(in.Next))
 	}
 	switch err := rename(dir, in); {
 	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
-		return true, nil // look again
+		return true, nil // try again
 	case err != nil:
 		return false, trouble(in.Path, err)
 	}
@@ -205,7 +205,7 @@ func (r *Service) move(dir *disk.Dir, in *office.Intake) (goOn bool, err error) 
 	return true, r.moved(dir, in)
 }
 
-// rename has the file of in where it goes next. What lies in the folder itself belongs to whoever takes it first.
+// rename moves in's file to its next place. A file in the hot folder itself belongs to the first computer that takes it.
 func rename(dir *disk.Dir, in *office.Intake) error {
 	from, name, err := dir.Parent(in.At)
 	if err != nil {
@@ -223,7 +223,7 @@ func rename(dir *disk.Dir, in *office.Intake) error {
 	return from.Move(name, to, path.Base(in.Next))
 }
 
-// remove removes a file or an empty folder of a hot folder.
+// remove removes a file or an empty folder from a hot folder.
 func remove(dir *disk.Dir, at string) error {
 	from, name, err := dir.Parent(at)
 	if err != nil {
@@ -233,7 +233,7 @@ func remove(dir *disk.Dir, at string) error {
 	return from.Remove(name)
 }
 
-// moved records that a file is where it went, and removes what is left behind.
+// moved records that a file has reached its next place, and removes what is left behind.
 func (r *Service) moved(dir *disk.Dir, in *office.Intake) error {
 	from, before := in.At, in.Place()
 	next := *in
@@ -253,23 +253,23 @@ func (r *Service) moved(dir *disk.Dir, in *office.Intake) error {
 	*in = next
 	switch before {
 	case office.HotWaiting:
-		_ = remove(dir, path.Dir(from)) // unless something else is in it
+		_ = remove(dir, path.Dir(from)) // fails if it contains anything else
 	case office.HotProblems:
 		_ = remove(dir, textOf(from))
 	}
 	return nil
 }
 
-// What comes back signed goes to the folder that its document came from, whatever the package went through meanwhile. While
-// there is nothing to give back, the record of the document rests, by its draft: nobody looks at it, and its folder is not asked.
-// Whoever records that a file of a package is saved calls WakeReturn in the same commit. A record rests until everything has come
-// back, also that of a package that is over: it may be opened again.
+// Signed documents are returned to the folder that the original came from, whatever happened to the package. While there is nothing
+// to return, the document's record rests, stored by its draft: nobody looks at it, and its folder is not accessed. The code that
+// records a package's file as saved calls WakeReturn in the same commit. A record rests until everything has been returned, even if
+// the package is over, because it may be reopened.
 
-// prefixResting, and the id of the draft, names the document with an intake that rests.
+// prefixResting plus the draft's id is the document with a resting intake.
 const prefixResting = "hot-folder-sent/"
 
-// WakeReturn has the files of p that are saved given back to the folder that p came from, if it came from one. Where the record of
-// its document is lost, as after a restore, a new one is made for what comes back.
+// WakeReturn starts returning the saved files of p to its hot folder, if any. If the record of its document is lost, as after a
+// restore, it makes a new one.
 func WakeReturn(tx *store.Tx, p office.Package) error {
 	if p.DraftID == "" {
 		return nil
@@ -285,8 +285,7 @@ func WakeReturn(tx *store.Tx, p office.Package) error {
 	return errors.Join(putIntake(tx, in), tx.PutDoc(prefixResting+p.DraftID, nil))
 }
 
-// lostIntake is a new record of the document of p, whose folder sends and which has something to give back; known is false where
-// there is none to be made.
+// lostIntake returns a new record for p's document if its folder sends and has something to return; otherwise known is false.
 func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, err error) {
 	folders, err := foldersIn(tx)
 	at := slices.IndexFunc(folders, func(f office.HotFolder) bool { return f.ID == p.Folder || office.TagAt(p.Service, f.ID) == p.Folder })
@@ -305,8 +304,8 @@ func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, e
 	return in, err == nil && len(jobs) > 0 && !there, err
 }
 
-// rest has the record of a document in Sent rest when there is nothing to give back for now, or ends it when nothing more will
-// come. It reports whether it did.
+// rest lets the record of a document in Sent rest if there is nothing to return now, or deletes it if nothing more will come. It
+// reports whether it did.
 func (r *Service) rest(in *office.Intake) (rests bool, err error) {
 	if due, err := data.Read(r.Data, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) }); err != nil || len(due) > 0 {
 		return false, err
@@ -314,9 +313,9 @@ func (r *Service) rest(in *office.Intake) (rests bool, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		jobs, err := due(tx, in)
 		if rests = err == nil && len(jobs) == 0; !rests {
-			return err // it has come this moment
+			return err // it has just arrived
 		}
-		if err := tx.PutDoc(prefixIntake+in.ID, nil); err != nil || in.Again { // its twin has what comes back
+		if err := tx.PutDoc(prefixIntake+in.ID, nil); err != nil || in.Again { // its twin gets what comes back
 			return err
 		}
 		p, _, err := tx.PackageByDraft(in.Draft)
@@ -336,7 +335,7 @@ func (r *Service) rest(in *office.Intake) (rests bool, err error) {
 	return rests && err == nil, err
 }
 
-// due are the files of the document's package that are saved and not given back.
+// due returns the saved files of the document's package that have not been returned.
 func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
 	p, known, err := tx.PackageByDraft(in.Draft)
 	if err != nil || !known || in.Again {
@@ -346,7 +345,7 @@ func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
 	return slices.DeleteFunc(jobs, func(j office.Job) bool { return j.State != office.JobDone || in.Returned[j.Key()] }), err
 }
 
-// giveBack saves copies of the files that are due beside the document that they came from, each once.
+// giveBack saves copies of the due files beside the original, each once.
 func (r *Service) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake) error {
 	jobs, err := data.Read(r.Data, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) })
 	for _, j := range jobs {
@@ -357,11 +356,11 @@ func (r *Service) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake
 	return err
 }
 
-// giveBackFile saves a copy of one file under the first name that is free, or finds that it was saved when the program ended, or in a
-// time of which nothing is known any more.
+// giveBackFile saves a copy of one file under the first free name, or finds that it was saved before the program ended, or before
+// the state was lost.
 func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.Intake, j office.Job) error {
 	if disk.Inside(filepath.Dir(filepath.Join(j.Folder, filepath.FromSlash(j.Target))), filepath.Join(in.Path, office.HotSigned)) {
-		return r.returned(in, j) // the office saves it there itself
+		return r.returned(in, j) // the office's own folder is there
 	}
 	source, err := archive.OpenSaved(j.Folder, j.Target)
 	if err != nil {
@@ -373,14 +372,14 @@ func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.In
 		return trouble(in.Path, err)
 	}
 	defer folder.Close()
-	key := "hot folders of " + r.deps.Installation() // one is saved at a time
-	if !r.swept[in.Path] {                           // an earlier run may have been killed in a save; what stays is hidden
+	key := "hot folders of " + r.deps.Installation() // one save at a time
+	if !r.swept[in.Path] {                           // a kill during a save leaves hidden files
 		_, err := folder.Sweep(ctx, func(token string) bool { return token != archive.Token(key) })
 		r.swept[in.Path] = err == nil
 	}
 	for i := 1; ; i++ {
 		if err := ctx.Err(); err != nil {
-			return err // what an ended program has not done is not done
+			return err // interrupted by the program's end: not done
 		}
 		target := filename.Numbered(path.Join(office.HotSigned, path.Base(j.Target)), i)
 		if same, err := folder.Matches(target, j.Size, j.Digest); err == nil && same {
@@ -408,7 +407,7 @@ func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.In
 			return r.returned(in, j)
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, archive.ErrExists): // whatever a look at it says
+		case errors.Is(err, archive.ErrExists): // whatever inspecting it says
 			if _, err := source.Seek(0, 0); err != nil {
 				return r.notReturned(in, j, err)
 			}
@@ -420,10 +419,10 @@ func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.In
 	}
 }
 
-// errOther is a file in the office's folder that is not the saved one any more.
+// errOther says that the file in the office's folder is no longer the saved one.
 var errOther = errors.New("the saved file was changed")
 
-// returned records that one file was given back.
+// returned records that one file was returned.
 func (r *Service) returned(in *office.Intake, j office.Job) error {
 	next := *in
 	if next.Returned = maps.Clone(in.Returned); next.Returned == nil {
@@ -437,8 +436,8 @@ func (r *Service) returned(in *office.Intake, j office.Job) error {
 	return nil
 }
 
-// notReturned is for a saved file that is not there, or is another one. A folder that is out of reach comes back; a file that
-// a person has taken from it does not: that is said once.
+// notReturned handles a saved file that is missing or different. An unreachable folder will come back; a file removed by a person
+// will not: that is reported once.
 func (r *Service) notReturned(in *office.Intake, j office.Job, cause error) error {
 	gone := errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, errOther) || errors.Is(cause, disk.ErrLink) || errors.Is(cause, disk.ErrNotFile)
 	if !gone || disk.Empty(j.Folder) {

@@ -1,18 +1,18 @@
-// Package hotfolder watches the office's folders that send: a file that appears in one becomes a package for the people
-// of the folder, once, and what comes back signed lies beside it.
+// Package hotfolder watches the office's hot folders: a file that appears in one becomes a package for the folder's people, once,
+// and the signed result is put beside it.
 //
-// A file goes this way. It is left alone until it has stood still and nobody writes it. Then it is recorded, and moved into
-// Waiting under a name that nobody else gives, so that of several computers on one share a single one has it. There a draft
-// is made of it (Deps.Send); once the service has accepted that, it is moved into Sent, and copies of its signed documents
-// are saved in Signed, after they are safe in the office's own folder. What cannot be sent is moved into Problems, with a
-// text that says why. Whatever is done to a file is recorded first (office.Intake): the next start takes up the rest.
+// A file's path is this. It is left alone until it has been unchanged for a while and nobody is writing it. Then it is recorded, and
+// moved to Waiting under a unique name, so that of several computers on one share only one gets it. There it becomes a draft
+// (Deps.Send); once the service has accepted that, the file is moved to Sent, and copies of its signed documents are saved in Signed
+// after they are safe in the office's own folder. A file that cannot be sent is moved to Problems, with a text that says why. Every
+// step is recorded first (office.Intake), and the next start continues.
 //
-// It promises that a file becomes one package, whatever is interrupted; that nothing is replaced or removed; that the same
-// bytes are not sent a second time without a person's word; that trouble with one folder leaves the others alone, and
-// ends by itself; that nothing is sent from an account that did not set the folder up, nor had it confirmed.
+// It promises that a file becomes one package, whatever is interrupted; that nothing is replaced or removed; that the same bytes are
+// not sent a second time unless a person says so; that problems with one folder do not affect others, and end by themselves; that
+// nothing is sent from an account that has neither set up nor confirmed the folder.
 //
-// Change events (Events) only make it quicker: shares send none, so it looks into each folder now and then. It must not know
-// how drafts are sent, how people sign in, nor how its folders are shown.
+// Change events (Events) only speed it up: shares send none, so it scans each folder now and then. It must not know how drafts are
+// sent, how people sign in, nor how its folders are shown.
 package hotfolder
 
 import (
@@ -36,56 +36,56 @@ import (
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
 	DataDir      string
-	Installation func() string // tells this data folder from every other one
+	Installation func() string // identifies this data folder
 	Settings     func() office.Settings
 	Account      func() (a Account, signedIn bool)
-	Words        func() *message.Printer // of the language in use
+	Words        func() *message.Printer // in the current language
 
-	// Send stores a draft for a file, which is open and lies at path; what also does is in the same commit, and may be called
-	// more than once. An error has a message for people where the file is why it cannot be sent.
+	// Send stores a draft for a file, which is open and lies at path; also runs in the same commit, possibly more than once. If the
+	// file cannot be sent, the error has a message for people.
 	Send   func(ctx context.Context, f office.HotFolder, file *os.File, path string, also func(*store.Tx, *office.Draft) error) error
-	Passes func(err error) bool // an error of Send is one of the moment
-	// Moved notes that a draft's file lies elsewhere.
+	Passes func(err error) bool // reports whether an error of Send is temporary
+	// Moved records that a draft's file has moved.
 	Moved func(tx *store.Tx, draftID, from, to string) error
 
-	Owe      func(*store.Tx, ...office.Fact) error // people are to be told of facts, from the commit on
-	Announce func(...office.Fact)                  // which follows it
-	Changed  func()                                // the list of folders is another one
-	Events   func(ring func()) Events              // begins to listen for changes
+	Owe      func(*store.Tx, ...office.Fact) error // records, in a commit, that facts are to be reported
+	Announce func(...office.Fact)                  // reports them after the commit
+	Changed  func()                                // the list of folders has changed
+	Events   func(ring func()) Events              // starts to listen for changes
 }
 
-// Account is as whom documents are sent.
+// Account is the sender of documents.
 type Account struct {
-	ID    string // tells organizations and their members apart; empty where the service does not say who it is
+	ID    string // unique per organization and member; empty if the service does not supply it
 	Email string // may be empty
 }
 
-// Events rings when something changes in a folder, as far as the system tells.
+// Events signals that something has changed in a folder, as far as the system reports it.
 type Events interface {
-	Set(folders []string) // listens to these, and to no others
+	Set(folders []string) // watches exactly these
 	Close()
 }
 
-// gap is how long to wait for more when something has changed.
+// gap is how long to wait for further changes after one.
 const gap = 300 * time.Millisecond
 
 // Service watches hot folders. Safe for concurrent use.
 type Service struct {
 	loop.Base
 	deps    Deps
-	ring    chan struct{} // something may have changed in a folder
-	changes sync.Mutex    // held while the list of folders is changed
+	ring    chan struct{} // signals that something may have changed in a folder
+	changes sync.Mutex    // held while changing the list of folders
 
 	mu       sync.Mutex
-	problems map[string]message.Message // what keeps folders from sending, by id
-	waiting  map[string]message.Message // what files of folders wait for, by the path of the folder
-	silent   map[string]bool            // folders that are being opened and have not answered, by path
+	problems map[string]message.Message // why folders cannot send, by id
+	waiting  map[string]message.Message // what folders' files wait for, by folder path
+	silent   map[string]bool            // folders being opened that have not answered, by path
 	open     func(path, real string) (*disk.Dir, error)
 
-	looks     map[string]look // of Run's goroutine
-	recovered map[string]bool // folders in which unknown files were looked for; of Run's goroutine
-	swept     map[string]bool // folders without the temporary files of an earlier run; of Run's goroutine
-	retries   loop.Retries    // of files on their way, by the ids of their intakes
+	looks     map[string]look // used only by Run's goroutine
+	recovered map[string]bool // folders searched for unknown files; used only by Run's goroutine
+	swept     map[string]bool // folders cleaned of an earlier run's temporary files; used only by Run's goroutine
+	retries   loop.Retries    // for files in progress, by intake id
 }
 
 func New(t loop.Base, deps Deps) *Service {
@@ -107,7 +107,7 @@ func (r *Service) Run(ctx context.Context) error {
 	}
 	for {
 		due := pause - r.Now().Sub(looked)
-		scan := due <= 0 || due > pause // or the clock was set back
+		scan := due <= 0 || due > pause // the latter if the clock was set back
 		if scan {
 			looked = r.Now()
 			if pause, err = r.look(ctx, events); err != nil {
@@ -145,7 +145,7 @@ func (r *Service) Run(ctx context.Context) error {
 	}
 }
 
-// look settles what is under way, looks into every folder, and returns when to look again.
+// look advances the files in progress, scans every folder, and returns when to look again.
 func (r *Service) look(ctx context.Context, events Events) (time.Duration, error) {
 	folders, err := r.owned()
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *Service) look(ctx context.Context, events Events) (time.Duration, error
 	return pause, r.tell()
 }
 
-// lookInto takes what can be taken of one folder, and returns how long until something else may be ready; 0 for nothing.
+// lookInto takes what can be taken from one folder, and returns how long until something else may be ready; 0 for nothing.
 func (r *Service) lookInto(ctx context.Context, f office.HotFolder, all []office.HotFolder) (soon time.Duration, err error) {
 	if m := r.refusal(f, all); !m.IsZero() {
 		return 0, &folderError{m}
@@ -240,10 +240,10 @@ func (r *Service) lookInto(ctx context.Context, f office.HotFolder, all []office
 	return soon, nil
 }
 
-// longestRest is how long a file on its way is left alone that could not go on.
+// longestRest is the longest pause before a file that could not proceed is retried.
 const longestRest = 5 * time.Minute
 
-// settle goes on with every file that is on its way. One that cannot keeps none of the others, and is tried again after a while.
+// settle advances every file in progress. One that cannot proceed does not affect others, and is retried later.
 func (r *Service) settle(ctx context.Context) error {
 	intakes, err := r.intakes()
 	if err != nil {
@@ -287,22 +287,22 @@ func (r *Service) settle(ctx context.Context) error {
 	return nil
 }
 
-// waitingIn is what files of a folder wait for, the zero message for nothing.
+// waitingIn returns what a folder's files wait for, zero for nothing.
 func (r *Service) waitingIn(path string) message.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.waiting[path]
 }
 
-// folderError is what keeps a folder from sending for now.
+// folderError is why a folder cannot send now.
 type folderError struct{ text message.Message }
 
 func (e *folderError) Error() string { return e.text.String() }
 
 func (e *folderError) Message() message.Message { return e.text }
 
-// tellProblems keeps in step what health says of the folders: of one that does not send, and of one in which files wait. What keeps a
-// folder from sending is said once.
+// tellProblems updates the health issues about folders: those that cannot send, and those with waiting files. Each folder's problem
+// is reported once.
 func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]message.Message) {
 	r.mu.Lock()
 	changed := !maps.Equal(problems, r.problems)
@@ -310,7 +310,7 @@ func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]m
 	waiting := maps.Clone(r.waiting)
 	r.mu.Unlock()
 	var stopped, waits message.Message
-	for _, f := range folders { // a file of one that is not on the list any more waits for its folder in silence
+	for _, f := range folders { // files of a folder no longer listed wait without a report
 		m := problems[f.ID]
 		switch {
 		case !m.IsZero() && stopped.IsZero():
@@ -326,15 +326,14 @@ func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]m
 	}
 }
 
-// A folder sends from the account that set it up. Where somebody else signs in, it rests until a person says that it is
-// theirs, too, by saving it once more.
+// A folder sends from the account that set it up. If somebody else signs in, it pauses until a person adopts it by saving it again.
 
-// sender reports whether documents of f may be sent now, and what people are told when a person has to confirm that first. What
-// is not sent stays where it is.
+// sender reports whether documents of f may be sent now, and what to tell people if a person must confirm that first. What is not
+// sent stays in place.
 func (r *Service) sender(f office.HotFolder) (confirm message.Message, may bool) {
 	now, signedIn := r.deps.Account()
 	switch {
-	case !signedIn: // nobody knows as whom it would be sent
+	case !signedIn: // the sender would be unknown
 		return message.Message{}, false
 	case f.By == "" || now.ID == "" || f.By == now.ID:
 		return message.Message{}, true
@@ -345,7 +344,7 @@ func (r *Service) sender(f office.HotFolder) (confirm message.Message, may bool)
 	}
 }
 
-// owned are the folders that send. Those that were set up while nobody was signed in become those of whoever is first.
+// owned returns the hot folders. Those set up while nobody was signed in are assigned to the first who signs in.
 func (r *Service) owned() ([]office.HotFolder, error) {
 	list, err := r.folders()
 	now, signedIn := r.deps.Account()
@@ -367,7 +366,7 @@ func (r *Service) owned() ([]office.HotFolder, error) {
 	return list, err
 }
 
-// own notes in f, which takes the place of old, whose it is. Whoever saves a folder has confirmed it; a pause says nothing.
+// own sets the owner of f, which replaces old. Saving a folder confirms it; pausing does not.
 func (r *Service) own(f *office.HotFolder, old office.HotFolder) {
 	f.By = old.By
 	now, signedIn := r.deps.Account()
@@ -376,11 +375,11 @@ func (r *Service) own(f *office.HotFolder, old office.HotFolder) {
 	}
 }
 
-// tell tells people of everything that waits for their word, and of everything that was not sent: each at once, when a lot is
-// over, and once, also after a kill.
+// tell reports everything that waits for a person's decision, and everything that was not sent: together once a batch is complete,
+// and only once, even after a kill.
 func (r *Service) tell() error {
 	if len(r.looks) > 0 && r.pending() {
-		return nil // the rest of the lot is on its way
+		return nil // the rest of the batch is still arriving
 	}
 	all, err := r.intakes()
 	if err != nil {
@@ -408,13 +407,14 @@ func (r *Service) tell() error {
 	})
 	if err == nil {
 		r.deps.Announce(facts...)
-		r.Wake() // what people were told of may be done with
+		r.Wake() // reported files may need no more work
 		err = r.tellNotSent()
 	}
 	return err
 }
 
-// notSent are the files that lie in Problems and became no draft, since somebody has last read of them: nothing else shows them.
+// notSent is the list of files that lie in Problems without having become drafts, since somebody last read of them: nothing else
+// shows them.
 type notSent struct {
 	N    int             `json:"n"`
 	Text message.Message `json:"text"`
@@ -448,7 +448,7 @@ func (r *Service) tellNotSent() error {
 	return nil
 }
 
-// Read notes that somebody has read of the files that were not sent, unless there are more by now.
+// Read records that somebody has read of the files that were not sent, unless there are more by now.
 func (r *Service) Read(text message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var x notSent

@@ -14,7 +14,7 @@ import (
 	"countersign/internal/store"
 )
 
-// Sums are the SHA-256 of the files of d, in the order of their sending. Its errors are those of Send.
+// Sums returns the SHA-256 of d's files in sending order. Its errors are those of Send.
 func (r *Service) Sums(ctx context.Context, d office.NewPackage) (sums []string, err error) {
 	docs, err := openDocuments(d)
 	if err != nil {
@@ -34,8 +34,8 @@ func (r *Service) Sums(ctx context.Context, d office.NewPackage) (sums []string,
 	return sums, nil
 }
 
-// KeepList stores what the packages of a list have in common, with copies of its documents, which must have these SHA-256. What also does
-// is in the same commit, and may be called more than once. The errors are those of Send.
+// KeepList stores what a list's packages have in common, with copies of its documents, which must have these SHA-256. also runs in
+// the same commit, possibly more than once. Errors are those of Send.
 func (r *Service) KeepList(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error {
 	docs, err := openDocuments(d)
 	if err != nil {
@@ -57,8 +57,8 @@ func (r *Service) KeepList(ctx context.Context, d office.NewPackage, sums []stri
 	return r.storeDraft(ctx, &draft, docs, storing{check: check, also: also})
 }
 
-// FromList stores a draft, under an id that was chosen before, for a line of a list, of which common is what KeepList stored. The rest is as
-// for KeepList.
+// FromList stores the draft of a list's line under an id chosen before; common is what KeepList stored. Otherwise it is like
+// KeepList.
 func (r *Service) FromList(ctx context.Context, common office.Draft, id string, d office.NewPackage, also func(*store.Tx, *office.Draft) error) error {
 	var docs documents
 	defer func() { docs.close() }()
@@ -87,7 +87,7 @@ func (r *Service) FromList(ctx context.Context, common office.Draft, id string, 
 	return nil
 }
 
-// StopList takes back what waits of a list. What also does is in the same commit.
+// StopList withdraws a list's waiting drafts. also runs in the same commit.
 func (r *Service) StopList(id string, also func(*store.Tx) error) error {
 	var back []string
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -113,11 +113,11 @@ func (r *Service) StopList(id string, also func(*store.Tx) error) error {
 	for _, id := range back {
 		r.live.cancel(id, true)
 	}
-	r.Wake() // which lets go of the copies
+	r.Wake() // to remove the copies
 	return nil
 }
 
-// LetListGo has the copies of a list's documents go, once nothing more is made of them.
+// LetListGo drops the copies of a list's documents once nothing more is made of them.
 func LetListGo(tx *store.Tx, id string) error {
 	d, known, err := tx.Draft(id)
 	if err != nil || !known || d.State != office.DraftList {

@@ -1,11 +1,11 @@
-// Package outbox turns drafts into packages: it stores what a person wants to send together with copies of the files,
-// uploads them, adds the package, and finds out what became of it where the service did not say. It offers the service's templates.
+// Package outbox turns drafts into packages: it stores what a person wants to send together with copies of the files, uploads them,
+// adds the package, and finds out the outcome if the service did not report it. It also offers the service's templates.
 //
-// A draft goes one way: held (a person can still take it back), queued, adding, and then sent or failed, or unknown when
-// the answer to packages/add was lost. One that is unknown is never added again by itself: an event or the service's list
-// that carries its id, or a person, decides.
+// A draft's states are: held (a person can still withdraw it), queued, adding, and then sent, failed, or unknown if the answer to
+// packages/add was lost. An unknown draft is never added again automatically: an event or the service's list that carries its id, or
+// a person, decides.
 //
-// It must not know who is signed in, how packages are followed once they are sent, nor how the list is read.
+// It must not know who is signed in, how sent packages are followed, nor how the list is read.
 package outbox
 
 import (
@@ -33,21 +33,22 @@ import (
 type Deps struct {
 	DataDir string
 	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
-	Sealed  func(path string) bool                              // says whether it claims to be sealed
+	Sealed  func(path string) bool                              // reports whether a file claims to be sealed
 
-	Installation func() string             // tells this data folder from every other one
-	Standing     func() []office.Recipient // who get a copy of everything
+	Installation func() string             // identifies this data folder
+	Standing     func() []office.Recipient // default recipients of copies
 	Home         func() string             // the service in use, as esign.Client.Home
 
-	// Service is the signing service, and as whose its uploads count, while somebody is signed in and the keys are open.
+	// Service returns the client of the signing service, and the account to which uploads belong, while somebody is signed in and
+	// the keys are open.
 	Service func() (client *esign.Client, uploader string, online bool)
-	Sender  func() string // as whom packages are sent; empty when that is not known
+	Sender  func() string // the sender of packages; empty if unknown
 
-	PackageAdded func() // its status can be asked for
-	FindPackages func() // has the service's list read soon, and whatever it shows claimed, see Claim
+	PackageAdded func() // a package's status can be requested
+	FindPackages func() // has the service's list read soon, and its packages claimed, see Claim
 }
 
-// The longest pause before a draft is tried again, and before the packages of drafts are looked for again.
+// The longest pauses before a draft is retried, and before the packages of drafts are looked for again.
 const (
 	maxDraftPause = 10 * time.Minute
 	maxFindPause  = time.Hour
@@ -57,25 +58,25 @@ const (
 type Service struct {
 	loop.Base
 	deps    Deps
-	due     chan struct{} // rings when there may be something to send
+	due     chan struct{} // signals that there may be something to send
 	live    liveDrafts
-	taking  sync.RWMutex // held for reading from before a copy is made until it is recorded, and for writing by the sweep of copies
-	sending atomic.Bool  // a draft is being worked on
+	taking  sync.RWMutex // read-locked from before making a copy until it is recorded, write-locked by the sweep of copies
+	sending atomic.Bool  // a draft is being sent
 
-	noTemplates loop.Retries // services that have none, by their homes
+	noTemplates loop.Retries // services without templates, by home
 
-	// Of Run's goroutine alone.
-	find loop.Retry // looking for the packages of those whose outcome is unknown
+	// Used only by Run's goroutine.
+	find loop.Retry // search for the packages of drafts with an unknown outcome
 }
 
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, due: make(chan struct{}, 1)}
 }
 
-// Wake has it look for what is due: the service is back, or a package was found to be of one of our drafts.
+// Wake makes it look for work: the service is back, or a package proved to come from one of our drafts.
 func (r *Service) Wake() { loop.Wake(r.due) }
 
-// Resend has what could not be sent sent at once: the service works again.
+// Resend makes drafts that could not be sent due at once, because the service works again.
 func (r *Service) Resend() {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		queued, err := tx.Drafts(office.DraftQueued)
@@ -93,10 +94,10 @@ func (r *Service) Resend() {
 	r.Wake()
 }
 
-// Sending reports whether a draft is being handed to the service at this moment.
+// Sending reports whether a draft is being sent now.
 func (r *Service) Sending() bool { return r.sending.Load() }
 
-// Run sends what waits, until ctx ends.
+// Run sends what is due, until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
 	if err := r.recoverAdding(); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (r *Service) Run(ctx context.Context) error {
 	})
 }
 
-// sendDue sends what is due, oldest first and one at a time, and returns how long nothing will be.
+// sendDue sends what is due, oldest first and one at a time, and returns how long until the next is.
 func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
@@ -123,7 +124,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 			}
 			return min(d, find)
 		}
-		r.TellUnknown() // an event may have told
+		r.TellUnknown() // an event may have settled some
 		client, uploader, online := r.deps.Service()
 		if !online {
 			return pause(idle), nil
@@ -143,7 +144,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		}
 		all := len(due)
 		due = slices.DeleteFunc(due, func(d office.Draft) bool {
-			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have been changed just now
+			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have just changed
 		})
 		if len(due) == 0 {
 			return pause(r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle))), nil
@@ -158,7 +159,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 	return idle, nil
 }
 
-// send sends the drafts that are due. uploader is whom client calls as.
+// send sends the drafts that are due. uploader is the account of client.
 func (r *Service) send(ctx context.Context, client *esign.Client, uploader string, due []office.Draft) error {
 	r.sending.Store(true)
 	defer r.sending.Store(false)
@@ -168,7 +169,7 @@ func (r *Service) send(ctx context.Context, client *esign.Client, uploader strin
 		}
 		err := r.one(d, func() error { return r.sendDraft(ctx, client, uploader, d) })
 		if err == nil && r.LeftAlone(key(d)) {
-			err = r.recoverAdding() // packages/add may have been sent for it
+			err = r.recoverAdding() // packages/add may have been called for it
 		}
 		if err != nil {
 			return err
@@ -177,7 +178,7 @@ func (r *Service) send(ctx context.Context, client *esign.Client, uploader strin
 	return nil
 }
 
-// one does what concerns a single draft. That somebody else decided about it meanwhile is no error.
+// one runs do for a single draft. It is no error if another decision was made on it meanwhile.
 func (r *Service) one(d office.Draft, do func() error) error {
 	return r.One(key(d), func() error {
 		if err := do(); !errors.Is(err, errDecided) {
@@ -187,7 +188,7 @@ func (r *Service) one(d office.Draft, do func() error) error {
 	})
 }
 
-// holdStrange holds the drafts that another account was to send, for a person to decide about, and returns the others.
+// holdStrange holds drafts that belong to another account, for a person to decide, and returns the others.
 func (r *Service) holdStrange(due []office.Draft) ([]office.Draft, error) {
 	sender := r.deps.Sender()
 	strange := func(d office.Draft) bool {
@@ -205,7 +206,7 @@ func (r *Service) holdStrange(due []office.Draft) ([]office.Draft, error) {
 	return slices.DeleteFunc(due, strange), nil
 }
 
-// key tells a draft from whatever else can be set aside.
+// key identifies a draft in the quarantine.
 func key(d office.Draft) string { return "draft " + d.ID }
 
 func (r *Service) draftsDue() (due []office.Draft, next time.Time, err error) {
@@ -219,21 +220,21 @@ func (r *Service) draftsDue() (due []office.Draft, next time.Time, err error) {
 	return due, next, err
 }
 
-// sendDraft uploads what is not uploaded yet and adds the package. uploader is whom client calls as.
+// sendDraft uploads the missing files and adds the package. uploader is the account of client.
 func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader string, d office.Draft) error {
 	standing, name, err := r.corrected(d)
 	if err != nil {
 		return err
 	}
 	switch standing {
-	case withdrawing: // since a moment; it is said with the next look
+	case withdrawing: // just begun; the next round reports it
 		return nil
 	case signedInstead:
 		return r.fail(d, message.CorrectedTooLate(name))
 	case stillOpen:
 		return r.fail(d, message.CorrectedNotWithdrawn(name))
 	}
-	d.Problem = message.Message{} // that of the last attempt, once this one gets on
+	d.Problem = message.Message{} // drop the last attempt's problem once this one progresses
 	for i := range d.Files {
 		f := &d.Files[i]
 		if f.FileID != "" && f.UploadedBy == uploader && !loop.CoolFor(f.Uploaded, uploadLife).Over(r.Now()) {
@@ -265,11 +266,11 @@ func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader 
 	return r.accepted(d, added)
 }
 
-// errDecided is returned for a draft that was decided about by somebody else meanwhile.
+// errDecided says that another decision was made on a draft meanwhile.
 var errDecided = errors.New("the draft was decided about meanwhile")
 
-// putDraft records that d has gone on to state, unless it was decided meanwhile: a person cancelled it or had it sent
-// again, or an event told that it was sent. A draft that has its package already is never added.
+// putDraft records d's new state, unless it was decided meanwhile: a person cancelled it or sent it again, or an event reported that
+// it was sent. A draft that already has its package is never added.
 func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 	next := *d
 	var sent bool
@@ -284,7 +285,7 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 		}
 		next.State, next.Changed = state, r.Now()
 		if stored.Away && state == office.DraftQueued {
-			next.Problem = stored.Problem // it waits for its own service now, whatever that answered last
+			next.Problem = stored.Problem // it now waits for its own service, whatever the last answer was
 		}
 		if state == office.DraftAdding {
 			p, known, err := tx.PackageByDraft(d.ID)
@@ -320,7 +321,7 @@ func (r *Service) Drafts() ([]office.Draft, error) {
 	})
 }
 
-// DraftOf returns the draft that a package was sent from; known is false when it was not made here.
+// DraftOf returns the draft from which a package was sent; known is false if it was not made here.
 func (r *Service) DraftOf(packageID string) (d office.Draft, known bool, err error) {
 	d, err = data.Read(r.Data, "the draft of package "+packageID, func(tx *store.Tx) (d office.Draft, err error) {
 		p, ok, err := tx.Package(packageID)
@@ -333,14 +334,14 @@ func (r *Service) DraftOf(packageID string) (d office.Draft, known bool, err err
 	return d, known && err == nil, err
 }
 
-// DraftError is a draft that was not accepted as it is. Nothing was stored or sent.
+// DraftError says that a draft was not accepted as it is. Nothing was stored or sent.
 type DraftError struct{ Text message.Message }
 
 func (e *DraftError) Error() string { return e.Text.String() }
 
 func (e *DraftError) Message() message.Message { return e.Text }
 
-// newDraft checks what a person wants to send, of which docs are the documents.
+// newDraft validates what a person wants to send, with the documents docs.
 func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
@@ -379,7 +380,7 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 	return out, nil
 }
 
-// checkCopies refuses a package of which somebody is to get a copy who cannot.
+// checkCopies refuses recipients of copies who cannot get one.
 func checkCopies(d office.NewPackage) error {
 	for i, code := range office.CheckCopies(d.Recipients, d.Signers) {
 		if code != "" {
@@ -389,7 +390,7 @@ func checkCopies(d office.NewPackage) error {
 	return nil
 }
 
-// newPackage is d, which came from there, as the service takes it.
+// newPackage converts d for the service; from says what it came from.
 func newPackage(d office.Draft, from source) esign.NewPackage {
 	p := esign.NewPackage{
 		Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due,
@@ -405,7 +406,7 @@ func newPackage(d office.Draft, from source) esign.NewPackage {
 	return p
 }
 
-// docPeople names the document with the people who were asked to sign before, most recent first.
+// docPeople is the document with the signers used before, most recent first.
 const docPeople = "people"
 
 const maxPeople = 500
@@ -416,12 +417,12 @@ func (r *Service) People() ([]office.Signer, error) {
 	return people, err
 }
 
-// PutPeople has people be all that are known.
+// PutPeople replaces the people used before.
 func PutPeople(tx *store.Tx, people []office.Signer) error {
 	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
 }
 
-// rememberPeople puts signers to the front of the people used before.
+// rememberPeople moves signers to the front of the people used before.
 func rememberPeople(tx *store.Tx, signers []office.Signer) error {
 	var people []office.Signer
 	if _, err := tx.GetDoc(docPeople, &people); err != nil {

@@ -22,9 +22,9 @@ import (
 	"countersign/internal/store"
 )
 
-// Send takes copies of the files, stores the draft and brings it to the service; it returns when the service has accepted
-// or refused it, when the outcome is unknown, or when it was taken back. When ctx ends earlier, the draft stays and goes out
-// later. progress may be nil; it is called from several goroutines, must not block, and is not called after Send has returned.
+// Send copies the files, stores the draft and sends it; it returns when the service has accepted or refused it, when the outcome is
+// unknown, or when it was withdrawn. If ctx ends earlier, the draft stays and is sent later. progress, which may be nil, is called
+// from several goroutines, must not block, and is not called after Send has returned.
 func (r *Service) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	docs, err := openDocuments(d)
 	if err != nil {
@@ -46,9 +46,9 @@ func (r *Service) Send(ctx context.Context, d office.NewPackage, progress func(o
 	if err := r.storeDraft(ctx, &draft, docs, store); err != nil {
 		return office.SendState{}, err
 	}
-	live.tell(sendState(draft)) // from here on it is kept
+	live.tell(sendState(draft)) // from here on it is stored
 	for _, id := range store.replaces {
-		r.live.cancel(id, true) // one of them may be on its way
+		r.live.cancel(id, true) // one of them may be being sent
 	}
 	r.Wake()
 	r.Signal(office.OutboxChanged)
@@ -56,24 +56,24 @@ func (r *Service) Send(ctx context.Context, d office.NewPackage, progress func(o
 }
 
 type storing struct {
-	replaces []string                             // the drafts whose place it takes at once
-	check    func(*office.Draft) error            // judges its copies before anything is stored; may be nil
-	also     func(*store.Tx, *office.Draft) error // in the same commit; it may change the draft and be called again; may be nil
+	replaces []string                             // drafts it replaces at once
+	check    func(*office.Draft) error            // validates its copies before anything is stored; may be nil
+	also     func(*store.Tx, *office.Draft) error // runs in the same commit, possibly repeatedly, and may change the draft; may be nil
 }
 
-// storeDraft takes copies of the draft's documents and stores it. From its return on the draft goes out, as it was given,
-// whatever becomes of this process or of the files.
+// storeDraft copies the draft's documents and stores it. Once it has returned, the draft is sent as given, whatever happens to this
+// process or the files.
 func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs documents, s storing) error {
 	r.taking.RLock()
 	defer r.taking.RUnlock()
-	// Whoever stops waiting, as by Ctrl+C, is told that it is kept.
+	// A caller that stops waiting, for example by Ctrl+C, is told that the draft is stored.
 	if err := r.take(context.WithoutCancel(ctx), d, docs); err != nil {
 		return err
 	}
 	r.Crash("taken")
 	if s.check != nil {
 		if err := s.check(d); err != nil {
-			r.Wake() // which lets go of the copies
+			r.Wake() // to remove the copies
 			return err
 		}
 	}
@@ -97,8 +97,8 @@ func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs document
 	return nil
 }
 
-// followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
-// take it, and not for a person who has to sign in first.
+// followDraft waits until the draft is sent, refused or unknown, but no longer than patience for a service that does not accept it,
+// and not for a person to sign in first.
 func (r *Service) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan office.Change, live *liveDraft) (office.SendState, error) {
 	last := draft.State
 	var late <-chan time.Time
@@ -135,7 +135,7 @@ func (r *Service) followDraft(ctx context.Context, draft office.Draft, patience 
 		case <-changes:
 		case <-late:
 			_, _, online := r.deps.Service()
-			if !state.Problem.IsZero() || !online { // an upload that gets on is not late
+			if !state.Problem.IsZero() || !online { // an upload that progresses is not late
 				return state, &DraftError{waitingMessage(draft, state, online)}
 			}
 		case <-ctx.Done():
@@ -163,7 +163,7 @@ func sendState(d office.Draft) office.SendState {
 	return s
 }
 
-// liveDrafts are the drafts that a Send waits for. Safe for concurrent use.
+// liveDrafts are the drafts for which a Send is waiting. Safe for concurrent use.
 type liveDrafts struct {
 	mu  sync.Mutex
 	all map[string]*liveDraft // by draft id
@@ -187,7 +187,7 @@ func (l *liveDrafts) begin(id string, report func(office.SendState)) *liveDraft 
 	return d
 }
 
-// end returns once d's report is called no more.
+// end returns once d's report is no longer called.
 func (l *liveDrafts) end(id string, d *liveDraft) {
 	l.mu.Lock()
 	delete(l.all, id)
@@ -197,14 +197,14 @@ func (l *liveDrafts) end(id string, d *liveDraft) {
 	d.report = nil
 }
 
-// of is the Send that waits for a draft; nil for none.
+// of returns the Send waiting for a draft; nil for none.
 func (l *liveDrafts) of(id string) *liveDraft {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all[id]
 }
 
-// progress tells the Send that waits for d how far its files are, which are uploaded one after the other.
+// progress reports to the Send waiting for d how far its files, uploaded one after the other, are.
 func (l *liveDrafts) progress(d office.Draft, file int, sent int64) {
 	live := l.of(d.ID)
 	if live == nil {
@@ -219,7 +219,7 @@ func (l *liveDrafts) progress(d office.Draft, file int, sent int64) {
 	live.tell(state)
 }
 
-// halt puts d back into the queue, and tells the Send that waits for it that nothing of it is on its way until it is tried again.
+// halt puts d back into the queue, and tells the Send waiting for it that nothing is being sent until the next try.
 func (r *Service) halt(d office.Draft) error {
 	err := r.putDraft(&d, office.DraftQueued)
 	if live := r.live.of(d.ID); err == nil && live != nil {
@@ -230,7 +230,7 @@ func (r *Service) halt(d office.Draft) error {
 	return err
 }
 
-// cancel has what is under way for a draft end, or, when it is to be sent after all, go on.
+// cancel stops sending a draft, or lets it continue if it should be sent after all.
 func (l *liveDrafts) cancel(id string, cancelled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,7 +246,7 @@ func (l *liveDrafts) cancelled(id string) bool {
 	return d != nil && d.cancel
 }
 
-// tell calls report, unless nobody waits any more.
+// tell calls report unless nobody waits any more.
 func (d *liveDraft) tell(s office.SendState) {
 	d.telling.Lock()
 	defer d.telling.Unlock()
@@ -258,7 +258,7 @@ func (d *liveDraft) tell(s office.SendState) {
 // uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
 const uploadLife = 22 * time.Hour
 
-// upload brings the bytes of file i of d to the service, unless they are not what was given.
+// upload sends the bytes of file i of d to the service, unless they differ from what was given.
 func (r *Service) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (fileID string, err error) {
 	f := d.Files[i]
 	file, err := r.openCopy(f)
@@ -287,7 +287,7 @@ func (r *Service) upload(ctx context.Context, client *esign.Client, d office.Dra
 	})
 }
 
-// accepted records that the service has accepted d: the draft and its package in one commit.
+// accepted records that the service has accepted d, with the draft and its package in one commit.
 func (r *Service) accepted(d office.Draft, added esign.Added) error {
 	var line office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -295,7 +295,7 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 		if err != nil {
 			return err
 		}
-		if !ok || !apply.SameAs(p, added.PackageID) { // its first event may have come before this answer
+		if !ok || !apply.SameAs(p, added.PackageID) { // its first event may have arrived before this answer
 			p = office.Package{ID: added.PackageID, Created: r.Now(), Home: office.Home{Service: d.Service}}
 		}
 		fromDraft(&p, d, office.When{Time: r.Now()})
@@ -327,7 +327,7 @@ func (r *Service) sentLine(p office.Package, d office.Draft) office.Activity {
 	return office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
 }
 
-// fromDraft makes p a package that was made here, from d, and sent then.
+// fromDraft marks p as made here from d and sent then.
 func fromDraft(p *office.Package, d office.Draft, sent office.When) {
 	p.Origin, p.DraftID, p.Folder = office.MadeHere, d.ID, d.Folder
 	p.Name = cmp.Or(d.Name, p.Name)
@@ -354,7 +354,7 @@ func fromDraft(p *office.Package, d office.Draft, sent office.When) {
 	for _, f := range d.Files {
 		i, ok := known[f.ExternalID]
 		if !ok && d.Template != nil {
-			continue // it is one of several, and only the service knows the others
+			continue // one of several, of which only the service knows the others
 		}
 		if !ok {
 			p.Documents = append(p.Documents, office.Document{ExternalID: f.ExternalID})
@@ -365,9 +365,9 @@ func fromDraft(p *office.Package, d office.Draft, sent office.When) {
 	p.AddHistory(office.HistoryEntry{Time: sent, What: office.EntrySent})
 }
 
-// Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was
-// unknown is thereby known to be sent; after the commit, call Wake. One that this installation has sent, and of which
-// nothing is known any more, as after a restore, is ours without its draft. The caller stores p.
+// Claim marks p as made here if its external data carries the id of one of our drafts. A draft with an unknown outcome is thereby
+// known to be sent; after the commit, call Wake. A package sent by this installation whose draft is no longer known, for example
+// after a restore, becomes ours without the draft. The caller stores p.
 func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
 	came := cameFrom(data)
 	if came.draft == "" {
@@ -392,19 +392,19 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) e
 		}
 	}
 	if store.OfOneRecord(err) {
-		return nil // a package whose draft cannot be read is followed and saved like one made elsewhere
+		return nil // if its draft is unreadable, it is treated like a package made elsewhere
 	}
 	if err != nil || !ok {
 		return err
 	}
 	fromDraft(p, d, office.At(time.Time{}, r.Now()))
-	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
-	// One that is held may have been sent in a time that a backup does not know.
+	// A queued draft has yet to get its answer, or was sent by a run that ended before storing the answer. A held one may have been
+	// sent after the backup that was restored.
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
 		unknown := d.State == office.DraftUnknown
 		markSent(&d, p.ID, r.Now())
 		err = errors.Join(r.noteTemplate(tx, d), rememberPeople(tx, d.Signers), tx.PutDraft(d))
-		if unknown { // which people were told: now they can read that it was sent
+		if unknown { // people were told that it is unknown, so tell them that it was sent
 			err = errors.Join(err, tx.AddActivity(r.sentLine(*p, d)))
 		}
 		return err
@@ -412,12 +412,12 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) e
 	return nil
 }
 
-// correlationKey is the member of externalData that says what the package came from, so that it can be recognised in an
-// event or a listing when the answer of packages/add was lost, or what was known of it.
+// correlationKey is the member of externalData that identifies what the package came from, so that it can be recognized in an event
+// or a listing if the answer to packages/add, or our record of it, was lost.
 const correlationKey = "countersign"
 
-// source is what a package came from: a draft, of which installation, and which folder that sends; empty for none. The latter two
-// are tags (office.TagAt). In externalData the three are parted by slashes.
+// source is what a package came from: the draft, the installation and the hot folder, empty for none. The latter two are tags
+// (office.TagAt). In externalData the three are separated by slashes.
 type source struct{ draft, installation, folder string }
 
 func (s source) String() string {
@@ -428,7 +428,7 @@ func (r *Service) sourceOf(d office.Draft) source {
 	return source{d.ID, office.TagAt(d.Service, r.deps.Installation()), office.TagAt(d.Service, d.Folder)}
 }
 
-// withCorrelation adds what a package came from to the caller's data, which stays readable under its own names.
+// withCorrelation adds the source to the caller's data, which stays readable under its own names.
 func withCorrelation(data json.RawMessage, from string) json.RawMessage {
 	members := map[string]json.RawMessage{}
 	if office.HasExternalData(data) && json.Unmarshal(data, &members) != nil {
@@ -439,7 +439,7 @@ func withCorrelation(data json.RawMessage, from string) json.RawMessage {
 	return out
 }
 
-// cameFrom is what a package came from by its external data, or nothing.
+// cameFrom returns the source named in a package's external data, if any.
 func cameFrom(data json.RawMessage) (s source) {
 	var text string
 	if json.Unmarshal(office.ExternalMembers(data)[correlationKey], &text) != nil {
@@ -450,8 +450,8 @@ func cameFrom(data json.RawMessage) (s source) {
 	return s
 }
 
-// recoverAdding finds drafts whose packages/add was under way when the program ended: nobody knows whether it was
-// handled, so nobody may send it again by itself.
+// recoverAdding marks drafts whose packages/add was in progress when the program ended as unknown: whether it took effect is not
+// known, so they must not be sent again automatically.
 func (r *Service) recoverAdding() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		drafts, err := tx.Drafts(office.DraftAdding)
@@ -466,8 +466,8 @@ func (r *Service) recoverAdding() error {
 	return err
 }
 
-// Doubt has nothing sent by itself that may have been sent in a time of which the state knows nothing: what became of a draft
-// that was to be sent is unknown, and one that waits for a person says why to look first.
+// Doubt prevents sending automatically what may have been sent in a time missing from the state: the outcome of drafts about to be
+// sent is unknown, and drafts waiting for a person say why to check first.
 func Doubt(tx *store.Tx, now time.Time) error {
 	drafts, err := tx.Drafts(office.DraftsWaiting...)
 	for _, d := range drafts {
@@ -486,16 +486,16 @@ func Doubt(tx *store.Tx, now time.Time) error {
 	return err
 }
 
-// findUnknown settles the drafts whose outcome is unknown, and whose package an event has told of by now. For the others it has the
-// service's list read, whose packages are claimed (Claim): again and again, more and more rarely. Not finding one proves nothing: only
-// an event, the list or a person decides. It returns when to look again, idle for never.
+// findUnknown settles drafts with an unknown outcome whose package an event has reported meanwhile. For the others it has the
+// service's list read, whose packages are claimed (Claim), again and again, at growing intervals. Not finding one proves nothing:
+// only an event, the list or a person decides. It returns when to look again, idle for never.
 func (r *Service) findUnknown(client *esign.Client, idle time.Duration) (time.Duration, error) {
 	packages := map[string]string{}
 	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
 		unknown, err := tx.Drafts(office.DraftUnknown)
 		for _, d := range unknown {
 			p, _, err := tx.PackageByDraft(d.ID)
-			if err != nil && !store.OfOneRecord(err) { // which holds up no other
+			if err != nil && !store.OfOneRecord(err) { // an unreadable record must not hold up others
 				return nil, err
 			}
 			packages[d.ID] = p.ID
@@ -528,7 +528,7 @@ func (r *Service) findUnknown(client *esign.Client, idle time.Duration) (time.Du
 	return r.find.Left(r.Now()), nil
 }
 
-// TellUnknown keeps the health issue about drafts with an unknown outcome in step.
+// TellUnknown updates the health issue about drafts with an unknown outcome.
 func (r *Service) TellUnknown() {
 	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
 		return tx.Drafts(office.DraftUnknown)
@@ -542,15 +542,14 @@ func (r *Service) TellUnknown() {
 		r.Health.Set(health.OutcomeUnknown, message.OutcomesUnknown(len(here)))
 	case len(here) == 1:
 		r.Health.Set(health.OutcomeUnknown, message.OutcomeUnknown(here[0].Name))
-	case len(unknown) > 0: // nobody asks the service that could tell
+	case len(unknown) > 0: // the service that could tell is not in use
 		r.Health.Set(health.OutcomeUnknown, message.OutcomeUnknownElsewhere(unknown[0].Name))
 	default:
 		r.Health.Clear(health.OutcomeUnknown)
 	}
 }
 
-// refused handles a draft that did not become a package: refused for good, to be tried again later, or with an outcome
-// nobody knows.
+// refused handles a draft that did not become a package: refused for good, to be retried later, or with an unknown outcome.
 func (r *Service) refused(ctx context.Context, d office.Draft, cause error) error {
 	var bad *DraftError
 	var e *esign.Error
@@ -568,13 +567,13 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 			r.Breaker.Open(r.Now(), e.RetryAfter)
 		}
 		d.Problem = message.OutcomeUnknown(d.Name)
-		r.find = loop.Retry{} // the others are looked for along with it
+		r.find = loop.Retry{} // look for all of them at once
 		err := r.putDraft(&d, office.DraftUnknown)
 		r.TellUnknown()
 		r.Signal(office.StatusChanged)
 		return err
 	case ctx.Err() != nil:
-		// Stopped on the way. Before packages/add nothing is lost; after it began, recoverAdding looks into it.
+		// Interrupted. Before packages/add nothing is lost; later, recoverAdding handles it.
 		return nil
 	}
 	r.Session.Note(ctx, cause)
@@ -593,7 +592,7 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 		}
 	}
 	d.Tries++
-	// A service that wants to be left alone is left alone by all.
+	// A service that asks for a pause gets it from everybody.
 	d.NextTry = r.Now().Add(r.Backoff(d.Tries, r.Pace.Retry, maxDraftPause))
 	return r.halt(d)
 }

@@ -16,16 +16,16 @@ import (
 	"countersign/internal/store"
 )
 
-// The templates of the signing service, those that were used last first, and which of them packages were made from here. A service that
-// has none is left alone with the question for a day.
+// The signing service's templates, most recently used first, and those used here. A service without templates is asked again only
+// after a day.
 
 const (
 	perPage  = 100
-	maxPages = 20 // what nobody could look through
+	maxPages = 20 // more than a person could look through
 )
 
-// Templates asks the service for its templates, those that search finds where it is not empty. Those used last come first, then
-// the others by name. Its errors carry a message for people.
+// Templates asks the service for its templates, or those matching search unless empty. Recently used ones come first, then the
+// others by name. Its errors carry a message for people.
 func (r *Service) Templates(ctx context.Context, search string) ([]office.Template, error) {
 	client, online := r.Session.Online()
 	if !online {
@@ -66,8 +66,8 @@ func (r *Service) Templates(ctx context.Context, search string) ([]office.Templa
 	return all, nil
 }
 
-// readTemplates reads the list of templates to its end, and says whether it came to that. It asks for everybody's templates, and
-// for the caller's own where that is forbidden; a service that knows no such order, or not so many at once, gives its own.
+// readTemplates reads the list of templates and reports whether it reached the end. It requests everybody's templates, and the
+// caller's own if that is forbidden; it does without an order or page size that the service rejects.
 func readTemplates(ctx context.Context, client *esign.Client, search string) (all []office.Template, whole bool, err error) {
 	all = []office.Template{}
 	q := esign.TemplateQuery{Search: search, Everyone: true, RecentFirst: true, Take: perPage}
@@ -95,18 +95,18 @@ func readTemplates(ctx context.Context, client *esign.Client, search string) (al
 				fresh++
 			}
 		}
-		again := fresh == 0 && len(page.Items) > 0 // the service gives the same page for ever
+		again := fresh == 0 && len(page.Items) > 0 // the service returns the same page for ever
 		if !again {
 			q.Skip += page.Given
 		}
 		if again || page.Given == 0 || page.Total > 0 && q.Skip >= page.Total {
-			return all, q.Skip >= page.Total, nil // where it says that there are more than it gave, it is not the end
+			return all, q.Skip >= page.Total, nil // incomplete if the service claims that there are more
 		}
 	}
 	return all, false, nil
 }
 
-// wildcard has the service find words by their beginning (service-facts.md, 7).
+// wildcard makes the service match the beginnings of words (service-facts.md, 7).
 func wildcard(search string) string {
 	words := strings.Fields(search)
 	for i, w := range words {
@@ -117,25 +117,25 @@ func wildcard(search string) string {
 	return strings.Join(words, " ")
 }
 
-// TemplatesOffered reports whether the service may have templates: it was not asked yet, or did not say that it has none.
+// TemplatesOffered reports whether the service may have templates: it has not been asked yet, or has not said that it has none.
 func (r *Service) TemplatesOffered() bool {
 	return !r.noTemplates.Waits(r.deps.Home(), r.Now())
 }
 
-// docUsed names the document with the templates that packages were made from here, most recent first.
+// docUsed is the document with the templates used here, most recent first.
 const docUsed = "templates"
 
 const maxUsed = 50
 
-// use is a template that a package was made from here.
+// use is a template used here.
 type use struct {
-	Service string    `json:"service"` // as esign.Client.Home
+	Service string    `json:"service"` // see esign.Client.Home
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
 	Used    time.Time `json:"used"`
 }
 
-// noteTemplate remembers that the service has made a package from the template of d. It belongs into the commit that records it.
+// noteTemplate remembers that the service has made a package from d's template. Call it in the commit that records this.
 func (r *Service) noteTemplate(tx *store.Tx, d office.Draft) error {
 	if d.Template == nil {
 		return nil
@@ -149,7 +149,7 @@ func (r *Service) noteTemplate(tx *store.Tx, d office.Draft) error {
 	return tx.PutDoc(docUsed, all[:min(len(all), maxUsed)])
 }
 
-// UsedTemplates returns the templates that packages were made from here last, most recent first.
+// UsedTemplates returns the templates used here, most recent first.
 func (r *Service) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
 	all, err := r.usedAt(r.deps.Home())
 	var list []office.UsedTemplate
@@ -159,13 +159,13 @@ func (r *Service) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
 	return list, err
 }
 
-// usedAt are those of one service, most recent first.
+// usedAt returns those of one service, most recent first.
 func (r *Service) usedAt(home string) ([]use, error) {
 	all, _, err := data.Doc[[]use](r.Data, docUsed)
 	return slices.DeleteFunc(all, func(u use) bool { return u.Service != home }), err
 }
 
-// keepTemplates forgets the templates of a service that are no more, and knows the others by the names they have now.
+// keepTemplates drops templates that the service no longer has, and updates the names of the others.
 func (r *Service) keepTemplates(home string, list []office.Template) {
 	names := map[string]string{}
 	for _, t := range list {

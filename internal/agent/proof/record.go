@@ -33,12 +33,12 @@ import (
 	"countersign/internal/store"
 )
 
-// The store logs what happens (store/log.go). Once on each day on which the program runs and something was logged, the head of the log
-// is signed, stamped by an authority, and copied beside the documents, as far as the office wants that.
+// The store logs what happens (store/log.go). Once on each day on which the program runs and something was logged, the log's head is
+// signed, stamped by an authority, and copied to a folder beside the documents, as the office wants.
 //
-// A copy is a folder of files that are written once: lines, with the numbers of the first and last in the name, and beside them signed
-// heads and what the authority said of each. So nothing is torn by whatever interruption, and a copy that has other lines than the log is
-// left as it is, under another name.
+// A copy is a folder of files that are written once: lines, with the numbers of the first and last in the name, along with signed
+// heads and the authority's stamp of each. So interruptions tear nothing, and a copy with other lines than the log is left as it is,
+// under another name.
 
 // Vault keeps values sealed.
 type Vault interface {
@@ -47,29 +47,29 @@ type Vault interface {
 }
 
 const (
-	sealedKey = "record-key"    // the key that heads are signed with
-	stampDocs = "record-stamp/" // and a head's size, with leading zeros: documents of stamped heads
-	docKey    = "record-key"    // the public one that was logged last
+	sealedKey = "record-key"    // the key that signs heads
+	stampDocs = "record-stamp/" // plus a head's size with leading zeros: documents of stamped heads
+	docKey    = "record-key"    // the public key logged last
 	docKept   = "record-kept"
 )
 
-// kept is up to which counted day something was done.
+// kept is the counted day on which each task was last done.
 type kept struct {
-	Record  int    `json:"record"`  // the head was stamped and copied
-	As      string `json:"as"`      // and to where
-	Checked int    `json:"checked"` // the saved files were looked at
+	Record  int    `json:"record"`  // stamping and copying the head
+	As      string `json:"as"`      // by which settings
+	Checked int    `json:"checked"` // checking the saved files
 }
 
-// stampedHead is a head and what an authority has said of it.
+// stampedHead is a head and its stamp by an authority.
 type stampedHead struct {
-	Head  string    `json:"head"` // signed: these bytes are what was stamped
+	Head  string    `json:"head"` // signed; these bytes were stamped
 	Size  int64     `json:"size"`
 	Token []byte    `json:"token"`
 	At    time.Time `json:"at"`
 	By    string    `json:"by"`
 }
 
-// signer signs heads. Its key is made when it is needed first; that it counts from then on is a fact itself.
+// signer signs heads. Its key is made on first use, which is itself logged as a fact.
 func (r *Service) signer() (note.Signer, error) {
 	r.signing.Lock()
 	defer r.signing.Unlock()
@@ -87,7 +87,7 @@ func (r *Service) signer() (note.Signer, error) {
 		}
 	}
 	logged, _, err := data.Doc[string](r.Data, docKey)
-	if err == nil && logged != public { // new, or the log is that of a backup
+	if err == nil && logged != public { // new, or the log was restored from a backup
 		err = r.Data.Update(func(tx *store.Tx) error {
 			return errors.Join(tx.AddFact(record.Fact{Kind: record.Key, Key: public}), tx.PutDoc(docKey, public))
 		})
@@ -98,7 +98,7 @@ func (r *Service) signer() (note.Signer, error) {
 	return note.NewSigner(private)
 }
 
-// signedHead is the head of everything that was logged so far.
+// signedHead returns the head of everything logged so far.
 func (r *Service) signedHead() (h record.Head, signed []byte, err error) {
 	key, err := r.signer()
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *Service) signedHead() (h record.Head, signed []byte, err error) {
 	return h, signed, err
 }
 
-// head is that of the first so many lines, or of all for less than none. There is none of more than all.
+// head returns the head of the first size lines, or of all if negative. It fails if there are fewer lines.
 func (r *Service) head(size int64) (record.Head, error) {
 	return data.Read(r.Data, "the record", func(tx *store.Tx) (record.Head, error) {
 		log := tx.Log()
@@ -125,7 +125,7 @@ func (r *Service) head(size int64) (record.Head, error) {
 	})
 }
 
-// RecordState says where the record stands. While the keyring is locked its head is not signed.
+// RecordState returns the record's state. While the keyring is locked its head is not signed.
 func (r *Service) RecordState() (x office.Record, err error) {
 	_, signed, locked := r.signedHead()
 	if locked != nil {
@@ -139,7 +139,7 @@ func (r *Service) RecordState() (x office.Record, err error) {
 	return office.Record{Size: h.N, Line: record.Fingerprint(h, r.Now()), Head: string(signed), Stamped: last.Size, StampedAt: last.At, StampedBy: last.By}, err
 }
 
-// CheckRecord says whether a line that somebody has kept, or a copy of the record in a folder, fits the record as it is now.
+// CheckRecord says whether a line that somebody has kept, or a copy of the record in a folder, matches the present record.
 func (r *Service) CheckRecord(line string) (said message.Message, fits bool, err error) {
 	h, known := record.ReadFingerprint(line)
 	if info, failed := os.Stat(line); failed == nil && info.IsDir() {
@@ -167,10 +167,10 @@ func (r *Service) CheckRecord(line string) (said message.Message, fits bool, err
 	return message.RecordConsistent(int(h.N)), true, nil
 }
 
-// WakeRecord has RunRecord see to what the settings ask for by now.
+// WakeRecord makes RunRecord follow changed settings.
 func (r *Service) WakeRecord() { loop.Wake(r.settled) }
 
-// RunRecord keeps the record, and looks at the saved files, until ctx ends.
+// RunRecord maintains the record, and checks the saved files, until ctx ends.
 func (r *Service) RunRecord(ctx context.Context) error {
 	if err := r.tellAstray(); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (r *Service) RunRecord(ctx context.Context) error {
 	return nil
 }
 
-// today is up to which counted days things were done, and the day that it is.
+// today returns when tasks were last done, and the present counted day.
 func (r *Service) today() (done kept, today int, err error) {
 	today, err = data.Read(r.Data, "the day", func(tx *store.Tx) (int, error) {
 		_, err := tx.GetDoc(docKept, &done)
@@ -202,7 +202,7 @@ func (r *Service) today() (done kept, today int, err error) {
 	return done, today, err
 }
 
-// keepRecord stamps and copies the head, unless that was done today by the same settings. What fails is tried again within the hour.
+// keepRecord stamps and copies the head unless that was done today with the same settings. A failure is retried within the hour.
 func (r *Service) keepRecord(ctx context.Context) error {
 	s := r.deps.Settings()
 	done, today, err := r.today()
@@ -217,7 +217,7 @@ func (r *Service) keepRecord(ctx context.Context) error {
 	h, signed, err := r.signedHead()
 	if err != nil {
 		r.Log.Warn("the record cannot be signed", "err", err)
-		return nil // health says that the keyring is locked
+		return nil // health reports that the keyring is locked
 	}
 	var failed message.Message
 	if err := r.stamp(ctx, s.StampURL, h, signed); err != nil {
@@ -245,7 +245,7 @@ func (r *Service) keepRecord(ctx context.Context) error {
 	})
 }
 
-// Stamps are the heads that authorities stamped, as they move with the record.
+// Stamps returns the stamped heads, which move along with the record.
 func Stamps(tx *store.Tx) (all []json.RawMessage, err error) {
 	docs, err := store.Docs[json.RawMessage](tx, stampDocs, "", math.MaxInt)
 	for _, name := range slices.Sorted(maps.Keys(docs)) {
@@ -254,7 +254,7 @@ func Stamps(tx *store.Tx) (all []json.RawMessage, err error) {
 	return all, err
 }
 
-// Adopt has the record of another computer go on here. What was logged here before, as whose key counts, was of no office.
+// Adopt continues another computer's record here. What was logged here before, such as a new key, belonged to no office.
 func Adopt(tx *store.Tx, lines []store.Record, stamps []json.RawMessage) error {
 	errs := []error{tx.ClearLog(), tx.PutDoc(docKey, nil)}
 	for _, r := range lines {
@@ -271,7 +271,7 @@ func Adopt(tx *store.Tx, lines []store.Record, stamps []json.RawMessage) error {
 
 func stampDoc(size int64) string { return fmt.Sprintf("%s%015d", stampDocs, size) }
 
-// lastStamp is the head that was stamped last.
+// lastStamp returns the head stamped last.
 func (r *Service) lastStamp() (last stampedHead, known bool, err error) {
 	last, err = data.Read(r.Data, "the last time stamp", func(tx *store.Tx) (last stampedHead, err error) {
 		names, err := tx.DocNames(stampDocs)
@@ -288,7 +288,7 @@ const (
 	maxStamp      = 1 << 20 // bytes of an answer
 )
 
-// stamp has an authority say that the head is there, unless it has not grown.
+// stamp gets an authority's time stamp for the head, unless it has not grown.
 func (r *Service) stamp(ctx context.Context, address string, h record.Head, signed []byte) error {
 	last, _, err := r.lastStamp()
 	if err != nil || address == "" || h.N <= last.Size {
@@ -302,7 +302,7 @@ func (r *Service) stamp(ctx context.Context, address string, h record.Head, sign
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(stampDoc(h.N), x) })
 }
 
-// askStamp has an authority say that something is there now, of which it gets a hash.
+// askStamp gets an authority's time stamp for data, of which it sees only a hash.
 func (r *Service) askStamp(ctx context.Context, address string, of []byte) (seal.Stamp, error) {
 	sum := sha256.Sum256(of)
 	question, nonce, err := seal.StampRequest(sum)
@@ -335,7 +335,7 @@ func (r *Service) askStamp(ctx context.Context, address string, of []byte) (seal
 	return trust.ReadStamp(body, sum, nonce)
 }
 
-// TestStamp asks an authority for a stamp that is kept nowhere, and returns whom it names. An error has a message for people.
+// TestStamp requests a stamp without storing it, and returns the authority's name. Errors have a message for people.
 func (r *Service) TestStamp(ctx context.Context, address string) (authority string, err error) {
 	got, err := r.askStamp(ctx, address, []byte(r.Now().String()))
 	switch {
@@ -347,15 +347,15 @@ func (r *Service) TestStamp(ctx context.Context, address string) (authority stri
 	return got.Authority, err
 }
 
-// copyLines is how many lines a file of a copy has at most.
+// copyLines is the maximum number of lines in a file of a copy.
 const copyLines = 10_000
 
 const (
-	maxCopyFile = 256 << 20 // bytes of a file of a copy that are read
-	maxCopyLine = 4 << 20   // and of a line
+	maxCopyFile = 256 << 20 // bytes read of a file of a copy
+	maxCopyLine = 4 << 20   // bytes of a line
 )
 
-// copyName is what a file with lines is called, by the first and the last one.
+// copyName is the name of a file with lines, from the numbers of the first and last.
 const copyName = "%09d-%09d.jsonl"
 
 // copyFile is a file with lines.
@@ -364,7 +364,7 @@ type copyFile struct {
 	first, last int64 // counted from 1
 }
 
-// copied are the files of a copy that follow each other from the first line on.
+// copied returns the files of a copy that form a sequence from the first line on.
 func copied(entries []fs.DirEntry) (list []copyFile) {
 	for _, e := range entries {
 		var f copyFile
@@ -384,14 +384,14 @@ func copied(entries []fs.DirEntry) (list []copyFile) {
 	return list
 }
 
-// copyRecord adds to the copy beside the documents what it lacks.
+// copyRecord adds what is missing to the copy beside the documents.
 func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error {
 	root, err := disk.OpenDir(folder)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	name := "Countersign record " + r.deps.Installation()[:8] // of several computers each has its own
+	name := "Countersign record " + r.deps.Installation()[:8] // one for each computer
 	end, err := r.continues(root, name)
 	if errors.Is(err, errOtherCopy) {
 		if err := root.Move(name, root, name+r.Now().UTC().Format(" until 2006-01-02 150405")); err != nil {
@@ -435,10 +435,10 @@ func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error 
 	return nil
 }
 
-// errOtherCopy is a copy that has other lines than the record.
+// errOtherCopy says that a copy has other lines than the record.
 var errOtherCopy = errors.New("the copy has other lines")
 
-// continues is how many lines a copy has, all of which are those of the record.
+// continues returns how many lines a copy has, all of which must be the record's.
 func (r *Service) continues(root *disk.Dir, name string) (int64, error) {
 	at, err := root.Sub(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -458,7 +458,7 @@ func (r *Service) continues(root *disk.Dir, name string) (int64, error) {
 	return h.N, nil
 }
 
-// lines are those from first to last, counted from 1.
+// lines returns the lines from first to last, counted from 1.
 func (r *Service) lines(first, last int64) ([]byte, error) {
 	return data.Read(r.Data, "the record", func(tx *store.Tx) (all []byte, err error) {
 		err = tx.Log().From(first-1, func(n int64, line []byte) bool {
@@ -472,7 +472,7 @@ func (r *Service) lines(first, last int64) ([]byte, error) {
 	})
 }
 
-// headOfCopy computes the head of a copy from its lines alone, and finds the key that counts at its end.
+// headOfCopy computes a copy's head from its lines alone, and finds the key valid at its end.
 func headOfCopy(at *disk.Dir) (h record.Head, key string, err error) {
 	entries, err := at.List()
 	if err != nil {
@@ -506,8 +506,8 @@ func headOfCopy(at *disk.Dir) (h record.Head, key string, err error) {
 	return tree.Head(), key, nil
 }
 
-// readCopy is the head of a copy, if it is the one that was signed when the copy was made. One that says something else fails with
-// errOtherCopy, and one that cannot be read whole with another error: it may lie anywhere.
+// readCopy returns a copy's head, if it matches the one signed when the copy was made. Otherwise it fails with errOtherCopy, or with
+// another error if the copy cannot be read completely: it may be stored anywhere.
 func readCopy(folder string) (h record.Head, err error) {
 	at, err := disk.OpenDir(folder)
 	if err != nil {

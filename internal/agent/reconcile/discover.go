@@ -15,22 +15,22 @@ import (
 	"countersign/internal/store"
 )
 
-// docListed names the document with when the service's list was last read to its end, or to what was known before.
+// docListed is the document with when the service's list was last read to its end, or to known packages.
 const docListed = "listed"
 
-// listed is that moment; everything made before it and not final is known here.
+// listed is that time; everything made before it and not final is known here.
 type listed struct {
 	Through time.Time `json:"through"`
-	Whole   time.Time `json:"whole,omitzero"`  // when it was last read to its very end
-	Late    time.Time `json:"late,omitzero"`   // when it was last read back to what it may have shown late
-	Unsent  time.Time `json:"unsent,omitzero"` // when the oldest package was made that had not been sent then
-	Since   time.Time `json:"since"`           // the account.Since it was read with
-	Issuer  string    `json:"issuer"`          // as what client of which service, as esign.Client.Issuer
+	Whole   time.Time `json:"whole,omitzero"`  // when the list was last read completely
+	Late    time.Time `json:"late,omitzero"`   // when it was last read back far enough to find packages shown late
+	Unsent  time.Time `json:"unsent,omitzero"` // creation of the oldest package not sent at that time
+	Since   time.Time `json:"since"`           // account.Since when it was read
+	Issuer  string    `json:"issuer"`          // client and service, see esign.Client.Issuer
 }
 
-// known is what a reading that begins now need not read: what was made before. Once a day it reads further back, because the list
-// may show a package late, and now and then everything all the same, for the list may show that a package is not over that was
-// over here. A moment to come is that of a wrong clock.
+// known returns the creation time before which the list need not be read again. Once a day it goes back further, because the list
+// may show a package late, and now and then to the very end, because a package that was over here may be open again. A time in the
+// future comes from a wrong clock.
 func (l listed) known(now, since time.Time, issuer string) time.Time {
 	whole := now.Sub(l.Whole)
 	if l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
@@ -41,73 +41,71 @@ func (l listed) known(now, since time.Time, issuer string) time.Time {
 		known = l.Through.Add(-listLate)
 	}
 	if u := l.Unsent.Add(-time.Second); !l.Unsent.IsZero() && u.Before(known) && now.Sub(u) < listUnsent {
-		return u // no event may tell that it is sent
+		return u // there may be no event when it is sent
 	}
 	return known
 }
 
-// first reports whether the list was not read to its end yet by the account that signed in then, as that issuer.
+// first reports whether the list has never been read to its end with that account and issuer.
 func (l listed) first(since time.Time, issuer string) bool {
 	return l.Whole.IsZero() || !l.Since.Equal(since) || l.Issuer != issuer
 }
 
-// How often the service's list is read when nothing asks for it: it finds packages made elsewhere whose event never
-// came. A service that has no list for us is asked once a day whether that is still so, and a list that took long to
-// read is left alone for longer.
+// How often the service's list is read without a request, to find packages made elsewhere whose event never arrived. A service
+// without a list for us is asked once a day whether that is still so, and a list that took long to read is read less often.
 const (
 	listSeldom  = 6 * time.Hour    // while events arrive
 	listOften   = 20 * time.Minute // while none can
 	listRefused = 24 * time.Hour
-	listPerPage = 10 * time.Second // for each page of the last reading at least
+	listPerPage = 10 * time.Second // at least this long per page of the last reading
 	listWholly  = 7 * 24 * time.Hour
-	listLate    = 7 * 24 * time.Hour  // by how much later than it was made the list may show a package
-	listUnsent  = 30 * 24 * time.Hour // for how long a package that is made in the web application is looked for until it is sent
+	listLate    = 7 * 24 * time.Hour  // how long after its creation the list may first show a package
+	listUnsent  = 30 * 24 * time.Hour // how long to watch for a package made in the web application to be sent
 )
 
-// ForgetList forgets what was read of the service's list: another service has another one.
+// ForgetList forgets what was read of the service's list, because another service has a different one.
 func ForgetList(tx *store.Tx) error { return tx.PutDoc(docListed, nil) }
 
-// discovery is how long the service's list is not read again, how many tries in a row have failed, and a reading that is
-// not done.
+// discovery is how long the service's list is not read again, how many tries in a row have failed, and an unfinished reading.
 type discovery struct {
 	rest    loop.Cooldown
-	doubted loop.Cooldown // how long it is not read again because something else failed
+	doubted loop.Cooldown // pause before reading again because something else failed
 	tries   int
 	reading *listReader
-	since   time.Time // the account.Since that reading began with
-	unsent  time.Time // when the oldest package was made that it has met and that is not sent
-	behind  bool      // the beginning of the list, which reading has passed, is to be read again
+	since   time.Time // account.Since when reading began
+	unsent  time.Time // creation of the oldest unsent package found
+	behind  bool      // the beginning of the list, already read, must be read again
 }
 
-// ReadList has the list read soon: what it shows is wanted.
+// ReadList requests that the list be read soon.
 func (r *Service) ReadList() {
 	r.listWanted.Store(true)
 	loop.Wake(r.lists)
 }
 
-// RunList reads the service's list now and then, and for every sweep. It has no part in what is asked of packages that are known: a
-// list that hangs holds up none of them.
+// RunList reads the service's list now and then, and for every sweep. It is independent of calls about known packages: a hanging
+// list does not delay them.
 func (r *Service) RunList(ctx context.Context) error {
 	return loop.Repeat(ctx, r.lists, func(ctx context.Context) (time.Duration, error) {
 		return max(r.readList(ctx, &r.list), loop.MinPause), nil
 	})
 }
 
-// readList reads the list if it is time, and returns how long it will not be.
+// readList reads the list if it is time, and returns how long until the next time.
 func (r *Service) readList(ctx context.Context, l *discovery) (pause time.Duration) {
 	again, soon := r.sweep.takeList()
-	if r.listWanted.Swap(false) && l.tries == 0 || again { // one that fails is left alone for as long as it is
+	if r.listWanted.Swap(false) && l.tries == 0 || again { // a failing list keeps its pause
 		l.rest, l.behind = loop.Cooldown{}, l.reading != nil
 	}
 	client, pause := r.mayAsk()
 	if client == nil {
 		return pause
 	}
-	if soon { // for which it is read then
+	if soon { // the sweep reads it
 		return maxIdle
 	}
 	if r.Health.Has(health.ServiceFails) && l.tries == 0 && l.doubted.Over(r.Now()) {
-		// What a person asked for failed, and nothing else may ask for hours whether it still does.
+		// A person's request has failed, and no other call may notice for hours that the service works again.
 		l.rest, l.doubted = loop.Cooldown{}, loop.CoolFor(r.Now(), listOften)
 	}
 	r.lookAround(ctx, client, l)
@@ -117,7 +115,7 @@ func (r *Service) readList(ctx context.Context, l *discovery) (pause time.Durati
 	return min(l.rest.Left(r.Now()), maxIdle)
 }
 
-// lookAround reads the service's list when it is time. A reading that failed is continued by itself.
+// lookAround reads the service's list if it is time. A failed reading is continued later.
 func (r *Service) lookAround(ctx context.Context, client *esign.Client, l *discovery) {
 	now := r.Now()
 	if !l.rest.Over(now) {
@@ -140,10 +138,9 @@ func (r *Service) lookAround(ctx context.Context, client *esign.Client, l *disco
 	l.rest = loop.CoolFor(now, pause)
 }
 
-// discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
-// the service offers a list. It reads on to what was made before the last complete reading, so that one that broke off
-// in the middle leaves no gap. A long list is read in several rounds; what one did not read is left to the next, which
-// may begin after pause. What was finished before the office first signed in is not fetched.
+// discover finds packages of the organization made elsewhere while this computer was not listening, if the service has a list. It
+// reads back to what was made before the last complete reading, so that an interrupted one leaves no gap. A long list is read in
+// several rounds, the next of which may start after pause. What was finished before the office first signed in is not fetched.
 func (r *Service) discover(ctx context.Context, client *esign.Client, l *discovery) (pause time.Duration, err error) {
 	since := r.deps.Since()
 	last, _, err := data.Doc[listed](r.Data, docListed)
@@ -166,7 +163,7 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 				l.unsent = made
 			}
 		}
-		r.Session.Note(ctx, nil) // an office with no package under way asks for nothing else
+		r.Session.Note(ctx, nil) // an office without open packages makes no other calls
 		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
 			return 0, err
 		}
@@ -190,11 +187,11 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 		r.Log.Info("the list of packages moved while it was read; it is read once more", "pages", reading.pages)
 		return pause, nil
 	}
-	if reading.own { // nothing is known of the others, which the account may list one day
+	if reading.own { // others are unknown, and the account may be allowed to list them later
 		return pause, nil
 	}
 	if !reading.known.IsZero() && reading.began.Sub(last.Late) < listMargin && l.unsent.Equal(last.Unsent) {
-		return pause, nil // the document says as much already
+		return pause, nil // the stored document already says so
 	}
 	next := listed{Through: reading.began, Whole: last.Whole, Late: last.Late, Unsent: l.unsent, Since: since, Issuer: client.Issuer()}
 	if reading.known.IsZero() {
@@ -206,13 +203,12 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 	return pause, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
 }
 
-// listAlone is how many tries in a row have failed before a list that does not work is the service's trouble, where nothing else is
-// asked that would tell.
+// listAlone is how many tries in a row may fail before a failing list counts as a failing service, if no other calls are made that
+// would tell.
 const listAlone = 2
 
-// noteListError draws the consequences of what would befall any other call too: a list that does not work is no reason to
-// say that the service does not, unless it is all that is known of it after so many tries, and one that is refused is an answer. It
-// returns err unchanged.
+// noteListError handles the consequences that an error would have for any other call, too: a failing list does not mean that the
+// service fails, unless after that many tries nothing else is known of it, and a refusal is an answer. It returns err unchanged.
 func (r *Service) noteListError(ctx context.Context, err error, tries int) error {
 	var e *esign.Error
 	if loop.ConcernsAll(err) || errors.As(err, &e) && (!e.Temporary() || e.Kind == esign.Network || e.RetryAfter > 0) ||
@@ -222,15 +218,15 @@ func (r *Service) noteListError(ctx context.Context, err error, tries int) error
 	return err
 }
 
-// asksNothingElse reports whether there is no package that the service is asked about.
+// asksNothingElse reports whether there is no package about which the service is asked.
 func (r *Service) asksNothingElse() bool {
 	next, err := data.Read(r.Data, "the next package that is due", (*store.Tx).NextPackageCheck)
 	return err == nil && next.IsZero()
 }
 
-// meetPackages draws what a part of home's list shows into the store: a record for every package that is not known and
-// not over, and another look at those that are over here and not there. One that was known at another service is at home
-// now: it is the same service under another address. first is set until the list was read to its end once.
+// meetPackages stores what a part of home's list shows: a record for every unknown package that is not over, and another check of
+// those that are over here but not there. A package known from another service now belongs to home: it is the same service under
+// another address. first is true until the list has been read to its end once.
 func (r *Service) meetPackages(home string, items []esign.Status, since time.Time, first bool) error {
 	var fresh int
 	for _, s := range items {
@@ -250,7 +246,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 			}
 			p, known, err := tx.FirstPackage(apply.Cases(s.PackageID))
 			if store.OfOneRecord(err) {
-				continue // it holds up no other; what is wrong with it is told where it is due
+				continue // it must not stop others; its problem is reported when it is due
 			}
 			if err != nil {
 				return err
@@ -276,7 +272,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 				if err := r.deps.Claim(tx, &p, s.ExternalData); err != nil {
 					return err
 				}
-				news = news || p.DraftID != "" // whatever has become of it
+				news = news || p.DraftID != "" // whatever its outcome
 			}
 			if !news {
 				continue
@@ -296,8 +292,8 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 	return err
 }
 
-// MarkRestored has it found out what happened to packages since the backup was made that the state is from, and what they were made;
-// nobody is told of it a second time.
+// MarkRestored makes the service be asked what has happened to packages, and which were made, since the backup from which the state
+// was restored; people are not told a second time.
 func MarkRestored(tx *store.Tx, now time.Time) error {
 	open, err1 := tx.Unfinished()
 	waiting, err2 := tx.UnfinishedJobs()
@@ -318,8 +314,8 @@ func MarkRestored(tx *store.Tx, now time.Time) error {
 	return err
 }
 
-// wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,
-// what it shows as executed the first time was so before, and is remembered; what is new among it later was not.
+// wasBefore reports whether a package was finished before the office first signed in. If the list does not say when, what it shows
+// as executed the first time counts as before, and is remembered; later additions do not.
 func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
 	if s.State != office.PackageExecuted || !s.TimeCreated.Before(since) {
 		return false, nil
@@ -331,7 +327,7 @@ func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since tim
 	return first || !fresh, err
 }
 
-// meet begins the record of a package that is not known, unless it is over.
+// meet starts the record of an unknown package, unless it is over.
 func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	state := s.State
 	p = office.Package{
@@ -347,18 +343,18 @@ func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	return p, !state.Over() && !state.Unsent()
 }
 
-// openAgain has the service asked about a package at once of which the list knows more: it was signed by everyone, or it is
-// over here and not there. That may be because its time to sign was extended, or because the page is older than its end: the
-// status alone tells. That everybody has signed is never too old, and counts where the status call does not tell about it.
+// openAgain requests the status at once of a package of which the list knows more: everyone has signed, or it is over here but not
+// there. Either its due date was extended, or the page predates its end: only the status can tell. That everybody has signed is
+// never outdated, and counts even if the status call does not answer about it.
 func (r *Service) openAgain(p *office.Package, s esign.Status) (news bool) {
 	switch state := s.State; {
 	case p.State == office.PackageExecuted:
-		return false // it is asked about until its files are planned
+		return false // it is checked until its files are planned
 	case state == office.PackageExecuted && !p.State.Over() && p.Refused.IsZero():
 	case state == office.PackageExecuted:
 		p.Execute(office.At(s.TimeExecuted, r.Now()))
 	case p.State.Over() && state != "" && !state.Over():
-		p.RecordPending = r.Now() // so that it is not final
+		p.RecordPending = r.Now() // keeps it from being final
 	default:
 		return false
 	}

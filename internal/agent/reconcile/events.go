@@ -19,8 +19,8 @@ import (
 	"countersign/internal/store"
 )
 
-// RunEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
-// worked on at once, because commits that wait at the same time are written together. The service is not asked: what an event says is
+// RunEvents turns stored events into facts, oldest first. Events of one package stay in order; several packages are processed
+// concurrently, because commits waiting at the same time share one write. It does not call the service: what an event says is
 // recorded first.
 func (r *Service) RunEvents(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
@@ -29,11 +29,11 @@ func (r *Service) RunEvents(ctx context.Context) error {
 	return g.Wait()
 }
 
-// readEvents has g handle what is stored, each event behind those of its package that are under way.
+// readEvents processes stored events on g, each after earlier events of its package.
 func (r *Service) readEvents(ctx context.Context, g *errgroup.Group) error {
 	queues := eventQueues{room: semaphore.NewWeighted(eventsInHand * usualEvent)}
-	var read office.Cursor // to where
-	var begun, left int    // packages, and events that are left alone, since it was read from the beginning
+	var read office.Cursor // how far
+	var begun, left int    // packages started, and events in quarantine, since reading began
 	for {
 		pending, err := data.Read(r.Data, "the events that wait", func(tx *store.Tx) (pending []office.Event, err error) {
 			pending, read, err = tx.PendingEvents(read, eventsInHand)
@@ -59,7 +59,7 @@ func (r *Service) readEvents(ctx context.Context, g *errgroup.Group) error {
 		pause := time.Hour
 		if queues.idle() {
 			pause = r.PauseBeside(left, pause)
-			again := begun > 0 // to see whether that was all
+			again := begun > 0 // to check whether that was all
 			if read, begun, left = "", 0, 0; again {
 				continue
 			}
@@ -70,7 +70,7 @@ func (r *Service) readEvents(ctx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// takeEvents handles the events of one package until none waits.
+// takeEvents processes the events of one package until none waits.
 func (r *Service) takeEvents(ctx context.Context, queues *eventQueues, packageID string) error {
 	for {
 		e, ok := queues.next(packageID)
@@ -88,13 +88,13 @@ func (r *Service) takeEvents(ctx context.Context, queues *eventQueues, packageID
 	}
 }
 
-// knownActions are the kinds of events whose meaning is known.
+// knownActions are the kinds of events that are understood.
 var knownActions = map[string]bool{
 	esign.DocumentSigned: true, esign.DocumentExecuted: true, esign.PackageExecuted: true,
 	esign.PackageAdd: true, esign.PackageSent: true, esign.PackageRescinded: true,
 }
 
-// takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
+// takeEvent processes one stored event. One that cannot be processed is kept where people see it, and does not stop others.
 func (r *Service) takeEvent(ev office.Event) error {
 	key := "event " + ev.ID
 	err := r.One(key, func() error { return r.handleEvent(ev) })
@@ -104,7 +104,7 @@ func (r *Service) takeEvent(ev office.Event) error {
 	var own *data.ObjectError
 	err = r.finishUnprocessable(ev, message.EventUnhandled())
 	if errors.As(err, &own) {
-		return nil // it waits until it is no longer left alone
+		return nil // it waits until its quarantine ends
 	}
 	if err == nil {
 		r.Quarantine.Worked(key)
@@ -113,7 +113,7 @@ func (r *Service) takeEvent(ev office.Event) error {
 	return err
 }
 
-// handleEvent reads one stored event, records what it says and tells that.
+// handleEvent reads one stored event, records what it says and reports that.
 func (r *Service) handleEvent(ev office.Event) error {
 	e, err := esign.ParseEvent(ev.Body)
 	if err != nil || e.PackageID == "" {
@@ -149,7 +149,7 @@ func (r *Service) handleEvent(ev office.Event) error {
 	r.publish(found)
 	r.deps.Webhook.Heard(e, ev.Received)
 	r.Wake()
-	r.deps.Drafts() // the event may carry the correlation id of a draft whose outcome is unknown
+	r.deps.Drafts() // the event may carry the correlation id of a draft with an unknown outcome
 	r.Signal(office.PackagesChanged)
 	r.Signal(office.StatusChanged)
 	return nil
@@ -167,7 +167,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if err != nil {
 			return err
 		}
-		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // a hub has handed it on once more
+		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // passed on once more by a hub
 		p, known, err := r.packageForEvent(tx, e, ev.Received)
 		if err != nil {
 			return err
@@ -175,14 +175,14 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if again && !known {
 			p.Restored = restored
 		}
-		if p.ID != e.PackageID { // it has become known just now
+		if p.ID != e.PackageID { // known by now
 			e = apply.AsKnown(p, e)
 		}
 		home, err := tx.Service()
 		if err != nil {
 			return err
 		}
-		if ev.Service == home || p.Service == "" && ev.Service != "" { // which may not be the one in use any more; no package moves there
+		if ev.Service == home || p.Service == "" && ev.Service != "" { // the event's service may no longer be in use; do not move a package there
 			p.Service = ev.Service
 		}
 		signed := apply.Event(&p, e, ev.Received)
@@ -198,7 +198,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if err != nil {
 			return err
 		}
-		if again || ev.Received.Before(p.Restored) { // it was told, in the time that the backup does not know
+		if again || ev.Received.Before(p.Restored) { // it was reported after the backup
 			if err := r.deps.News.Withhold(tx, facts); err != nil {
 				return err
 			}
@@ -215,10 +215,10 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 			return err
 		}
 		if p.Origin == office.MadeHere && (e.Action == esign.PackageAdd || e.Action == esign.PackageSent) {
-			return nil // people know: they sent it
+			return nil // people know, as they sent it
 		}
 		if p.Withdrawal.Wished() && e.Action == esign.PackageRescinded {
-			return nil // and they withdrew it
+			return nil // people know, as they withdrew it
 		}
 		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, ev.Received), Kind: "event", PackageID: p.ID, Text: eventMessage(p, e)}
 		return tx.AddActivity(line)
@@ -226,8 +226,8 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 	return found, line, err
 }
 
-// checkSoon has the service asked about p: an event is a hint, the status call is the truth. Events of one moment share
-// a call; files and names, for which people wait (urgent), do not wait for them.
+// checkSoon requests p's status: an event is a hint, the status call is the truth. Events in quick succession share a call; files,
+// and names for which people wait (urgent), do not wait for others.
 func (r *Service) checkSoon(p *office.Package, urgent bool) {
 	next := r.Now().Add(r.Pace.Retry)
 	if urgent || p.State == office.PackageExecuted {
@@ -237,16 +237,16 @@ func (r *Service) checkSoon(p *office.Package, urgent bool) {
 	}
 }
 
-// afterEvents has the service asked about p again soon where an event came while it was asked: what it answered may be older. asked
-// is p as it was known when the question was put.
+// afterEvents requests p's status again soon if an event arrived during the call, because the answer may be older. asked is p as
+// known when the call was made.
 func (r *Service) afterEvents(p *office.Package, asked office.Package) {
 	if p.Events != asked.Events {
 		r.checkSoon(p, false)
 	}
 }
 
-// packageForEvent finds the package an event is about, or starts its record: made here when its external data
-// carries the id of one of our drafts, made elsewhere in the organization otherwise.
+// packageForEvent finds an event's package, or starts its record: made here if its external data carries the id of one of our
+// drafts, otherwise made elsewhere in the organization.
 func (r *Service) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (p office.Package, known bool, err error) {
 	p, known, err = tx.FirstPackage(apply.Cases(e.PackageID))
 	if err != nil {
@@ -264,7 +264,7 @@ func (r *Service) packageForEvent(tx *store.Tx, e esign.Event, received time.Tim
 	return p, known, err
 }
 
-// finishUnprocessable keeps an authentic event that nothing can be done with, where people see it.
+// finishUnprocessable keeps an authentic event that cannot be processed where people see it.
 func (r *Service) finishUnprocessable(ev office.Event, reason message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Event(ev.ID)
@@ -283,27 +283,27 @@ func (r *Service) finishUnprocessable(ev office.Event, reason message.Message) e
 	return nil
 }
 
-// eventsInHand is how many events are in memory to be handled, and as many again that were read behind them. Of those that are larger
-// than any real one, usualEvent bytes, there are fewer.
+// eventsInHand is how many events are being processed in memory, with as many again read behind them; fewer if events exceed
+// usualEvent bytes, which is larger than any real one.
 const (
 	eventsInHand = 200
 	usualEvent   = 32 << 10
 )
 
-// weight is how much of the room for eventsInHand e takes.
+// weight is e's share of the room for eventsInHand.
 func weight(e office.Event) int64 {
 	return int64(min(max(len(e.Body), usualEvent), eventsInHand*usualEvent))
 }
 
-// eventQueues are the events under way, by their packages. Safe for concurrent use.
+// eventQueues are the events in progress, by package. Safe for concurrent use.
 type eventQueues struct {
-	room *semaphore.Weighted // for events in all of them
+	room *semaphore.Weighted // room for events in all queues
 
 	mu     sync.Mutex
 	queues map[string][]office.Event
 }
 
-// add puts an event behind those of its package, and reports whether there was none: somebody has to work on them.
+// add appends an event to its package's queue, and reports whether it was empty, so that somebody must process it.
 func (q *eventQueues) add(e office.Event) (first bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -315,7 +315,7 @@ func (q *eventQueues) add(e office.Event) (first bool) {
 	return !busy
 }
 
-// next takes the first event of a package; ok is false when there is none, and nobody works on them any more.
+// next takes a package's first event; if there is none, ok is false and the queue is removed.
 func (q *eventQueues) next(packageID string) (e office.Event, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -324,7 +324,7 @@ func (q *eventQueues) next(packageID string) (e office.Event, ok bool) {
 		delete(q.queues, packageID)
 		return e, false
 	}
-	e, queue[0] = queue[0], e // the array lets go of its body
+	e, queue[0] = queue[0], e // releases its body for garbage collection
 	q.queues[packageID] = queue[1:]
 	return e, true
 }
@@ -350,7 +350,7 @@ func eventMessage(p office.Package, e esign.Event) message.Message {
 		}
 		return message.SomeoneSigned(name)
 	case esign.DocumentExecuted:
-		if document != "" && document != name { // as a document that is sent alone is mostly called
+		if document != "" && document != name { // a single document usually has the package's name
 			return message.EveryoneSignedDocument(document, name)
 		}
 		return message.EveryoneSignedADocument(name)

@@ -11,43 +11,43 @@ import (
 )
 
 const (
-	listPage    = 100 // items asked for at once; the service may give fewer
-	listOverlap = 10  // items asked for twice, so that a page that begins too late is noticed
-	listRound   = 20  // pages read in one go; the rest is left to the next
-	listStale   = 3   // pages without anything new after which a list has no more
-	listBacks   = 10  // steps back after which a list moves too much to be read
+	listPage    = 100 // items requested at once; the service may return fewer
+	listOverlap = 10  // items requested twice, to detect a page that begins too late
+	listRound   = 20  // pages per round
+	listStale   = 3   // a list ends after this many pages without anything new
+	listBacks   = 10  // a list changes too much to be read after this many steps back
 
-	// listProof is how many packages must be newest first before the list is taken to be: that many are not by chance.
+	// listProof is how many packages must be in order, newest first, before the list counts as sorted: more than chance.
 	listProof = 20
 )
 
-// listMargin allows for a service whose clock is not ours.
+// listMargin allows for the service's clock differing from ours.
 const listMargin = 24 * time.Hour
 
-// listReader goes through the service's list page by page, and may pause between two. It relies on nothing that the service
-// has not shown: neither on the order that was asked for, nor on the size of a page, nor on the list staying as it is. Only
-// where what came is newest first does it end before the list does, at what is known already.
+// listReader goes through the service's list page by page, possibly with pauses. It assumes nothing the service has not shown:
+// neither the requested order, nor the page size, nor that the list does not change. Only if what has come is sorted newest first
+// does it stop early, at known packages.
 type listReader struct {
-	client *esign.Client // whose list it is: another one's has other packages at other places
+	client *esign.Client // the list's client: another one sees other packages at other positions
 	began  time.Time
-	known  time.Time // whatever was made before is known; zero to read to the end
-	pages  int       // read so far
+	known  time.Time // everything made before is known; zero to read to the end
+	pages  int       // pages read so far
 
 	budget   *rate.Limiter
 	skip     int
 	seen     map[string]bool
-	previous map[string]bool // the packages of the page before, unless that has no overlap with the next
-	refused  int             // of what is asked for beside the list: how many at once, and then the order, too
-	own      bool            // the account may list its own packages alone
+	previous map[string]bool // packages of the previous page, unless it does not overlap the next
+	refused  int             // how many optional parameters are refused: the page size, then the order, too
+	own      bool            // the account may list only its own packages
 	stale    int
 	backs    int
 
-	last       time.Time // when the package read last was made
-	proof      int       // packages that were older than the one before
+	last       time.Time // creation of the package read last
+	proof      int       // packages that were older than their predecessor
 	disordered bool
 }
 
-// newReader begins at the newest package of what client may see, at the rate of budget. known is as in listReader.
+// newReader starts at the newest package visible to client, at the rate of budget. known is as in listReader.
 func newReader(client *esign.Client, budget *rate.Limiter, began, known time.Time) *listReader {
 	return &listReader{client: client, began: began, known: known, budget: budget, seen: map[string]bool{}}
 }
@@ -59,8 +59,8 @@ type listEnd int
 
 const (
 	listMore  listEnd = iota // there is more to read
-	listWhole                // everything was read, or everything back to what is known
-	listTorn                 // there is nothing more to read, but something was missed
+	listWhole                // everything, or everything unknown, has been read
+	listTorn                 // at the end, but something was missed
 )
 
 // next reads a page, once the budget allows. After an error the same page is read again.
@@ -89,13 +89,13 @@ func (r *listReader) next(ctx context.Context) ([]esign.Status, listEnd, error) 
 	return page.Items, r.take(page), nil
 }
 
-// take notes what a page shows of the list.
+// take evaluates a page of the list.
 func (r *listReader) take(page esign.Page) listEnd {
 	gap := len(r.previous) > 0 && !anyOf(page.Items, r.previous)
 	fresh := r.see(page.Items)
 	switch {
 	case gap && (fresh > 0 || len(page.Items) == 0):
-		// Something was taken out of the list: what was not read yet has moved to where was read already.
+		// Something was removed from the list: unread items have moved to positions already read.
 		if r.backs++; r.backs > listBacks {
 			return listTorn
 		}
@@ -109,7 +109,7 @@ func (r *listReader) take(page esign.Page) listEnd {
 		return listMore
 	case len(page.Items) == 0:
 		return r.end(page.Total)
-	case fresh == 0 && r.skip+len(page.Items) > len(r.seen): // else this is where it was read before
+	case fresh == 0 && r.skip+len(page.Items) > len(r.seen): // otherwise it is an overlap with pages already read
 		if r.stale++; r.stale >= listStale {
 			return r.end(page.Total)
 		}
@@ -131,7 +131,7 @@ func (r *listReader) take(page esign.Page) listEnd {
 	return listMore
 }
 
-// see notes which packages were read, how many of them for the first time, and whether those are newest first.
+// see records which packages were read, returns how many are new, and checks that they are sorted newest first.
 func (r *listReader) see(items []esign.Status) (fresh int) {
 	for _, s := range items {
 		if r.seen[s.PackageID] {
@@ -150,7 +150,7 @@ func (r *listReader) see(items []esign.Status) (fresh int) {
 	return fresh
 }
 
-// end is for a list that gives no more. When the service says that there is, something was missed.
+// end handles a list that returns no more. If the service says that there is more, something was missed.
 func (r *listReader) end(total int) listEnd {
 	if len(r.seen) < total {
 		return listTorn
@@ -175,8 +175,8 @@ func anyOf(items []esign.Status, known map[string]bool) bool {
 	return false
 }
 
-// endsBefore reports whether the last packages of a page, as many as prove an order, were made before then; one that does not
-// say when was not.
+// endsBefore reports whether the last packages of a page, enough to prove an order, were made before then; one without a creation
+// time was not.
 func endsBefore(items []esign.Status, then time.Time) bool {
 	for _, s := range items[max(0, len(items)-listProof):] {
 		if s.TimeCreated.IsZero() || !s.TimeCreated.Before(then) {
@@ -186,7 +186,7 @@ func endsBefore(items []esign.Status, then time.Time) bool {
 	return true
 }
 
-// readList reads a page of the list. Packages that are known wait for it, so it is given up early.
+// readList reads a page of the list. Known packages wait for it, so its time is limited.
 func readList(ctx context.Context, client *esign.Client, q esign.ListQuery) (esign.Page, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()

@@ -1,15 +1,15 @@
-// Package reconcile follows the office's packages: it turns stored events, answers to status calls and the service's list
-// into what is known of a package, and into what to do next: files to be saved, people to be told, when to ask again. An
-// event is a hint, the status call is the truth; both ways lead to the same record, whichever comes first and however
-// often. No answer is for ever: what the service does not tell about is asked about again, more and more rarely.
+// Package reconcile follows the office's packages: it turns stored events, status answers and the service's list into what is known
+// of a package, and into what to do next: files to save, people to tell, when to ask again. An event is a hint, the status call is
+// the truth; both lead to the same record, whichever comes first and however often. No answer is final: what the service does not
+// answer about is requested again, at growing intervals.
 //
-// An event goes through here once: RunEvents reads it from the store, recordEvent notes it in one commit with what follows,
-// and publish has the others know. What is necessary, the status, is asked by itself (RunStatus); what is not, full records and the list,
-// apart from it (RunRecords, RunList), and neither waits for the other. A loop that failed goes on where it was: what has it fail, such
-// as a full disk, may do so for hours, and the service is not to be asked about everything each time.
+// An event passes through here once: RunEvents reads it from the store, recordEvent records it and its consequences in one commit,
+// and publish notifies others. The status, which is necessary, is requested separately (RunStatus) from full records and the list
+// (RunRecords, RunList), which are not, and neither waits for the other. A loop that failed continues where it was: the cause, such
+// as a full disk, may last for hours, and the service must not be asked about everything each time.
 //
-// It must not know how events arrive, how files are saved, how people are told, nor how drafts are sent. (Its name is not
-// "sync", which is the standard library's.)
+// It must not know how events arrive, how files are saved, how people are told, nor how drafts are sent. (It is not called "sync"
+// because of the standard library.)
 package reconcile
 
 import (
@@ -25,57 +25,56 @@ import (
 	"countersign/internal/store"
 )
 
-// Files are what becomes of the documents of a package that everybody has signed.
+// Files saves the documents of packages that everybody has signed.
 type Files interface {
 	Folder(s office.Settings, p office.Package) (string, error)
 	Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error)
 	NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, error)
-	TellRefused() // keeps in step what health says of what the service does not give
-	TellGiven()   // the same, where something may have come that it did not give
-	Resume()      // lets downloads begin again that wait for the service
+	TellRefused() // updates the health issue about files that the service does not provide
+	TellGiven()   // the same, when something withheld may have arrived
+	Resume()      // restarts downloads waiting for the service
 	Wake()
 }
 
-// News are what people are told of a package. Signed, Declined and NotWithdrawn belong in the
-// commit that records it.
+// News is what people are told of a package. Call Signed, Declined and NotWithdrawn in the commit that records the fact.
 type News interface {
 	Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error)
 	Declined(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	Expired(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	DueSoon(tx *store.Tx, p office.Package, now time.Time) ([]office.Fact, error)
-	ToldDue(tx *store.Tx, packageID string) bool      // DueSoon has been told
-	Silent() bool                                     // people want to hear nothing for now
-	Withhold(tx *store.Tx, facts []office.Fact) error // of what is too old to be told; in the commit that found it
+	ToldDue(tx *store.Tx, packageID string) bool      // whether DueSoon has been reported
+	Silent() bool                                     // people want no notifications now
+	Withhold(tx *store.Tx, facts []office.Fact) error // for facts too old to report; in the commit that found them
 	Announce(...office.Fact)
 	WorkEnded()
 }
 
-// Webhook is what is known of the events' way.
+// Webhook is what is known of the arrival of events.
 type Webhook interface {
 	ListeningSince() time.Time
-	Deaf() bool                              // no events arrive
-	Missed(packageID string, now time.Time)  // something was found that should have come as an event
-	Heard(e esign.Event, received time.Time) // an event came
-	Tell()                                   // keeps its health in step
+	Deaf() bool                              // no events can arrive
+	Missed(packageID string, now time.Time)  // a change was found that should have arrived as an event
+	Heard(e esign.Event, received time.Time) // an event has arrived
+	Tell()                                   // updates its health issues
 }
 
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
 	Settings func() office.Settings
-	Since    func() time.Time // the first sign-in: what was finished before it is not fetched
+	Since    func() time.Time // first sign-in: what was finished before is not fetched
 
-	Budget *rate.Limiter // what all questions about packages share
+	Budget *rate.Limiter // rate limit of all calls about packages
 
 	Files   Files
 	News    News
 	Webhook Webhook
 
-	// Claim makes p a package of ours when its external data carries the id of one of our drafts.
+	// Claim marks p as made here if its external data carries the id of one of our drafts.
 	Claim  func(tx *store.Tx, p *office.Package, data json.RawMessage) error
-	Drafts func()                 // has drafts looked at: one may have been found among the packages
-	Resend func()                 // has those sent at once that could not be sent
-	WokeUp func(by time.Duration) // the wall clock has jumped
+	Drafts func()                 // makes drafts be checked: one may have been found among the packages
+	Resend func()                 // sends at once those that could not be sent
+	WokeUp func(by time.Duration) // called when the wall clock has jumped
 }
 
 // Service follows packages. Safe for concurrent use.
@@ -83,22 +82,22 @@ type Service struct {
 	loop.Base
 	deps Deps
 
-	events, work chan struct{} // ring when there may be an event, or a package that is due
-	look, lists  chan struct{} // ring with work, and when the list is to be read
-	deadlines    chan struct{} // rings when something may be due sooner than was thought
+	events, work chan struct{} // signal that there may be an event, or a due package
+	look, lists  chan struct{} // signal along with work, and when to read the list
+	deadlines    chan struct{} // signals that something may be due earlier than expected
 
-	sweep   sweeper               // the program begins with one
-	settled loop.Watchers[string] // ids of events
-	list    discovery             // of RunList's goroutine alone
+	sweep   sweeper               // one is requested at the start
+	settled loop.Watchers[string] // event ids
+	list    discovery             // used only by RunList's goroutine
 
-	listWanted atomic.Bool // the list is to be read soon
+	listWanted atomic.Bool // read the list soon
 
-	failedInRow, failedRounds atomic.Int64 // questions about packages since the last answer, and rounds broken off since then
+	failedInRow, failedRounds atomic.Int64 // failed calls about packages since the last answer, and rounds aborted since then
 
 	records   records
-	noRecords loop.Retries // by the home of a service that does not have them, see needRecord
-	retried   atomic.Int64 // how often a person has asked for everything to be tried
-	backlog   atomic.Int64 // packages that wait to be asked about in this round
+	noRecords loop.Retries // services without records, by home; see needRecord
+	retried   atomic.Int64 // number of a person's requests to retry everything
+	backlog   atomic.Int64 // packages waiting to be checked in this round
 }
 
 func New(t loop.Base, deps Deps) *Service {
@@ -113,7 +112,7 @@ func (r *Service) Wake() {
 
 func (r *Service) WakeEvents() { loop.Wake(r.events) }
 
-// Backlog is how many packages wait to be asked about in this round.
+// Backlog returns how many packages wait to be checked in this round.
 func (r *Service) Backlog() int { return int(r.backlog.Load()) }
 
 func (r *Service) setBacklog(n int) {
@@ -121,21 +120,20 @@ func (r *Service) setBacklog(n int) {
 	r.deps.News.WorkEnded()
 }
 
-// Swept is when everything was last asked about, and whether that is under way.
+// Swept returns when everything was last checked, and whether that is in progress.
 func (r *Service) Swept() (last time.Time, under bool) { return r.sweep.state() }
 
-// clockMargin is how far the service's clock may be from ours.
+// clockMargin is how far the service's clock may differ from ours.
 const clockMargin = 15 * time.Minute
 
-// owesEvent reports whether what a status answer tells of p, which was before until now, should have come as an event
-// since listening: of a package that was asked about since, whatever is new; of one that was not known, that it was
-// finished since.
+// owesEvent reports whether the change from before to p in a status answer should have arrived as an event, given since when we have
+// been listening: for a package checked since then, any change; for one unknown before, that it was finished since.
 func owesEvent(before, p office.Package, moved bool, listening, now time.Time) bool {
 	switch {
 	case listening.IsZero():
 		return false
 	case !before.Checked.IsZero():
-		return moved && before.Checked.After(listening) && !before.Checked.After(now) // else by a clock that was wrong
+		return moved && before.Checked.After(listening) && !before.Checked.After(now) // otherwise recorded by a wrong clock
 	default:
 		return p.State == office.PackageExecuted && before.State != p.State && !before.Executed.By &&
 			before.Executed.After(listening.Add(clockMargin)) && before.Executed.Before(now.Add(-clockMargin))

@@ -16,14 +16,14 @@ import (
 	"countersign/internal/store"
 )
 
-// applyCheck records a status answer and plans the files of a package that is executed. asked is the package as it was known when
-// the question was put: where another answer was recorded since, nobody knows which of the two is the older one, and noted is
-// false. Only that everybody has signed is never too old. Where an event came since, the package is asked about again soon. Unless
-// recorded is set, the service has no record of it to be asked for.
+// applyCheck records a status answer and plans the files of an executed package. asked is the package as known when the call was
+// made: if another answer was recorded since, it is unknown which is older, and noted is false, except that an answer that everybody
+// has signed is never outdated. If an event arrived since, the status is requested again soon. recorded false means that the service
+// has no full record of the package to request.
 func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, recorded bool) (noted bool, err error) {
 	id, before := asked.ID, asked
 	s := r.deps.Settings()
-	if s.BesideOriginal { // a draft may have claimed it since, whose folder that would be
+	if s.BesideOriginal { // a draft that determines the folder may have claimed it since
 		if before, _, err = r.Data.Package(id); err != nil {
 			return false, err
 		}
@@ -32,7 +32,7 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 	if err != nil {
 		return false, err
 	}
-	listening, now := r.deps.Webhook.ListeningSince(), r.Now() // of one moment: the clock may jump while it is committed
+	listening, now := r.deps.Webhook.ListeningSince(), r.Now() // taken together, because the clock may jump during the commit
 	var found changes
 	var silent bool
 	err = r.Data.Update(func(tx *store.Tx) error {
@@ -61,7 +61,7 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 	if silent {
 		r.deps.Webhook.Missed(id, now)
 	}
-	for i := range found.facts { // a decline is for somebody to act on: it waits for no summary
+	for i := range found.facts { // a decline needs action, so it does not wait for a summary
 		found.facts[i].CaughtUp = quiet && found.facts[i].Kind != office.FactDeclined
 	}
 	r.publish(found)
@@ -72,22 +72,22 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 	return noted, nil
 }
 
-// changes are what follows from a status answer or an event once it is recorded.
+// changes are the consequences of a status answer or an event, once recorded.
 type changes struct {
 	facts   []office.Fact
 	lines   []office.Activity
-	planned int             // files
-	moved   bool            // something happened that an event should have told
+	planned int             // number of files planned
+	moved   bool            // something happened that an event should have reported
 	record  *recordQuestion // nil for none
 }
 
-// publish has others know of what was found, once it is committed.
+// publish notifies others of what was found, after the commit.
 func (r *Service) publish(f changes) {
 	for _, line := range f.lines {
 		r.Tell(line)
 	}
 	if len(f.lines) > 0 {
-		r.deps.Drafts() // one may wait for what it corrects
+		r.deps.Drafts() // one may be waiting for the package it corrects
 	}
 	if f.planned > 0 {
 		r.deps.Files.Wake()
@@ -96,10 +96,10 @@ func (r *Service) publish(f changes) {
 	r.deps.Files.TellGiven()
 }
 
-// ended are the facts that people declined to sign p, and that it has expired, and the lines of the activity that say so; was is p as
-// it was known before. That it has expired waits until its record is told, which may say who declined. Neither people nor the activity are told
-// of what had happened when the office first signed in, or before its state was restored from a backup, nor of anything about a package
-// that is old news as a whole (tell is false): a fresh computer learns of last year's, too.
+// ended returns the facts that people declined to sign p and that it expired, with the activity lines; was is p as known before.
+// Expiry waits for the full record, which may name who declined. Neither notifications nor the activity report what happened before
+// the office first signed in, or before its state was restored from a backup, nor anything about a package that is old news as a
+// whole (tell is false): a new computer also learns of last year's.
 func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity, err error) {
 	restored, err := data.Restored(tx, r.Now())
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 	old := func(when time.Time) bool {
 		return !tell || when.Before(since) || when.Before(restored.Add(-loop.ClockSlack))
 	}
-	heard := tell && was.Heard.After(since) && was.Heard.After(restored) // then one who had not declined has since, by whatever clock
+	heard := tell && was.Heard.After(since) && was.Heard.After(restored) // then somebody not recorded as declined has declined since, whatever the clocks say
 	before, lately := p, p
 	before.Signers, lately.Signers = slices.Clone(p.Signers), slices.Clone(p.Signers)
 	for i, s := range p.Signers {
@@ -148,16 +148,15 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 	return facts, lines, err
 }
 
-// tells reports whether people are told of what an answer shows of p beyond what is known. Signatures that were there before the
-// package was known are old, unless everything about it is new. What happened to one from a backup was told before, in the time
-// that the backup does not know.
+// tells reports whether to report what an answer shows of p beyond what is known. Signatures made before the package was known are
+// old, unless the whole package is new. What happened to a package from a backup was reported after the backup was made.
 func (r *Service) tells(p office.Package) bool {
 	return p.Restored.IsZero() && (!p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor)
 }
 
-// noteStatus notes a status answer in p, and what follows: signatures, whether the record is to be asked for, save jobs once everybody
-// has signed, and when to ask again. The files are called by the package's name for good, so that they wait for one that the record may
-// tell. s are the settings, and folder is where the files go.
+// noteStatus applies a status answer to p, with its consequences: signatures, whether to request the record, save jobs once
+// everybody has signed, and when to ask again. Files are permanently named after the package, so they wait for a name that the
+// record may supply. s are the settings, and folder is where the files go.
 func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Status, s office.Settings, folder string, recorded bool) (f changes, err error) {
 	was, tell := *p, r.tells(*p)
 	was.Signers = slices.Clone(p.Signers)
@@ -170,7 +169,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	}
 	f.moved = len(news) > 0 || was.State != office.PackageExecuted && p.State == office.PackageExecuted
 	if was.Origin == office.MadeElsewhere && was.Checked.IsZero() && slices.ContainsFunc(was.Documents, func(d office.Document) bool { return len(d.SignedBy) > 0 }) {
-		news = nil // it became known by a signature: others are old, or the next event's news
+		news = nil // known through a signature's event: others are old, or reported by the next event
 	}
 	if f.facts, err = r.deps.News.Signed(tx, *p, news); err != nil {
 		return f, err
@@ -186,7 +185,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 		return f, err
 	}
 	f.facts, f.lines = append(f.facts, ended...), lines
-	if p.State != office.PackageExecuted { // else its files may have been saved before
+	if p.State != office.PackageExecuted { // otherwise its files may have been saved before
 		p.Restored = time.Time{}
 	}
 	if err := r.settle(tx, p, &f); err != nil {
@@ -201,7 +200,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 		if f.planned, err = r.deps.Files.Plan(tx, p, s, folder); err != nil {
 			return f, err
 		}
-		if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
+		if p.Planned = all; all && f.planned == 0 { // until now it was open whether there are more
 			told, err := r.deps.Files.NoteFiles(tx, p)
 			if err != nil {
 				return f, err
@@ -214,19 +213,19 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	return f, nil
 }
 
-// Note records a status that another service of the agent has asked for, with what follows from it. asked is the package as it was known when the
-// question was put; noted is false where the answer may be older than what is known.
+// Note records a status that another service of the agent has requested, with its consequences. asked is the package as known when
+// the call was made; noted is false if the answer may be older than what is known.
 func (r *Service) Note(asked office.Package, status esign.Status) (noted bool, err error) {
 	return r.applyCheck(asked, status, false, true)
 }
 
-// NoteGone records that asked is withdrawn, though the service, which said that it would be, shows it no more.
+// NoteGone records that asked is withdrawn, although the service, which agreed to withdraw it, no longer shows it.
 func (r *Service) NoteGone(asked office.Package) error {
 	_, err := r.applyCheck(asked, esign.Status{PackageID: asked.ID, State: office.PackageRescinded}, false, false)
 	return err
 }
 
-// settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.
+// settle ends a request to withdraw p according to what is now known of it, and adds what to tell people to found.
 func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) error {
 	if !p.Settle() {
 		return nil
@@ -258,16 +257,15 @@ func withdrawnText(called string, w *office.Withdrawal) message.Message {
 	return text
 }
 
-// maxMiss is the longest pause between two questions about a package that the service does not tell about. Nothing is
-// final about such an answer: "not found" may mean "no permission at the moment" (service-facts.md, 10), roles are taken
-// away and given back, packages move to other members.
+// maxMiss is the longest pause between two calls about a package about which the service does not answer. Such an answer is never
+// final: "not found" may mean "no permission now" (service-facts.md, 10), roles are revoked and granted again, packages move to
+// other members.
 const maxMiss = 24 * time.Hour
 
-// missPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
-// for none after as long as this has gone on already: seconds at first, a day in the end. asked is the package as it was known
-// when the question was put.
+// missPackage records that the service answered a call about a package with cause. It is asked again after pause or, if zero, after
+// as long as this has been going on: seconds at first, a day in the end. asked is the package as known when the call was made.
 func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause time.Duration) error {
-	var shown bool // differently from before
+	var shown bool // whether the visible state changed
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(asked.ID)
 		if err != nil || !ok {
@@ -297,8 +295,8 @@ func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause ti
 	return nil
 }
 
-// noteAnswer ends what a refusal began, once the service has told about p. A package that everybody has signed, and whose
-// documents it does not list, is still withheld.
+// noteAnswer clears the effects of a refusal once the service has answered about p. A package that everybody has signed but whose
+// documents it does not list still counts as withheld.
 func noteAnswer(p *office.Package, now time.Time) {
 	p.Gone = false
 	if p.State == office.PackageExecuted && !p.Planned {
@@ -312,19 +310,19 @@ func noteAnswer(p *office.Package, now time.Time) {
 	}
 }
 
-// deadlineLook is how often it is looked for what is due soon. A look writes nothing unless there is something to tell.
+// deadlineLook is how often to check for what is due soon. A check writes nothing unless there is something to report.
 const deadlineLook = 15 * time.Minute
 
-// RunDeadlines tells people of packages that are due soon and not signed, each once ever, until ctx ends. While they want
-// to hear nothing it waits.
+// RunDeadlines tells people of packages that are due soon and unsigned, each only once ever, until ctx ends. It waits while they
+// want no notifications.
 func (r *Service) RunDeadlines(ctx context.Context) error {
 	return loop.Repeat(ctx, r.deadlines, func(context.Context) (time.Duration, error) { return deadlineLook, r.TellDueSoon() })
 }
 
-// WakeDeadlines has it looked at once: the settings or the clock have changed.
+// WakeDeadlines checks at once, because the settings or the clock have changed.
 func (r *Service) WakeDeadlines() { loop.Wake(r.deadlines) }
 
-// TellDueSoon is one look of RunDeadlines.
+// TellDueSoon is one check of RunDeadlines.
 func (r *Service) TellDueSoon() error {
 	days := r.deps.Settings().DueDays
 	if days <= 0 || r.deps.News.Silent() {

@@ -27,27 +27,27 @@ import (
 	"countersign/internal/store"
 )
 
-// A backup is made on each day on which the program runs, so that a data file that is lost or damaged costs a day at most. Seven are
-// kept, and four of the weeks before, in the data folder, sealed for a key that follows from the one in the keyring.
+// A backup is made on each day on which the program runs, so that a lost or damaged data file costs at most a day. The last seven
+// are kept, and four weekly ones before them, in the data folder, sealed with a key derived from the one in the keyring.
 //
-// The documents that wait to be sent are in files of their own beside, each once for as long as a backup that is kept lists it: what
-// waits for weeks costs its size once. Their names tell which key they are sealed for, because a key may be made anew.
+// The documents waiting to be sent are in separate files beside the backups, each stored once for as long as any kept backup lists
+// it, however long it waits. Their names say which key they are sealed with, because a key may be replaced.
 //
-// A backup has no sign-in: the tokens of yesterday are used up, and whoever shows one again is taken for a thief. The second
-// file of the office (agent/backup.go) has those of today.
+// A backup contains no sign-in: yesterday's tokens are used up, and presenting one again looks like theft. The second file of the
+// office (agent/backup.go) has today's.
 
-// Options are what a Backups takes from others. The functions are called by one goroutine.
+// Options are what Backups needs from others. The functions are called on one goroutine.
 type Options struct {
-	Folder    string // where the backups are
-	Documents string // where the documents are that wait to be sent
+	Folder    string // folder of the backups
+	Documents string // folder of the documents waiting to be sent
 
-	Header func() Header                     // who makes the backup
-	Key    func() (key safe.Secret, ok bool) // what it is sealed for; not while the keyring is locked
-	Busy   func() bool                       // a backup had better wait
+	Header func() Header                     // describes the maker of the backup
+	Key    func() (key safe.Secret, ok bool) // the key to seal with; not ok while the keyring is locked
+	Busy   func() bool                       // a backup should wait
 }
 
-// When a backup is made: so long after the start, or after something that was under way, but for that it waits no longer than
-// patience; and so long after a failure, which is told once it has gone on for a while.
+// When a backup is made: settling after the start or after other work, for which it waits at most patience; again after a failure,
+// which is reported once it has lasted for tellFor.
 const (
 	settling = time.Minute
 	patience = time.Hour
@@ -55,13 +55,13 @@ const (
 	tellFor  = 6 * time.Hour
 )
 
-// docLast names the document with the counted day of the last backup that was made.
+// docLast is the document with the day number of the last backup.
 const docLast = "backup"
 
-// Forget has the next backup made at once: what is stored is another office's, or one of another day.
+// Forget makes the next backup due at once, because the store now holds another office's data, or data of another day.
 func Forget(tx *store.Tx) error { return tx.PutDoc(docLast, nil) }
 
-// Backups makes them. Its methods are safe for concurrent use.
+// Backups makes the backups. Its methods are safe for concurrent use.
 type Backups struct {
 	loop.Base
 	options Options
@@ -72,7 +72,7 @@ func NewBackups(t loop.Base, o Options) *Backups {
 	return &Backups{Base: t, options: o, wake: make(chan struct{}, 1)}
 }
 
-// Wake has a backup that is due tried at once.
+// Wake retries a backup that is due at once.
 func (b *Backups) Wake() { loop.Wake(b.wake) }
 
 // Run makes a backup on each day, until ctx ends.
@@ -92,7 +92,7 @@ func (b *Backups) Run(ctx context.Context) error {
 		}
 		waited, pause = 0, again
 		if err := b.Make(); errors.Is(err, errLocked) {
-			continue // which health says
+			continue // health reports it
 		} else if err != nil {
 			b.Log.Warn("back up the state", "err", err)
 			failing += again
@@ -107,10 +107,10 @@ func (b *Backups) Run(ctx context.Context) error {
 	return nil
 }
 
-// errLocked is a backup that waits for the key.
+// errLocked says that a backup is waiting for the key.
 var errLocked = errors.New("the key is out of reach")
 
-// tell is what people are told of a backup that could not be made.
+// tell words for people why a backup could not be made.
 func tell(err error) message.Message {
 	if m, known := message.Of(err); known {
 		return message.Then(message.BackupFails(), m)
@@ -118,7 +118,7 @@ func tell(err error) message.Message {
 	return message.BackupFails()
 }
 
-// due reports whether no backup was made on this day.
+// due reports whether there is no backup of today yet.
 func (b *Backups) due() (bool, error) {
 	return data.Read(b.Data, "the last backup", func(tx *store.Tx) (bool, error) {
 		var last int
@@ -131,7 +131,7 @@ func (b *Backups) due() (bool, error) {
 	})
 }
 
-// Make makes a backup now. What cannot be tidied up afterwards is no failure of it.
+// Make makes a backup now. A failure to tidy up afterwards is not returned.
 func (b *Backups) Make() error {
 	key, ok := b.options.Key()
 	if !ok {
@@ -172,7 +172,7 @@ func (b *Backups) Make() error {
 	return err
 }
 
-// write writes everything that is kept, and the documents that wait beside it.
+// write writes the whole store, and the waiting documents beside it.
 func (b *Backups) write(w io.Writer, key safe.Secret, h Header) error {
 	out, err := Write(w, key, h)
 	if err != nil {
@@ -180,7 +180,7 @@ func (b *Backups) write(w io.Writer, key safe.Secret, h Header) error {
 	}
 	documents, err := data.Read(b.Data, "what is to be backed up", func(tx *store.Tx) ([]Document, error) {
 		documents, err := b.waiting(tx)
-		for _, d := range documents { // first, so that prune need not read on
+		for _, d := range documents { // first, so that prune need not read further
 			if err == nil {
 				err = out.put(kindBytes, d)
 			}
@@ -201,7 +201,7 @@ func (b *Backups) write(w io.Writer, key safe.Secret, h Header) error {
 	return b.keepDocuments(documents, key)
 }
 
-// waiting are the documents of the drafts that are not packages yet.
+// waiting returns the documents of drafts that are not packages yet.
 func (b *Backups) waiting(tx *store.Tx) (list []Document, err error) {
 	drafts, err := tx.Drafts(office.DraftsKept...)
 	seen := map[string]bool{}
@@ -220,11 +220,11 @@ func (b *Backups) keepDocuments(documents []Document, key safe.Secret) error {
 	for _, d := range documents {
 		path := documentPath(b.options.Folder, d.Name, key)
 		if _, err := os.Lstat(path); err == nil {
-			continue // the bytes of a copy never change
+			continue // a copy's bytes never change
 		}
 		in, err := os.Open(filepath.Join(b.options.Documents, d.Name))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was sent a moment ago
+			continue // sent a moment ago
 		}
 		if err != nil {
 			return err
@@ -244,22 +244,22 @@ func (b *Backups) keepDocuments(documents []Document, key safe.Secret) error {
 	return nil
 }
 
-// File is a backup. The number counts the backups of an office; the date is for people.
+// File is a backup. The number counts the office's backups; the date is for people.
 type File struct {
 	Path   string
 	Number int
 	Date   string    // such as 2026-11-22
-	Made   time.Time // as the file system says
+	Made   time.Time // according to the file system
 }
 
 const (
 	ending       = office.BackupEnding
-	documentsDir = "documents" // the documents that wait in any of the backups, a sealed file each
+	documentsDir = "documents" // the waiting documents of all backups, one sealed file each
 )
 
 var fileName = regexp.MustCompile(`^(\d{6,9})-(\d{4}-\d\d-\d\d)` + regexp.QuoteMeta(ending) + `$`)
 
-// List are the backups in a folder, newest first. A folder that is not there has none.
+// List returns the backups in a folder, newest first. A missing folder has none.
 func List(folder string) (files []File, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -272,7 +272,7 @@ func List(folder string) (files []File, err error) {
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // it was removed a moment ago
+			continue // removed a moment ago
 		}
 		n, _ := strconv.Atoi(m[1])
 		files = append(files, File{filepath.Join(folder, e.Name()), n, m[2], info.ModTime()})
@@ -281,8 +281,8 @@ func List(folder string) (files []File, err error) {
 	return files, nil
 }
 
-// Kept says which of the files, newest first, are kept: the newest seven, and of those before every seventh, four of them. A
-// wrong clock costs none: it is numbers that count.
+// Kept splits files, newest first, into those to keep and those to drop: it keeps the newest seven, and four of those before whose
+// number is divisible by seven. Because numbers count, not dates, a wrong clock costs no backup.
 func Kept(files []File) (keep, drop []File) {
 	const daily, weekly = 7, 4
 	weeks := 0
@@ -309,7 +309,7 @@ func documentEnding(key safe.Secret) string {
 	return "." + hex.EncodeToString(sum[:4]) + ending
 }
 
-// CheckBackup reads a backup to its end, and returns the documents that it lists.
+// CheckBackup reads a backup to its end and returns the documents it lists.
 func CheckBackup(path string, with safe.Key) (h Header, documents []Document, err error) {
 	err = readBackup(path, with, &h, Reading{
 		Record:   func(store.Record) error { return nil },
@@ -318,7 +318,7 @@ func CheckBackup(path string, with safe.Key) (h Header, documents []Document, er
 	return h, documents, err
 }
 
-// ImportBackup puts all that is in a backup in the place of everything in tx. After an error tx is not to be committed.
+// ImportBackup replaces everything in tx with the content of a backup. After an error tx must not be committed.
 func ImportBackup(tx *store.Tx, from io.ReadSeeker, with safe.Key) error {
 	_, err := from.Seek(0, io.SeekStart)
 	if err == nil {
@@ -339,7 +339,7 @@ func readBackup(path string, with safe.Key, h *Header, to Reading) error {
 	return errors.Join(err, f.Close())
 }
 
-// RestoreDocument opens a document that lies apart, beside the backup at path, and writes it to a new file. Another one in its place
+// RestoreDocument opens a document stored beside the backup at path and writes it to a new file. If it is a different one, the error
 // is ErrDamaged.
 func RestoreDocument(path string, d Document, key safe.Secret, into string) error {
 	in, err := os.Open(documentPath(filepath.Dir(path), d.Name, key))
@@ -354,11 +354,11 @@ func RestoreDocument(path string, d Document, key safe.Secret, into string) erro
 	return private.WriteFile(into, disk.Create, private.From(checked(plain, d)))
 }
 
-// errEnough ends a reading of which the rest is of no use.
+// errEnough stops reading when the rest is not needed.
 var errEnough = errors.New("that was enough")
 
-// prune removes the backups that are not kept, and the documents that none of the others lists. What a backup lists that this key
-// does not open nobody knows: then the documents of other keys stay, too.
+// prune removes backups that are not kept, and documents that no kept backup lists. If this key does not open a backup, its list is
+// unknown, so documents sealed with other keys stay, too.
 func prune(folder string, key safe.Secret) error {
 	files, err := List(folder)
 	if err != nil {
@@ -391,7 +391,7 @@ func prune(folder string, key safe.Secret) error {
 	return errors.Join(failed...)
 }
 
-// sweep removes what an interrupted backup left behind.
+// sweep removes the remains of an interrupted backup.
 func sweep(folder string) {
 	private.Sweep(folder)
 	private.Sweep(filepath.Join(folder, documentsDir))

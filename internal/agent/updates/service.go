@@ -1,10 +1,10 @@
-// Package updates asks once a day whether there is a newer version of the program, where the office wants that and the
-// program was built with an address to ask at. It remembers the newest version it ever heard of and believes nobody who
-// names an older one; on Windows it fetches and starts the installer when a person asks for it.
+// Package updates asks once a day whether there is a newer version of the program, if the office wants that and the program was
+// built with an address to ask. It remembers the newest version it ever heard of and believes nobody who offers an older one; on
+// Windows it fetches and starts the installer at a person's request.
 //
-// It promises to disturb nobody: one notification a version, nothing wrong in health, and an installation begins when
-// nothing is being sent or saved. What it has stored is believed only by the clock as it is now, so that a clock that was
-// wrong for a while costs at most a day.
+// It promises to disturb nobody: one notification per version, no issue in health, and installations start only when nothing is
+// being sent or saved. Stored times are checked against the present clock, so that a clock that was wrong for a while costs at most
+// a day.
 //
 // It must not know how a manifest is signed or a file checked (package update), nor how the program ends.
 package updates
@@ -28,25 +28,25 @@ import (
 const doc = "updates"
 
 type record struct {
-	Keys   string        `json:"keys"` // that are built in; a program with others begins anew, whatever somebody signed with the old ones
+	Keys   string        `json:"keys"` // the built-in keys; a program with other keys starts over, ignoring what the old ones signed
 	Newest string        `json:"newest,omitempty"`
 	Page   string        `json:"page,omitempty"`
 	Files  []update.File `json:"files,omitempty"`
-	Heard  time.Time     `json:"heard,omitzero"` // the last valid manifest
+	Heard  time.Time     `json:"heard,omitzero"` // time of the last valid manifest
 
-	Failing time.Time     `json:"failing,omitzero"` // since when no valid manifest came, though it was asked for
+	Failing time.Time     `json:"failing,omitzero"` // since when requests brought no valid manifest
 	Tries   int           `json:"tries,omitempty"`  // since then
-	Rest    loop.Cooldown `json:"rest,omitzero"`    // before it is asked again by itself
+	Rest    loop.Cooldown `json:"rest,omitzero"`    // pause before the next automatic request
 
-	Installing string `json:"installing,omitempty"` // the version whose installer was started last
+	Installing string `json:"installing,omitempty"` // version of the installer started last
 }
 
 // How often to ask.
 const (
 	everyDay   = 24 * time.Hour
-	firstRetry = time.Hour        // after a try that failed; it doubles to a day
-	startPause = 10 * time.Second // a start has more urgent things to do
-	look       = time.Hour        // timers may stand still while the computer sleeps
+	firstRetry = time.Hour        // after a failure, doubling up to a day
+	startPause = 10 * time.Second // other work is more urgent at the start
+	look       = time.Hour        // timers may stop while the computer sleeps
 )
 
 // silentFor is after how long without a valid manifest people are told, quietly.
@@ -54,21 +54,21 @@ const silentFor = 14 * 24 * time.Hour
 
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
-	Client  *update.Client // nil where the program was built without an address
-	Keys    []string       // that Client believes
-	Version string         // as the program says it
+	Client  *update.Client // nil if the program was built without an address
+	Keys    []string       // the keys that Client trusts
+	Version string         // the running version
 	Kind    string         // update.Here
 	System  string         // GOOS
 	Arch    string         // GOARCH
-	Folder  string         // for downloads; it is made and removed
+	Folder  string         // for downloads; created and removed here
 
 	Settings func() office.Settings
-	Silent   func() bool // people want to hear nothing now
-	// News is what people are to be told of a version, once; with tell unset they know it already.
+	Silent   func() bool // people want no notifications now
+	// News returns what to tell people of a version, once; with tell unset they know it already.
 	News     func(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error)
 	Announce func(...office.Fact)
-	Busy     func() bool // something is being sent or saved at this moment
-	// Start starts an installer that is held open; it waits for the end of the program and brings it back.
+	Busy     func() bool // something is being sent or saved now
+	// Start starts an installer that is held open. The installer waits for the program to end and restarts it.
 	Start func(installer *os.File) error
 }
 
@@ -78,13 +78,13 @@ type Service struct {
 	deps  Deps
 	known data.Kept[record]
 	wake  chan struct{}
-	turn  sync.Mutex // one question or installation at a time
+	turn  sync.Mutex // serializes requests and installations
 
-	installing atomic.Bool // by this process
+	installing atomic.Bool // in this process
 	fetched    atomic.Pointer[fetched]
 }
 
-// New makes a Service and reads what it has kept.
+// New makes a Service and loads its stored state.
 func New(t loop.Base, deps Deps) (*Service, error) {
 	r := &Service{Base: t, deps: deps, wake: make(chan struct{}, 1)}
 	kept, _, err := data.Doc[record](t.Data, doc)
@@ -100,10 +100,10 @@ func New(t loop.Base, deps Deps) (*Service, error) {
 
 func (r *Service) Offered() bool { return r.deps.Client != nil && update.Plain(r.deps.Version) != "" }
 
-// Wake has it look whether the office wants to know.
+// Wake makes it check whether the office wants to know.
 func (r *Service) Wake() { loop.Wake(r.wake) }
 
-// Run asks once a day until ctx ends, then returns nil. First it removes what an earlier installation has left.
+// Run asks once a day until ctx ends, then returns nil. First it removes the remains of an earlier installation.
 func (r *Service) Run(ctx context.Context) error {
 	if !r.Offered() {
 		<-ctx.Done()
@@ -115,14 +115,14 @@ func (r *Service) Run(ctx context.Context) error {
 		if !cleared {
 			cleared = r.waits() || r.clear()
 		}
-		if !cleared { // the installer may still be at work that has started this program
+		if !cleared { // the installer that started this program may still be running
 			pause = min(pause, time.Minute)
 		}
 	}
 	return nil
 }
 
-// askIfDue asks when the office wants that and the last time is long enough ago, and returns how long not to ask again.
+// askIfDue asks if the office wants that and the last request is old enough, and returns how long to wait before the next.
 func (r *Service) askIfDue(ctx context.Context) time.Duration {
 	if !r.deps.Settings().CheckUpdates {
 		return look
@@ -136,7 +136,7 @@ func (r *Service) askIfDue(ctx context.Context) time.Duration {
 	return min(max(r.known.Get().Rest.Left(r.Now()), time.Minute), look)
 }
 
-// clear removes what was downloaded, unless an installation is under way, and reports whether nothing is left.
+// clear removes downloads, unless an installation is in progress, and reports whether nothing is left.
 func (r *Service) clear() bool {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -147,7 +147,7 @@ func (r *Service) clear() bool {
 	return true
 }
 
-// Check asks now, because a person wants to know. Its errors carry a message for people.
+// Check asks now, at a person's request. Its errors carry a message for people.
 func (r *Service) Check(ctx context.Context) error {
 	if !r.Offered() {
 		return message.Error(message.UpdatesNotOffered(), nil)
@@ -155,7 +155,7 @@ func (r *Service) Check(ctx context.Context) error {
 	return r.ask(ctx, false)
 }
 
-// ask asks for the manifest and remembers what it says. Only byItself tells people of a newer version.
+// ask requests the manifest and remembers what it says. People get a notification of a newer version only if byItself.
 func (r *Service) ask(ctx context.Context, byItself bool) error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -163,7 +163,7 @@ func (r *Service) ask(ctx context.Context, byItself bool) error {
 	return err
 }
 
-// latest is ask, for whoever has the turn.
+// latest is ask for a caller that holds turn.
 func (r *Service) latest(ctx context.Context, byItself bool) (update.Manifest, error) {
 	m, err := r.deps.Client.Latest(ctx, r.Now())
 	if ctx.Err() != nil {
@@ -216,7 +216,7 @@ func (r *Service) failed(k record) record {
 	return k
 }
 
-// State is what is known, from memory.
+// State returns what is known, from memory.
 func (r *Service) State() office.Update {
 	u := office.Update{Version: r.deps.Version, Offered: r.Offered()}
 	if !u.Offered {
@@ -246,12 +246,12 @@ func (r *Service) newer(k record) bool {
 	return k.Newest != "" && update.Newer(k.Newest, update.Plain(r.deps.Version))
 }
 
-// file is the one of files that takes the place of this program.
+// file returns the one of files that replaces this program.
 func (r *Service) file(files []update.File) (update.File, bool) {
 	return update.Manifest{Files: files}.File(r.deps.System, r.deps.Arch, r.deps.Kind)
 }
 
-// todo is what a person does to get the newest version.
+// todo says what a person must do to get the newest version.
 func (r *Service) todo(k record) message.Message {
 	if f, known := r.file(k.Files); known {
 		path := r.pathOf(k.Newest)
@@ -290,14 +290,14 @@ func quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// How long an installation waits for what is being sent and saved, and how often it looks.
+// How long an installation waits for sending and saving to finish, and how often it checks.
 const (
 	patience = 2 * time.Minute
 	lookBusy = 500 * time.Millisecond
 )
 
-// Install fetches the newest version and checks it. An installer for Windows it starts: after an empty path and nil the program
-// has to end. Other files are for a person to install: path is where the checked one lies. Progress may be nil.
+// Install fetches and checks the newest version. It starts an installer for Windows: if path is empty and err nil, the program must
+// end. Other files are installed by a person: path is the checked file. Progress may be nil.
 func (r *Service) Install(ctx context.Context, progress func(office.UpdateStep)) (path string, err error) {
 	if !r.Offered() {
 		return "", message.Error(message.UpdatesNotOffered(), nil)
@@ -307,7 +307,7 @@ func (r *Service) Install(ctx context.Context, progress func(office.UpdateStep))
 	}
 	r.turn.Lock()
 	defer r.turn.Unlock()
-	m, err := r.latest(ctx, false) // the file of now, and signed now
+	m, err := r.latest(ctx, false) // the current file with its current signature
 	if err != nil {
 		return "", err
 	}
@@ -338,10 +338,10 @@ func (r *Service) Install(ctx context.Context, progress func(office.UpdateStep))
 	return "", nil
 }
 
-// fetched is the file of a version that was downloaded and checked, for a person to install.
+// fetched is a version's downloaded and checked file, for a person to install.
 type fetched struct{ version, path string }
 
-// pathOf is where the checked file of a version lies; empty for nowhere.
+// pathOf returns the path of a version's checked file; empty for none.
 func (r *Service) pathOf(version string) string {
 	if f := r.fetched.Load(); f != nil && f.version == version {
 		return f.path
@@ -349,10 +349,10 @@ func (r *Service) pathOf(version string) string {
 	return ""
 }
 
-// waits reports whether a file may lie in the folder that a person is still to install.
+// waits reports whether the folder may contain a file that a person has yet to install.
 func (r *Service) waits() bool { return r.deps.Kind != update.Installer && r.newer(r.known.Get()) }
 
-// start starts the installer at path as soon as nothing is under way.
+// start starts the installer at path as soon as nothing is in progress.
 func (r *Service) start(ctx context.Context, version string, f update.File, path string, progress func(office.UpdateStep)) error {
 	for until := time.Now().Add(patience); r.deps.Busy(); {
 		progress(office.UpdateStep{Got: f.Size, Total: f.Size, Waits: true})
@@ -363,7 +363,7 @@ func (r *Service) start(ctx context.Context, version string, f update.File, path
 			return context.Cause(ctx)
 		}
 	}
-	installer, err := update.Hold(path, f) // it lay there for a while
+	installer, err := update.Hold(path, f) // checks it again after the wait
 	if err != nil {
 		return err
 	}
@@ -383,7 +383,7 @@ func (r *Service) start(ctx context.Context, version string, f update.File, path
 	return nil
 }
 
-// note notes the version whose installer is started, so that the next start can tell whether it came.
+// note records the version being installed, so that the next start can tell whether that succeeded.
 func (r *Service) note(version string) error {
 	return r.known.Change(func(k record) (record, error) {
 		k.Installing = version

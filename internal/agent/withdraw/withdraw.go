@@ -1,13 +1,13 @@
-// Package withdraw withdraws packages that were sent. The wish is stored with the package before anything is sent, and stays
-// until the service's status tells what became of it: withdrawn, signed by everyone first, expired first, or refused; or until
-// a person lets go of it.
+// Package withdraw withdraws packages that were sent. The request is stored with the package before anything is sent, and stays
+// until the service's status shows the outcome: withdrawn, signed by everyone first, expired first, or refused; or until a person
+// gives it up.
 //
-// A wish can be taken back for some seconds, for which it waits as one that is put off; a program that ends meanwhile goes on with
-// it at its next start. It goes one way: wanted, asked (packages/rescind may have been sent), accepted (the service said yes), and then done,
-// late or refused. From asked on, and where there was an earlier wish, the status is asked before anything else: what is
-// withdrawn is not withdrawn again, and nobody is notified twice. Once it is accepted, packages/rescind is never sent again.
+// A request can be cancelled for some seconds, during which it waits as if postponed; if the program ends meanwhile, its next start
+// continues. Its states are: wanted, asked (packages/rescind may have been called), accepted (the service said yes), and then done,
+// late or refused. From asked on, and if there was an earlier request, the status is read before anything else: a withdrawn package
+// is not withdrawn again, and nobody is notified twice. Once accepted, packages/rescind is never called again.
 //
-// It must not know who is signed in, nor how a status becomes what is known of a package (Deps.Note).
+// It must not know who is signed in, nor how a status updates what is known of a package (Deps.Note).
 package withdraw
 
 import (
@@ -31,31 +31,31 @@ import (
 
 // Deps are what a Service needs from others. The functions are called from several goroutines.
 type Deps struct {
-	Who      func() string                   // whose account it is, as people know it; empty when the service did not say
+	Who      func() string                   // the account's holder as people know them; empty if unknown
 	Question func(ctx context.Context) error // waits until the service may be asked about a package
 
-	// Note records the status of a package, with what follows from it, the end of a wish among that. asked is the package as
-	// it was known when the question was put; noted is false where the answer may be older than what is known.
+	// Note records the status of a package and its consequences, including the end of a request. asked is the package as known when
+	// the call was made; noted is false if the answer may be older than what is known.
 	Note func(asked office.Package, status esign.Status) (noted bool, err error)
 
-	// NoteGone records that a package is withdrawn that the service shows no more.
+	// NoteGone records that a package is withdrawn which the service no longer shows.
 	NoteGone func(asked office.Package) error
-	// NotDone are the facts that p was not withdrawn, when people were not told yet; in the commit that records it. Announce
-	// tells them after it.
+	// NotDone returns the facts that p was not withdrawn, unless already reported; call it in the commit that records this. Announce
+	// reports them afterwards.
 	NotDone  func(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	Announce func(...office.Fact)
 
-	Ended func() // a wish came to its end: something may have waited for it
+	Ended func() // a request has ended, for which something may have waited
 }
 
-// maxPause is the longest pause before a package is tried again.
+// maxPause is the longest pause between two tries.
 const maxPause = 10 * time.Minute
 
 // Service withdraws packages. Its methods are safe for concurrent use.
 type Service struct {
 	loop.Base
 	deps       Deps
-	due        chan struct{} // rings when there may be something to withdraw
+	due        chan struct{} // signals that there may be something to withdraw
 	notOffered loop.Retries  // by the service's home
 }
 
@@ -65,18 +65,18 @@ func New(t loop.Base, deps Deps) *Service {
 
 func (r *Service) Wake() { loop.Wake(r.due) }
 
-// Offered reports whether the service is not known to lack the call.
+// Offered reports whether the service may have the call.
 func (r *Service) Offered() bool {
 	client, online := r.Session.Online()
 	return !online || !r.notOffered.Waits(client.Home(), r.Now())
 }
 
-// Run withdraws what is to be withdrawn, until ctx ends.
+// Run carries out requests until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
 	return loop.Repeat(ctx, r.due, r.withdrawDue)
 }
 
-// withdrawDue tries what is due, the longest due first and one at a time, and returns how long nothing will be.
+// withdrawDue tries what is due, longest due first and one at a time, and returns how long until the next is.
 func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
@@ -102,7 +102,7 @@ func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 		}
 		all := len(due)
 		due = slices.DeleteFunc(due, func(p office.Package) bool {
-			return p.Service != client.Home() || r.LeftAlone(key(p)) // the service may have been changed just now
+			return p.Service != client.Home() || r.LeftAlone(key(p)) // the service may have just changed
 		})
 		if len(due) == 0 {
 			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil
@@ -123,11 +123,11 @@ func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 	return idle, nil
 }
 
-// key tells a withdrawal from whatever else can be set aside.
+// key identifies a withdrawal in the quarantine.
 func key(p office.Package) string { return "withdrawal " + p.ID }
 
-// Withdraw stores the wish to withdraw packages and returns once it is known of each what became of it, in their order; when
-// ctx ends or Patience is over, with how far each is. What is wished for is done all the same, also after a restart.
+// Withdraw stores requests to withdraw packages and returns once the outcome of each is known, in their order; or, when ctx ends or
+// Patience is over, with their progress. The requests are carried out regardless, even after a restart.
 func (r *Service) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
 	changes, stop := r.Watch()
 	defer stop()
@@ -143,7 +143,7 @@ func (r *Service) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]offic
 	return r.follow(ctx, list, n.Patience, changes)
 }
 
-// wish stores the wish for each package that can be withdrawn.
+// wish stores the request for each package that can be withdrawn.
 func (r *Service) wish(n office.NewWithdrawal) (list []office.Withdrawn, err error) {
 	offered := r.Offered()
 	err = r.Data.Update(func(tx *store.Tx) error {
@@ -178,7 +178,7 @@ func (r *Service) wish(n office.NewWithdrawal) (list []office.Withdrawn, err err
 	return list, err
 }
 
-// refusal says how it stands with a package that there is nothing to wish for; nothing where there is.
+// refusal says why a package cannot be withdrawn; empty if it can.
 func refusal(p office.Package, offered bool) (office.WithdrawalState, message.Message) {
 	switch {
 	case p.Away:
@@ -208,7 +208,7 @@ func withdrawn(p office.Package) office.Withdrawn {
 	return x
 }
 
-// Keep takes a wish back of which the service does not know yet, and reports whether it came in time.
+// Keep cancels a request of which the service does not know yet, and reports whether it was in time.
 func (r *Service) Keep(id string) (inTime bool, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		inTime = false
@@ -230,7 +230,7 @@ func (r *Service) Keep(id string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// follow waits until each of list has come to its end.
+// follow waits until every request in list has ended.
 func (r *Service) follow(ctx context.Context, list []office.Withdrawn, patience time.Duration, changes <-chan office.Change) ([]office.Withdrawn, error) {
 	var late <-chan time.Time
 	if patience > 0 {
@@ -255,7 +255,7 @@ func (r *Service) follow(ctx context.Context, list []office.Withdrawn, patience 
 	}
 }
 
-// renew reads how far those are that are not at their end.
+// renew updates the progress of those that have not ended.
 func (r *Service) renew(list []office.Withdrawn) error {
 	for i, x := range list {
 		if !pending(x) {
@@ -277,13 +277,13 @@ func pending(x office.Withdrawn) bool {
 	return w.Pending()
 }
 
-// lateAfter is how long people are not told of a withdrawal that the service has not confirmed.
+// lateAfter is how long the service may take to confirm a withdrawal before people are told.
 const lateAfter = time.Hour
 
-// tellLate keeps in step what health says of withdrawals that may have been done, and that the service does not confirm.
+// tellLate updates the health issue about withdrawals that may have succeeded but are not confirmed by the service.
 func (r *Service) tellLate() error {
 	late, err := data.Read(r.Data, "the withdrawals that wait", func(tx *store.Tx) ([]office.Package, error) {
-		return tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)}) // all of them
+		return tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)}) // includes all of them
 	})
 	if err != nil {
 		return err
@@ -303,13 +303,13 @@ func (r *Service) tellLate() error {
 	return nil
 }
 
-// Retry has the service asked at once about every withdrawal that waits.
+// Retry makes every waiting request due at once.
 func (r *Service) Retry() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		waiting, err := tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)})
 		for _, p := range waiting {
 			if p.Withdrawal.Undoable() {
-				continue // a person may still take it back
+				continue // a person may still cancel it
 			}
 			w := *p.Withdrawal
 			w.NextTry = r.Now()
@@ -325,8 +325,8 @@ func (r *Service) Retry() error {
 	return nil
 }
 
-// LetGo ends a wish that the service may have fulfilled and does not confirm: a person has looked, or waits no more. The package
-// is what its status says, also later.
+// LetGo ends a request that the service may have fulfilled but does not confirm: a person has checked, or gives up. The package's
+// state remains what its status says.
 func (r *Service) LetGo(id string) error {
 	p, known, err := r.Data.Package(id)
 	if err != nil || !known || !p.Withdrawal.Pending() || p.Withdrawal.State == office.WithdrawWanted {
@@ -338,7 +338,7 @@ func (r *Service) LetGo(id string) error {
 	return r.tellLate()
 }
 
-// try brings the withdrawal of p a step further. It returns only errors that concern the service or the disk as a whole.
+// try advances the withdrawal of p. It returns only errors that concern the service or the disk as a whole.
 func (r *Service) try(ctx context.Context, client *esign.Client, p office.Package) error {
 	w := *p.Withdrawal
 	if w.State != office.WithdrawWanted || w.AskFirst {
@@ -346,7 +346,7 @@ func (r *Service) try(ctx context.Context, client *esign.Client, p office.Packag
 		if err != nil || !open {
 			return err
 		}
-		if w.Damaged { // asked again, it might notify people who were not to be told, in words that nobody chose
+		if w.Damaged { // repeating it might notify people who should not be told, in words that nobody chose
 			return r.refuse(p.ID, message.WithdrawalLost())
 		}
 		if w.State == office.WithdrawAccepted { // the service is slow to show it
@@ -354,7 +354,7 @@ func (r *Service) try(ctx context.Context, client *esign.Client, p office.Packag
 		}
 	}
 	begun, err := r.step(p.ID, func(now *office.Withdrawal) {
-		w = *now // it may be another wish by now
+		w = *now // the request may be a different one by now
 		now.State = office.WithdrawAsked
 	})
 	if err != nil || !begun {
@@ -364,13 +364,13 @@ func (r *Service) try(ctx context.Context, client *esign.Client, p office.Packag
 	err = client.Rescind(ctx, p.ID, w.Message, !w.Quiet)
 	r.Crash("rescinded")
 	if ctx.Err() != nil {
-		return nil // what became of it is found out later
+		return nil // the outcome is found out later
 	}
 	return r.answered(ctx, client, p.ID, w.State, err)
 }
 
-// answered goes on after packages/rescind was answered with err, nil for yes. What clearly did nothing leaves the wish as it
-// was before: an earlier call, whose answer was lost, may still do it.
+// answered continues after packages/rescind returned err, nil for success. An error that rules out any effect restores the earlier
+// state: a previous call, whose answer was lost, may still take effect.
 func (r *Service) answered(ctx context.Context, client *esign.Client, id string, before office.WithdrawalState, err error) error {
 	var e *esign.Error
 	errors.As(err, &e)
@@ -385,7 +385,7 @@ func (r *Service) answered(ctx context.Context, client *esign.Client, id string,
 		return errors.Join(kept, err)
 	case e == nil:
 		return err
-	case e.Kind != esign.Unknown && e.Temporary(), e.Kind == esign.SignedOut: // the sign-in works: it is about the moment
+	case e.Kind != esign.Unknown && e.Temporary(), e.Kind == esign.SignedOut: // the sign-in works, so this is temporary
 		r.Session.Note(ctx, err)
 		return r.putOff(id, before, esign.Message(err))
 	case notKnown(err):
@@ -418,23 +418,23 @@ func (r *Service) answered(ctx context.Context, client *esign.Client, id string,
 	return r.refuse(id, esign.Message(err))
 }
 
-// patience is how often in a row the service may say that it does not know a package before its word is taken for it:
-// right after it was sent, that may be too early. After an answer that was lost it proves nothing, however often.
+// patience is how often in a row the service may say that it does not know a package before that is believed: right after sending,
+// it may be too early. After a lost answer it proves nothing, however often.
 const patience = 4
 
-// notKnown reports whether the service itself says that it does not know the package, or shows it to nobody like us.
+// notKnown reports whether the service itself says that it does not know the package, or does not show it to us.
 func notKnown(err error) bool {
 	e, ok := errors.AsType[*esign.Error](err)
 	return ok && e.Kind == esign.NotFound && e.Code != ""
 }
 
-// saysNo reports whether an HTTP status is an answer about what was asked, rather than about the moment.
+// saysNo reports whether an HTTP status is an answer to the request rather than a temporary condition.
 func saysNo(status int) bool {
 	return status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests && status != http.StatusUnauthorized
 }
 
-// ask finds out from the status what became of a wish, and reports whether the package may still be signed by what that
-// says. A wish that the status could not be had for is put off.
+// ask finds out the outcome of a request from the status, and reports whether the package may still be signed according to that. If
+// the status is unavailable, the request is postponed.
 func (r *Service) ask(ctx context.Context, client *esign.Client, id string) (open bool, err error) {
 	if err := r.deps.Question(ctx); err != nil {
 		return false, nil // ctx has ended
@@ -451,7 +451,7 @@ func (r *Service) ask(ctx context.Context, client *esign.Client, id string) (ope
 	if err == nil {
 		if noted, err := r.deps.Note(before, status); err != nil {
 			return false, err
-		} else if !noted { // somebody else had an answer meanwhile
+		} else if !noted { // another answer was recorded meanwhile
 			return r.ask(ctx, client, id)
 		}
 		return r.pending(id)
@@ -467,13 +467,13 @@ func (r *Service) ask(ctx context.Context, client *esign.Client, id string) (ope
 		switch w := p.Withdrawal; {
 		case w.Problem != esign.Message(err) || w.Alike < patience:
 		case w.State == office.WithdrawAccepted:
-			// It said that it withdrew it, which is its word, and shows it no more.
+			// The service said that it withdrew the package, and no longer shows it.
 			if err := r.deps.NoteGone(p); err != nil {
 				return false, err
 			}
 			return r.pending(id)
 		case w.State == office.WithdrawWanted:
-			return false, r.refuse(id, w.Problem) // nor did packages/rescind know it
+			return false, r.refuse(id, w.Problem) // packages/rescind did not know it either
 		}
 	}
 	return false, r.putOff(id, p.Withdrawal.State, esign.Message(err))
@@ -491,7 +491,7 @@ func (r *Service) pending(id string) (open bool, err error) {
 	return true, nil
 }
 
-// step changes a wish that is still to be done, and reports whether it is.
+// step changes a pending request, and reports whether it still was.
 func (r *Service) step(id string, change func(*office.Withdrawal)) (pending bool, err error) {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		p, known, err := tx.Package(id)
@@ -510,7 +510,7 @@ func (r *Service) step(id string, change func(*office.Withdrawal)) (pending bool
 	return pending, nil
 }
 
-// putOff tries again after a pause that grows; problem is what keeps it from being done.
+// putOff retries after a growing pause; problem says what prevents it.
 func (r *Service) putOff(id string, state office.WithdrawalState, problem message.Message) error {
 	_, err := r.step(id, func(w *office.Withdrawal) {
 		if w.Problem != problem {
@@ -528,7 +528,7 @@ func (r *Service) refuse(id string, problem message.Message) error {
 	return r.end(id, office.WithdrawRefused, problem)
 }
 
-// end ends a wish without its being done, as far as anybody knows. People are notified unless they ended it themselves.
+// end ends a request that, as far as is known, was not fulfilled. People are notified unless they ended it themselves.
 func (r *Service) end(id string, state office.WithdrawalState, problem message.Message) error {
 	var line office.Activity
 	var facts []office.Fact
