@@ -351,18 +351,14 @@ type bar struct {
 	back, next, stop *widgets.Button
 	mark             *widget.Icon
 	text             *widgets.Prose
-	moves            *widget.ProgressBarInfinite
-	room             *fyne.Container // contains moves
 }
 
 func newBar(back, next, stop func()) *bar {
-	b := &bar{mark: widget.NewIcon(theme.MarkProblem.Resource()), text: widgets.NewParagraph(""), moves: widget.NewProgressBarInfinite()}
+	b := &bar{mark: widget.NewIcon(theme.MarkProblem.Resource()), text: widgets.NewParagraph("")}
 	b.back = widgets.NewButtonWithIcon(lang.L("Back"), fynetheme.NavigateBackIcon(), back)
 	b.next = widgets.NewButton("", next).Primary()
 	b.stop = widgets.NewButton(lang.L("Cancel"), stop)
-	b.moves.Stop()
-	b.room = widgets.Wide(160, b.moves)
-	said := widgets.Across(b.mark, b.text, b.room)
+	said := widgets.Across(b.mark, b.text, nil)
 	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(32, 10,
 		widgets.Middle(columnWidth, widgets.Across(b.back, said, container.NewHBox(b.stop, b.next))))))
 	return b
@@ -370,8 +366,6 @@ func newBar(back, next, stop func()) *bar {
 
 // rest shows a step's buttons without a text.
 func (b *bar) rest(back bool, next string) {
-	b.moves.Stop()
-	b.room.Hide()
 	b.stop.Hide()
 	widgets.Show(b.back, back)
 	b.back.Enable()
@@ -380,18 +374,13 @@ func (b *bar) rest(back bool, next string) {
 	b.say("", "")
 }
 
+// busy says what is going on. Nothing moves: a sign-in may wait for hours, and each picture has the whole window drawn anew.
 func (b *bar) busy(text string) {
 	b.say("", text)
 	b.stop.Show()
 	b.next.Hide()
 	b.back.Disable()
-	b.room.Hidden = !fyne.CurrentApp().Settings().ShowAnimations() // the text shows progress instead
 	b.content.Refresh()
-	if b.room.Hidden {
-		b.moves.Stop() // it starts by itself when first drawn
-	} else {
-		b.moves.Start()
-	}
 }
 
 // say shows a text, with a mark if it is important.
