@@ -35,11 +35,15 @@ import (
 
 // An office moves to another computer in one sealed file (package transfer). Nothing in it takes effect by itself:
 //
-//  - The old computer stops before the file gets its name, and ends its own sign-in in the commit that records this. The file contains no sign-in: somebody must sign in on the new computer, and again on the old one if the office is taken back.
-//  - The new computer shows the file's content before it changes anything, and then stores it as Configure stores typed input: same validator, same commit.
-//  - What was to be sent waits, on whichever computer continues, for the service's list or for a person, as after a restored backup. So two computers with the same office, because a person took it back after moving it, send nothing twice by themselves.
-//  - Downloads are planned again, into the folder chosen here; hot folders are paused.
-//  - Trusted seal authorities are not in the file: a person decides here again, and is shown whose seal it is.
+//   - The old computer stops before the file gets its name, and ends its own sign-in in the commit that records this. The file
+//     contains no sign-in: somebody must sign in on the new computer, and again on the old one if the office is taken back.
+//   - The new computer shows the file's content before it changes anything, and then stores it as Configure stores typed input:
+//     same validator, same commit.
+//   - What was to be sent waits, on whichever computer continues, for the service's list or for a person, as after a restored
+//     backup. So two computers with the same office, because a person took it back after moving it, send nothing twice by
+//     themselves.
+//   - Downloads are planned again, into the folder chosen here; hot folders are paused.
+//   - Trusted seal authorities are not in the file: a person decides here again, and is shown whose seal it is.
 
 // LeastPassword is the minimum length of a file's password, in characters.
 const LeastPassword = 10

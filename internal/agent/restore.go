@@ -38,13 +38,13 @@ import (
 // because events arrive and must not wait for a person to answer. The damaged file is kept, so nothing is given up. What happened
 // since the backup is known to the service, to the folders and to people, but not here, and so
 //
-//  - a draft that was to be sent may have been sent: its outcome is unknown until the service's list or a person decides;
-//  - a draft that was held or refused stays so, with a note that it may have been sent since;
-//  - a request to withdraw a package may have been cancelled: it is dropped, and people are told;
-//  - a file in a hot folder that is older than the restore is sent only when a person says so;
-//  - the service's answers about packages are recorded without telling people again, see reconcile.MarkRestored;
-//  - a file that is already saved is recognized by its bytes, as always (package download);
-//  - pending notifications have been raised since.
+//   - a draft that was to be sent may have been sent: its outcome is unknown until the service's list or a person decides;
+//   - a draft that was held or refused stays so, with a note that it may have been sent since;
+//   - a request to withdraw a package may have been cancelled: it is dropped, and people are told;
+//   - a file in a hot folder that is older than the restore is sent only when a person says so;
+//   - the service's answers about packages are recorded without telling people again, see reconcile.MarkRestored;
+//   - a file that is already saved is recognized by its bytes, as always (package download);
+//   - pending notifications have been raised since.
 //
 // Settings, sign-in and registration come from the office's second file (backup.go), which is current. Without it somebody has to
 // sign in again.

@@ -29,33 +29,33 @@ import (
 
 type documentList struct {
 	docs       []*document
-	folder     string // where the last file was picked
+	folder     string // folder of the last file chosen
 	fileBox    *fyne.Container
-	deeds      *fyne.Container // what can be done with the documents
+	deeds      *fyne.Container // actions for the documents
 	target     *widgets.Tappable
 	targetEdge *widgets.Back
 	filesField *widgets.Field
 	each       *widgets.Check
 	add        *widgets.Button
-	choose     *widgets.Button // a template
+	choose     *widgets.Button // chooses a template
 	sweep      *widgets.Button
 }
 
-// manyFiles is how many files a folder may bring before somebody is asked.
+// manyFiles is how many files a folder may add without asking.
 const manyFiles = 20
 
-// mostFiles is how many files are added at once. More would hold the window up for minutes, and the form keeps them for the next
-// start: whoever drops more has marked more than was meant.
+// mostFiles limits the files added at once. More would block the window for minutes, and the form stores them for the next start;
+// dropping more is probably a mistake.
 const mostFiles = 500
 
-// atEnd is behind the last document.
+// atEnd is the place after the last document.
 const atEnd = -1
 
-// Add adds files, in the order they come, and of a folder the documents that lie in it. Those that cannot be sent say so
-// beside their name. A file that is there already is looked at anew.
+// Add adds files in order, and of a folder the documents directly in it. Files that cannot be sent say so next to their name. A file
+// that is already there is examined again.
 func (s *Screen) Add(paths []string) { s.addAt(paths, atEnd) }
 
-// addAt adds files before the document that is at a place of the list now, or at its end.
+// addAt adds files before the document at a place in the list, or at its end.
 func (s *Screen) addAt(paths []string, at int) {
 	if len(paths) == 0 {
 		return
@@ -82,15 +82,15 @@ func (s *Screen) addAt(paths []string, at int) {
 	})
 }
 
-// found is what dropped names stand for.
+// found is what dropped paths stand for.
 type found struct {
 	files     []office.FormFile
-	inFolders int      // how many of them were not named themselves
-	empty     []string // folders without a document
+	inFolders int      // how many of them came from folders
+	empty     []string // folders without documents
 }
 
-// unfold reads which documents lie in the folders among paths, until there are too many, and keeps those that may be gone before
-// they are sent, also after a restart: programs hand out temporary files and remove them at once. It runs beside the window's
+// unfold reads which documents are in the folders among paths, until there are too many, and makes copies of those that may not last
+// until they are sent, possibly after a restart: programs hand out temporary files and delete them at once. It runs off the UI
 // goroutine.
 func (s *Screen) unfold(ctx context.Context, paths []string) (f found) {
 	kept := s.office.NewDelivery()
@@ -99,7 +99,7 @@ func (s *Screen) unfold(ctx context.Context, paths []string) (f found) {
 			break
 		}
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			file := office.FormFile{Path: kept.Keep(ctx, path)} // what is not there says so in its line
+			file := office.FormFile{Path: kept.Keep(ctx, path)} // a missing file is reported in its line
 			if file.Path != path {
 				file.From = path
 			}
@@ -146,8 +146,8 @@ func (s *Screen) addFiles(files []office.FormFile, at int) {
 	s.inspect(fresh)
 }
 
-// inspect asks the office about documents, one after the other, beside the window's goroutine, and then for their pictures, which
-// take longer and keep nobody from sending. Taking a document away meanwhile does no harm.
+// inspect examines documents one after the other off the UI goroutine, and then draws their pictures, which take longer and do not
+// delay sending. Removing a document meanwhile is harmless.
 func (s *Screen) inspect(docs []*document) {
 	var paths []string
 	for _, d := range docs {
@@ -163,7 +163,7 @@ func (s *Screen) inspect(docs []*document) {
 			drawn[i] = info.Problem.IsZero() && info.Pages > 0
 			s.env.Work.Do(func() {
 				if d.path != paths[i] {
-					return // it was added anew meanwhile
+					return // added again meanwhile
 				}
 				d.info, d.looked = info, true
 				d.show(len(s.docs) > 1 && d.original == nil)
@@ -182,7 +182,7 @@ func (s *Screen) inspect(docs []*document) {
 	})
 }
 
-// preview shows page 1 where the office has a picture of it. It runs beside the window's goroutine.
+// preview shows page 1 if the office has a picture of it. It runs off the UI goroutine.
 func (s *Screen) preview(ctx context.Context, d *document, path string) {
 	if page, err := s.office.Preview(ctx, path, 3*int(pictureSize.Width)); err == nil {
 		s.env.Work.Do(func() { d.showPage(page) })
@@ -199,7 +199,7 @@ func (s *Screen) showFiles() {
 		d.show(len(s.docs) > 1)
 		rows = append(rows, d.row)
 	}
-	s.fileBox.Objects = rows // drawn with all the rest, for many take long
+	s.fileBox.Objects = rows // drawn along with the rest, because many take long
 	s.each.Hidden = len(s.docs) < 2 || s.basis != nil
 	s.showSweep()
 	s.layOutAnew()
@@ -222,8 +222,8 @@ func (s *Screen) removeWrong() {
 	s.env.Window.Canvas().Focus(s.adder())
 }
 
-// newTarget is where documents can be dropped while there are none, as they can anywhere else, and chosen by a press. Its edge is a
-// mark.
+// newTarget shows where to drop documents while there are none, although dropping works anywhere, and pressing it opens the file
+// dialog. Its border can show errors.
 func newTarget(pick func()) (target *widgets.Tappable, edge *widgets.Back) {
 	add, say := widgets.NewTitle(lang.L("Add documents")), widgets.NewProse(lang.L("or drop them anywhere in this window"))
 	add.Colour, add.Centred, say.Centred = theme.Ink, true, true
@@ -234,7 +234,7 @@ func newTarget(pick func()) (target *widgets.Tappable, edge *widgets.Back) {
 	return target, edge
 }
 
-// adder is what adds documents now.
+// adder returns the control that adds documents now.
 func (l *documentList) adder() fyne.Focusable {
 	if l.add.Visible() {
 		return l.add
@@ -242,7 +242,7 @@ func (l *documentList) adder() fyne.Focusable {
 	return l.target
 }
 
-// filesChanged shows the documents and proposes a name until the person has typed another one.
+// filesChanged shows the documents, and proposes a name until the person has typed one.
 func (s *Screen) filesChanged() {
 	if s.name.Text == "" || s.name.Text == s.proposed {
 		s.proposed = ""
@@ -265,7 +265,7 @@ func (s *Screen) placeDocument(from, to int) {
 	}
 }
 
-// removeDocument takes a document away and leaves the focus where the next one is.
+// removeDocument removes a document and focuses the next one.
 func (s *Screen) removeDocument(d *document) {
 	if d.original != nil && d.original.instead == d {
 		d.original.restore()
@@ -287,15 +287,14 @@ func (s *Screen) removeDocument(d *document) {
 	}
 }
 
-// document is a file that was added, and its row. The row stays the same while documents change their order, so that a
-// drag or the focus never loses it.
+// document is an added file with its row. The row survives reordering, so that a drag or the focus does not lose it.
 type document struct {
 	path     string
-	from     string         // where it was found, if its bytes are elsewhere now
-	info     agent.FileInfo // what the office says of it, once looked is set
+	from     string         // its original path, if its bytes are elsewhere now
+	info     agent.FileInfo // the office's findings, once looked is set
 	looked   bool
-	refused  string    // why it was not taken the last time, a sentence; empty when it was not refused by itself
-	original *original // of the template, whose place it takes; nil for none
+	refused  string    // why it was refused the last time, a sentence; empty unless it was refused individually
+	original *original // the template's document it replaces; nil for none
 
 	row        fyne.CanvasObject
 	edge       *widgets.Back
@@ -304,8 +303,8 @@ type document struct {
 	note       *widgets.Line
 	busy       *widget.Activity
 	picture    *fyne.Container   // page 1, or an icon
-	page       fyne.CanvasObject // page 1 in its edge; nil while there is no picture of it
-	say        *widget.Label     // what is wrong, on as many lines as it needs
+	page       fyne.CanvasObject // page 1 with its border; nil without a picture
+	say        *widget.Label     // what is wrong, on as many lines as needed
 	remove     *widgets.Button
 }
 
@@ -316,7 +315,7 @@ func (d *document) title() string {
 	return filepath.Base(d.path)
 }
 
-// pictureSize is the room for page 1 in a row.
+// pictureSize is the size of page 1 in a row.
 var pictureSize = fyne.NewSize(44, 58)
 
 func (s *Screen) newDocument(path string) *document {
@@ -334,14 +333,14 @@ func (s *Screen) newDocument(path string) *document {
 	return d
 }
 
-// tightCard is a card with less room than usual, so that many documents stay in sight. Its edge can be a mark.
+// tightCard is a card with less padding, so that many documents stay visible. Its border can show errors.
 func tightCard(content fyne.CanvasObject) (card fyne.CanvasObject, edge *widgets.Back) {
 	edge = widgets.NewBack(theme.Surface)
 	edge.Outline(theme.Line)
 	return container.NewStack(edge, widgets.PadHV(8, 6, content)), edge
 }
 
-// show brings the row up to date. many says that there is an order to change.
+// show updates the row. many says that the order can be changed.
 func (d *document) show(many bool) {
 	d.name.Set(d.title())
 	d.note.Set(d.facts())
@@ -372,12 +371,12 @@ func (d *document) showIcon(icon fyne.Resource) {
 	widgets.Remake(d.picture, container.NewCenter(widgets.Mark(24, widget.NewIcon(icon))))
 }
 
-// unsendable says that it cannot be sent as it is.
+// unsendable reports that it cannot be sent as it is.
 func (d *document) unsendable() bool { return !d.info.Problem.IsZero() }
 
 func (d *document) wrong() bool { return !d.info.Problem.IsZero() || d.refused != "" }
 
-// facts are "3 pages · 48 KB".
+// facts returns "3 pages · 48 KB".
 func (d *document) facts() string {
 	if !d.looked {
 		return ""
@@ -392,7 +391,7 @@ func (d *document) facts() string {
 	return strings.Join(facts, " · ")
 }
 
-// sayWhat shows the gravest thing there is to know, or nothing.
+// sayWhat shows the most important finding, if any.
 func (d *document) sayWhat() {
 	text, importance := i18n.Message(d.info.Problem), widget.DangerImportance
 	switch {
@@ -418,8 +417,7 @@ func (d *document) showPage(page image.Image) {
 
 func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
 
-// parseDue is the end of the day that a text means, as a due day is over when the day is. A text that is no day gives
-// the zero time.
+// parseDue returns the end of the typed day, because a package is due until then; zero if the text is no day.
 func parseDue(days day.Style, text string, now time.Time) time.Time {
 	read, ok := days.Read(text, now)
 	if !ok {
@@ -428,12 +426,12 @@ func parseDue(days day.Style, text string, now time.Time) time.Time {
 	return read.AddDate(0, 0, 1).Add(-time.Second)
 }
 
-// example is a day as people may type it: the last of the year.
+// example returns a day as people may type it: the last of the year.
 func example(days day.Style, now time.Time) string {
 	return days.Write(time.Date(now.Year(), time.December, 31, 0, 0, 0, 0, now.Location()))
 }
 
-// hintDue says under the field which day was understood or, where the field waits for one, how to write it.
+// hintDue shows below the field which day was understood or, for an empty field, how to write it.
 func (s *Screen) hintDue(due time.Time) {
 	switch now := s.env.Now(); {
 	case !due.IsZero():
@@ -445,7 +443,7 @@ func (s *Screen) hintDue(due time.Time) {
 	}
 }
 
-// dueFocus writes what was understood into the field when it is left, and says what is wrong with it.
+// dueFocus, when the field is left, writes the understood day into it or shows the error.
 func (s *Screen) dueFocus(here bool) {
 	s.inDue = here
 	if read, ok := s.days().Read(s.due.Text, s.env.Now()); ok && !here && s.due.Text != s.days().Write(read) {

@@ -26,7 +26,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Lists are documents with a package for each of their lines.
+// Lists sends documents with one package for each line of a list.
 type Lists interface {
 	PrepareList(ctx context.Context, path string, common office.NewPackage, order string) (office.BulkList, error)
 	SendList(ctx context.Context, l office.BulkList, again bool, undo time.Duration) (id string, err error)
@@ -35,17 +35,17 @@ type Lists interface {
 	DecideList(id string, to office.BulkState) error
 }
 
-// lists are those that were sent, and the one that is shown in place of the form.
+// lists are the lists sent, and the one shown instead of the form.
 type lists struct {
 	recent []office.Bulk
-	button *widgets.Button // hidden in an office that never sent one
+	button *widgets.Button // hidden until the office has sent a list
 	panel  *listPanel      // nil while the form is shown
 }
 
-// mostLists is how many of them are offered, the newest first.
+// mostLists is how many are offered, newest first.
 const mostLists = 12
 
-// listAmong is the file among some that is a list, if there is one, and the others. sure says that it can be nothing else.
+// listAmong separates a list among files, if there is one, from the others. sure says that it can only be a list.
 func (s *Screen) listAmong(files []office.FormFile) (list string, sure bool, rest []office.FormFile) {
 	at := func(ending string) int {
 		return slices.IndexFunc(files, func(f office.FormFile) bool { return strings.EqualFold(filepath.Ext(f.Path), ending) })
@@ -59,7 +59,7 @@ func (s *Screen) listAmong(files []office.FormFile) (list string, sure bool, res
 	return files[i].Path, sure, slices.Concat(files[:i], files[i+1:])
 }
 
-// offerList adds files, of which one is a list, or may be.
+// offerList adds files of which one is, or may be, a list.
 func (s *Screen) offerList(list string, sure bool, rest []office.FormFile, all func()) {
 	use := func() {
 		s.addFiles(rest, atEnd)
@@ -73,7 +73,7 @@ func (s *Screen) offerList(list string, sure bool, rest []office.FormFile, all f
 		Text: lang.L("Each of its lines becomes a package with the other documents."), Safe: lang.L("Add as a document"), OnSafe: all, Do: lang.L("Use as a list"), OnDo: use})
 }
 
-// openList shows a list, with what its lines become, in place of the form.
+// openList shows a list and the packages its lines become, instead of the form.
 func (s *Screen) openList(path string) {
 	if s.busy() {
 		return
@@ -96,7 +96,7 @@ func (s *Screen) openList(path string) {
 	})
 }
 
-// offerLists shows the menu of the lists that were sent.
+// offerLists shows the menu of lists sent.
 func (s *Screen) offerLists() {
 	var items []*fyne.MenuItem
 	for _, b := range s.lists.recent {
@@ -105,17 +105,17 @@ func (s *Screen) offerLists() {
 	widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", items...), s.lists.button)
 }
 
-// listPanel is a list before it is sent, or what became of its lines.
+// listPanel is a list before sending, or the outcome of its lines.
 type listPanel struct {
 	screen   *Screen
 	content  fyne.CanvasObject
 	bar      *fyne.Container
-	list     office.BulkList // before it is sent
-	id       string          // once it is
+	list     office.BulkList // before sending
+	id       string          // after sending
 	progress office.BulkProgress
 	results  []office.BulkResult
 	heads    []string
-	rows     []int // those lines that are shown
+	rows     []int // the visible lines
 
 	title, note             *widgets.Line
 	only, again             *widgets.Check
@@ -167,7 +167,7 @@ func (s *Screen) closeList() {
 	s.Focus()
 }
 
-// follow shows what became of a list, and goes on while it changes.
+// follow shows a list's outcome, and updates it while it changes.
 func (p *listPanel) follow(id string) {
 	env.Get(p.screen.env, func(context.Context) (r []office.BulkResult, err error) {
 		p.progress, r, _, err = p.screen.office.SentList(id)
@@ -175,7 +175,7 @@ func (p *listPanel) follow(id string) {
 	}, func(r []office.BulkResult) {
 		first := p.screen.lists.panel != p
 		if p.id != "" && first {
-			return // it was left
+			return // no longer shown
 		}
 		p.id, p.results, p.heads = id, r, p.progress.Heads
 		if first {
@@ -184,7 +184,7 @@ func (p *listPanel) follow(id string) {
 			p.refresh()
 		}
 		if !p.progress.Over() {
-			p.screen.env.Later(3*time.Second, func() { // thousands of lines take a moment to read
+			p.screen.env.Later(3*time.Second, func() { // reading thousands of lines takes a moment
 				if p.screen.lists.panel == p {
 					p.follow(id)
 				}
@@ -193,7 +193,7 @@ func (p *listPanel) follow(id string) {
 	})
 }
 
-// refresh shows all of it anew.
+// refresh redraws everything.
 func (p *listPanel) refresh() {
 	p.rows = nil
 	wrong, before := len(p.list.Faulty()), 0
@@ -251,7 +251,7 @@ func (p *listPanel) refresh() {
 	p.table.Refresh()
 }
 
-// standing is how far the list is: "12 of 300 sent · 2 not sent · Paused".
+// standing returns the list's progress: "12 of 300 sent · 2 not sent · Paused".
 func (p *listPanel) standing() string {
 	parts := []string{lang.L("{{.Sent}} of {{.Packages}} sent", i18n.V{"Sent": p.progress.Sent, "Packages": packages(p.progress.Lines - p.progress.Faulty)})}
 	if p.progress.Wrong > 0 {
@@ -273,7 +273,7 @@ func bad(x office.BulkResult) bool {
 	return x.State == office.DraftFailed || x.State == office.DraftUnknown || x.State == office.DraftCancelled
 }
 
-// listCell shows whole, near the mouse, what is cut, and what is wrong.
+// listCell shows shortened text, and what is wrong, as a tooltip.
 type listCell struct {
 	widgets.ListRow
 	panel *listPanel
@@ -292,7 +292,7 @@ func (p *listPanel) newCell() fyne.CanvasObject {
 	return c
 }
 
-// show shows a text, with the mark that says what it means; none for a plain one.
+// show shows a text with the mark for its meaning; none for plain text.
 func (c *listCell) show(text string, mark theme.Mark, more string) {
 	c.line.Colour = theme.Text
 	if widgets.Show(c.mark, mark != ""); mark != "" {
@@ -307,7 +307,7 @@ func (c *listCell) show(text string, mark theme.Mark, more string) {
 // Tapped chooses the cell.
 func (c *listCell) Tapped(*fyne.PointEvent) { c.panel.table.Select(c.at) }
 
-// chosen says at the bottom what the chosen cell holds, and what is wrong with it.
+// chosen shows at the bottom the chosen cell's content and what is wrong with it.
 func (p *listPanel) chosen(at widget.TableCellID) {
 	if at.Row < 0 || at.Row >= len(p.rows) || at.Col < 0 {
 		return
@@ -317,7 +317,7 @@ func (p *listPanel) chosen(at widget.TableCellID) {
 	p.say(strings.TrimSpace(c.line.Text+"\n"+c.More), c.line.Colour == theme.Attention)
 }
 
-// say says something at the bottom, where there is room for it only as long as there is something to say or to do.
+// say shows a text at the bottom, which takes no space while there is nothing to say or do.
 func (p *listPanel) say(text string, grave bool) {
 	p.mark.Hidden, p.text.Importance = !grave || text == "", widget.MediumImportance
 	if grave {
@@ -359,7 +359,7 @@ func (p *listPanel) cell(at widget.TableCellID, o fyne.CanvasObject) {
 	c.show(text, "", "")
 }
 
-// state is the number of a line, and what is wrong with it or became of it.
+// state returns a line's number, and its error or outcome.
 func (p *listPanel) state(n int) (text string, mark theme.Mark, more string) {
 	said := func(number int, mark theme.Mark, words ...string) (string, theme.Mark, string) {
 		return strconv.Itoa(number) + "  " + words[0], mark, strings.Join(words[1:], "\n")
@@ -395,7 +395,7 @@ func (p *listPanel) state(n int) (text string, mark theme.Mark, more string) {
 	return said(x.Line, theme.MarkLater, lang.L("ready"))
 }
 
-// newListHead is the head of a column, and below it what the column is for.
+// newListHead is a column's head, with the column's use below.
 func newListHead() fyne.CanvasObject {
 	head, means := widgets.NewName(""), widgets.NewCaption("")
 	head.Bold, means.Shorten = true, true
@@ -419,7 +419,7 @@ func (p *listPanel) head(at widget.TableCellID, o fyne.CanvasObject) {
 	}
 }
 
-// meaning says what a column is for.
+// meaning says what a column is used for.
 func meaning(c office.Column) string {
 	kind := map[office.ColumnKind]string{
 		office.ColumnName: lang.L("Name"), office.ColumnFirst: lang.L("First name"), office.ColumnLast: lang.L("Last name"), office.ColumnEmail: lang.L("E-mail"),
@@ -433,7 +433,7 @@ func meaning(c office.Column) string {
 	return kind
 }
 
-// width is that of a column, by its longest cells within reason; column -1 tells how the lines are.
+// width returns a column's width, fitting its longest cells within limits; column -1 shows the lines' states.
 func (p *listPanel) width(column int) float32 {
 	if column < 0 {
 		return widgets.Scaled(220)
@@ -452,7 +452,7 @@ func (p *listPanel) width(column int) float32 {
 	return widgets.Scaled(min(max(96, 36+8*float32(longest)), 250))
 }
 
-// hand gives the list to the office, which begins with it some seconds later if nobody takes it back.
+// hand passes the list to the office, which starts some seconds later unless that is undone.
 func (p *listPanel) hand() {
 	s, again := p.screen, p.again.Checked
 	typed, pressed := s.form(), s.env.Now()
@@ -483,7 +483,7 @@ func (p *listPanel) decide(to office.BulkState, then func()) {
 	p.screen.env.Attempt(func(context.Context) error { return p.screen.office.DecideList(id, to) }, then)
 }
 
-// turn pauses the list, or has it go on.
+// turn pauses or continues the list.
 func (p *listPanel) turn() {
 	to := office.BulkPaused
 	if p.progress.State == office.BulkPaused {
@@ -497,7 +497,7 @@ func (p *listPanel) askToStop() {
 		Safe: lang.L("Keep sending"), Do: lang.L("Stop sending"), OnDo: func() { p.decide(office.BulkStopped, func() { p.follow(p.id) }) }})
 }
 
-// export writes what became of the lines for the Excel of the window's language.
+// export writes the outcome of the lines for Excel in the window's language.
 func (p *listPanel) export() {
 	name := strings.TrimSuffix(p.progress.File, filepath.Ext(p.progress.File)) + " " + p.screen.env.Now().Format(time.DateOnly) + ".csv"
 	browse.Save(p.screen.env, lang.L("Export as CSV…"), office.FileName(name), func(path string, replace bool) {

@@ -1,5 +1,5 @@
-// Package compose is the screen on which packages are put together and sent. What is typed stays until the office has
-// taken it over. It hands drafts to the office and shows how that ends; it does not know how sending works.
+// Package compose is the screen for putting packages together and sending them. Input stays until the office has accepted it. It
+// passes drafts to the office and shows the outcome; it does not know how sending works.
 package compose
 
 import (
@@ -27,11 +27,11 @@ import (
 )
 
 type details struct {
-	proposed                      string // the name that was filled in by itself
+	proposed                      string // the name filled in automatically
 	name, message, due, reference *widgets.Entry
 	nameField, dueField           *widgets.Field
 	day                           *widgets.Button
-	inDue                         bool // the cursor is in the due date
+	inDue                         bool // the due date has the focus
 }
 
 var noSigner office.Signer
@@ -50,7 +50,7 @@ type Office interface {
 	Settings() office.Settings
 }
 
-// Documents are files that are to be sent, the form they are in, and the sending.
+// Documents examines files to send, stores the form, and sends.
 type Documents interface {
 	Inspect(ctx context.Context, path string) agent.FileInfo
 	NewDelivery() *agent.Delivery
@@ -61,12 +61,12 @@ type Documents interface {
 	Cancel(draftID string) (inTime bool, err error)
 }
 
-// Screen is the send screen. All methods belong to the window's goroutine.
+// Screen is the send screen. Only the UI goroutine may call its methods.
 type Screen struct {
 	env     *env.Env
 	office  Office
 	reader  *async.Reader[news]
-	content *fyne.Container   // the form, or a list in its place
+	content *fyne.Container   // the form, or a list instead
 	sheet   fyne.CanvasObject // the form
 
 	documentList
@@ -74,18 +74,18 @@ type Screen struct {
 	details
 	lists lists
 
-	OnWaiting func(bool)             // told when Waiting may have changed; may be nil
-	OnSending func(office.SendState) // told how far a package is that is sent from here
+	OnWaiting func(bool)             // called when Waiting may have changed; may be nil
+	OnSending func(office.SendState) // called with the progress of a package sent from here
 
-	basis    *basis   // the template that it is made from; nil for none
-	tried    bool     // the button was pressed: from now on errors show as they are typed
-	handing  *handing // what the office is taking over; nil while nothing is
-	corrects string   // the package that this one takes the place of; empty for none
-	replaces string   // the same for a draft of the office that is changed here
+	basis    *basis   // the template it is made from; nil for none
+	tried    bool     // the button was pressed: from now on errors show during typing
+	handing  *handing // what the office is accepting; nil for nothing
+	corrects string   // id of the package that this one replaces; empty for none
+	replaces string   // id of the draft being edited here; empty for none
 
-	filling bool // fields are filled one after the other: what is kept is kept when all are
+	filling bool // fields are being filled in: store them only when all are done
 
-	columns  *container.Scroll // in which all of it stands; see layOutAnew
+	columns  *container.Scroll // contains everything; see layOutAnew
 	clearing *widgets.Button
 	presets  presets
 	bar      *bar
@@ -104,7 +104,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
 	s.due.OnFocusGained, s.due.OnFocusLost = func() { s.dueFocus(true) }, func() { s.dueFocus(false) }
 	s.dueField = widgets.NewField(lang.L("Due date"), widgets.WithButton(s.due, s.day), "")
-	s.dueField.Room(true) // it says which day was understood
+	s.dueField.Room(true) // for the day that was understood
 	s.filesField = widgets.NewField(lang.L("Documents"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
 	s.each = widgets.NewCheck(lang.L("A separate package for each document"), func(bool) { s.changed() })
@@ -144,8 +144,8 @@ func (s *Screen) layOut() {
 	s.content = container.NewStack(s.sheet)
 }
 
-// layOutAnew makes room for rows that came or went. Fyne notices by itself that something has grown, but forgets it again
-// where something else in the same column has changed its size beneath it.
+// layOutAnew redoes the layout after rows were added or removed. Fyne notices growth by itself, but forgets it if something else
+// below in the same column has changed its size.
 func (s *Screen) layOutAnew() {
 	if s.columns != nil {
 		s.columns.Refresh()
@@ -170,10 +170,10 @@ type news struct {
 	kept  []office.FormPreset
 	lists []office.Bulk
 
-	templates bool // the service may have some
+	templates bool // the service may have templates
 }
 
-// Reload reads whom to suggest, beside the window's goroutine.
+// Reload reads the suggestions off the UI goroutine.
 func (s *Screen) Reload() { s.reader.Ask() }
 
 func (s *Screen) read(context.Context) (n news, err error) {
@@ -192,7 +192,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	return n, nil
 }
 
-// show shows what was read. When it could not be read, what was there stays, and health says why.
+// show shows what was read. After an error, the old content stays and health explains.
 func (s *Screen) show(n news, err error) {
 	if err != nil {
 		return
@@ -201,10 +201,10 @@ func (s *Screen) show(n news, err error) {
 	s.lists.recent = n.lists[:min(len(n.lists), mostLists)]
 	widgets.Show(s.lists.button, len(n.lists) > 0)
 	s.offerTemplates(n.templates)
-	s.changed() // the settings may be others
+	s.changed() // the settings may have changed
 }
 
-// draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
+// draft returns the input for the office, without empty signers if there are others.
 func (s *Screen) draft() office.NewPackage {
 	d := office.NewPackage{Name: s.name.Typed(), Message: s.message.Typed(), Sequential: s.sequential(), Corrects: s.corrects,
 		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(s.reference.Typed()), Template: s.basis.filled()}
@@ -225,10 +225,10 @@ func (l *signerList) signers() (list []office.Signer) {
 
 func (l *signerList) sequential() bool { return l.order.Checked }
 
-// separate says that every document becomes a package of its own.
+// separate reports that every document becomes its own package.
 func (s *Screen) separate() bool { return len(s.docs) > 1 && s.basis == nil && s.each.Checked }
 
-// signing are the people with anything typed.
+// signing returns the people with any input.
 func (l *signerList) signing() (people []*person) {
 	for _, p := range l.people {
 		if p.signer() != noSigner {
@@ -238,19 +238,19 @@ func (l *signerList) signing() (people []*person) {
 	return people
 }
 
-// changed updates the button, and the errors once the person has tried to send. A day that is over shows at once.
+// changed updates the button, and the errors after the first attempt to send. A past day is reported at once.
 func (s *Screen) changed() {
 	s.keep()
 	d := s.draft()
 	s.bar.send.SetText(promise(s.documentCount(), d.Signers, s.separate()))
-	s.nameField.Hidden = s.separate() // each is named after its document
+	s.nameField.Hidden = s.separate() // each package is named after its document
 	s.nameField.Refresh()
 	s.hintDue(d.Due)
 	w := s.check(d)
 	s.copies.show()
 	s.copies.judge(s.copies.recipients(d.Signers), w.copies, s.tried)
 	if s.inDue && !s.dueField.IsWrong() {
-		w.due = "" // while it is typed, what was fine does not become wrong
+		w.due = "" // a valid date must not become wrong during typing
 	}
 	if i := slices.IndexFunc(s.signing(), (*person).typing); i >= 0 {
 		w.signer[i] = wrongSigner{}
@@ -289,7 +289,7 @@ func (s *Screen) showWrong(w wrong) {
 	}
 }
 
-// showRoom gives what is wrong its room beside every field once somebody has tried to send: from then on nothing moves for it.
+// showRoom reserves space for errors at every field after the first attempt to send, so that nothing moves when one appears.
 func (s *Screen) showRoom() {
 	for _, f := range []*widgets.Field{s.filesField, s.peopleField, s.nameField} {
 		f.Room(s.tried)
@@ -320,9 +320,9 @@ func newBar(s *Screen) *bar {
 	return b
 }
 
-// say says what is wrong, empty for nothing.
+// say shows an error, empty for none.
 func (b *bar) say(text string) {
-	b.marks, b.mark.Hidden, b.text.Hidden = false, text == "", text == "" // without it, the button may need all the width
+	b.marks, b.mark.Hidden, b.text.Hidden = false, text == "", text == "" // without a text, the button may use the whole width
 	b.text.Set(text)
 	b.content.Refresh()
 }
@@ -338,11 +338,11 @@ func (b *bar) marked(any bool) {
 	b.marks = any
 }
 
-// form is what is typed, to be typed anew by Fill: by another screen, in another language, after another start.
+// form returns the input for Fill on another screen, in another language, or after another start.
 func (s *Screen) form() office.Form {
 	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects, Replaces: s.replaces}
 	if day, ok := s.days().Read(f.Due, s.env.Now()); ok {
-		f.Due = day.Format(time.DateOnly) // tomorrow would be another day by then
+		f.Due = day.Format(time.DateOnly) // "tomorrow" would mean another day by then
 	}
 	if s.name.Text != s.proposed {
 		f.Name = s.name.Text
@@ -358,7 +358,7 @@ func (s *Screen) form() office.Form {
 	return f
 }
 
-// Fill types a form into the screen, beside the documents that are there.
+// Fill fills in a form, in addition to the documents that are there.
 func (s *Screen) Fill(f office.Form) {
 	s.filling = true
 	s.correct(f.Corrects)
@@ -386,14 +386,14 @@ func (s *Screen) Fill(f office.Form) {
 	s.filesChanged()
 }
 
-// keep has the office remember what is typed.
+// keep makes the office store the input.
 func (s *Screen) keep() {
 	if s.filling {
 		return
 	}
 	f := s.form()
 	if h := s.handing; h != nil && len(s.docs) == 0 && !slices.ContainsFunc(h.parcels, func(p *parcel) bool { return !p.taken }) {
-		f = office.Form{} // the office has all of it
+		f = office.Form{} // the office has accepted all of it
 	}
 	s.office.KeepForm(f)
 	s.clearing.Hidden = f.Empty()
@@ -417,7 +417,7 @@ func (s *Screen) Clear() {
 	}})
 }
 
-// Waiting says whether something here waits for the person: a form that is begun.
+// Waiting reports whether a form with input waits for the person.
 func (s *Screen) Waiting() bool { return s.handing == nil && !s.form().Empty() }
 
 func (s *Screen) clear() {
@@ -437,14 +437,14 @@ func (s *Screen) clear() {
 	s.addSigner(noSigner, false)
 }
 
-// dragHandle is where an entry of an ordered list is held: dragging it moves the entry, and so do Alt+Up and Alt+Down while
-// it has the focus. Delete takes the entry away.
+// dragHandle is the handle of an entry in an ordered list: dragging it moves the entry, and so do Alt+Up and Alt+Down while it has
+// the focus. Delete removes the entry.
 type dragHandle struct {
 	widgets.Tappable
 	screen *Screen
-	list   *fyne.Container    // with a row for each entry
-	at     func() int         // the entry's place in it
-	place  func(from, to int) // moves an entry, where that is allowed and both places exist
+	list   *fyne.Container    // has a row for each entry
+	at     func() int         // the entry's index
+	place  func(from, to int) // moves an entry, if allowed and both places exist
 	remove func()
 }
 
@@ -452,7 +452,7 @@ func (s *Screen) newDragHandle(list *fyne.Container, at func() int, place func(f
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuIcon(), theme.Secondary))
 	h := &dragHandle{screen: s, list: list, at: at, place: place, remove: remove}
 	h.Content = widgets.Wide(24, widgets.Tall(28, container.NewCenter(widgets.Mark(18, icon))))
-	h.OnPress = func() { s.env.Window.Canvas().Focus(h) } // so that the keys go on where the mouse began
+	h.OnPress = func() { s.env.Window.Canvas().Focus(h) } // so that the keys continue from the mouse click
 	h.ExtendBaseWidget(h)
 	return h
 }
@@ -466,7 +466,7 @@ func (h *dragHandle) Dragged(e *fyne.DragEvent) {
 
 func (h *dragHandle) DragEnd() { h.Choose(false) }
 
-// Cursor says that it can be moved up and down.
+// Cursor shows that it can be moved up and down.
 func (h *dragHandle) Cursor() desktop.Cursor { return desktop.VResizeCursor }
 
 func (h *dragHandle) TypedKey(k *fyne.KeyEvent) {
@@ -484,7 +484,7 @@ func (h *dragHandle) TypedShortcut(shortcut fyne.Shortcut) {
 	}
 }
 
-// step moves the entry by a place for Alt+Up and Alt+Down, and says whether the shortcut is one of those.
+// step moves the entry by one place for Alt+Up and Alt+Down, and reports whether the shortcut is one of those.
 func (h *dragHandle) step(shortcut fyne.Shortcut) bool {
 	if !keys.Carry.Are(shortcut) {
 		return false
@@ -497,8 +497,8 @@ func (h *dragHandle) step(shortcut fyne.Shortcut) bool {
 	return true
 }
 
-// placeAt is where the entry at from belongs when it is dragged to height y of the window: beyond the middle of a
-// neighbour it takes that one's place.
+// placeAt returns where the entry at from belongs when dragged to height y of the window: past the middle of a neighbour, it takes
+// the neighbour's place.
 func placeAt(rows []fyne.CanvasObject, from int, y float32) int {
 	driver := fyne.CurrentApp().Driver()
 	to := from
@@ -514,7 +514,7 @@ func placeAt(rows []fyne.CanvasObject, from int, y float32) int {
 	return to
 }
 
-// moved is a list with the entry at from taken to the place to, where both exist.
+// moved returns list with the entry at from moved to the place to, if both exist.
 func moved[T any](list []T, from, to int) []T {
 	if min(from, to) < 0 || max(from, to) >= len(list) {
 		return list
@@ -531,8 +531,8 @@ func (s *Screen) newInput(placeholder string) *widgets.Entry {
 	return e
 }
 
-// goOn goes to the next field, or to what adds one more signer or sends. Enter passes over the buttons in between, which remove
-// what was just typed, or replace it, were Enter to press them next; Tab stops at them.
+// goOn moves to the next field, or to the button that adds a signer or sends. Enter skips other buttons, because pressing Enter
+// again would remove or replace what was just typed; Tab stops at them.
 func (s *Screen) goOn() {
 	canvas := s.env.Window.Canvas()
 	from := canvas.Focused()
@@ -552,14 +552,14 @@ func (s *Screen) goOn() {
 	}
 }
 
-// newButton is a button of this screen, which Escape leaves.
+// newButton is a button of this screen, where Escape leaves.
 func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *widgets.Button {
 	b := widgets.NewButtonWithIcon(text, icon, pressed)
 	b.OnEscape = s.unfocus
 	return b
 }
 
-// busy says why nothing can be begun while the office takes a package over.
+// busy says why nothing can be started while the office is accepting a package.
 func (s *Screen) busy() bool {
 	if s.handing != nil {
 		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
@@ -567,10 +567,10 @@ func (s *Screen) busy() bool {
 	return s.handing != nil
 }
 
-// unfocus leaves a field; the next Escape is the window's, which leaves the screen.
+// unfocus leaves a field; the next Escape goes to the window, which leaves the screen.
 func (s *Screen) unfocus() { s.env.Window.Canvas().Unfocus() }
 
-// Landing is where files that are dragged over a place of the window would land, and what that would do.
+// Landing returns where files dragged to a position would land, and what dropping them does.
 func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does string) {
 	if o := s.originalAt(at); o != nil {
 		return placeOf(o.row), lang.L("Drop to use instead of “{{.Document}}”", i18n.V{"Document": o.own.Name})
@@ -588,8 +588,7 @@ func (s *Screen) Landing(at fyne.Position) (place *widgets.Place, does string) {
 	}
 }
 
-// dropIndex is the place among the documents at which files would be added that are dropped somewhere: beside them, at
-// their end.
+// dropIndex returns the place among the documents for files dropped at a position; the end if beside them.
 func (l *documentList) dropIndex(at fyne.Position) int {
 	list := placeOf(l.fileBox)
 	if at.X >= list.At.X+list.Size.Width {
@@ -603,9 +602,9 @@ func (l *documentList) dropIndex(at fyne.Position) int {
 	return len(l.docs)
 }
 
-// between is the gap before document i, or after the last one.
+// between returns the gap before document i, or after the last one.
 func (s *Screen) between(i int) *widgets.Place {
-	const gap = 4 // of fileBox
+	const gap = 4 // gap of fileBox
 	var y float32
 	if i < len(s.docs) {
 		y = placeOf(s.docs[i].row).At.Y - gap/2
@@ -613,7 +612,7 @@ func (s *Screen) between(i int) *widgets.Place {
 		last := placeOf(s.docs[len(s.docs)-1].row)
 		y = last.At.Y + last.Size.Height + gap/2
 	}
-	column := placeOf(s.columns) // the rest of the list is scrolled away
+	column := placeOf(s.columns) // the visible part of the list
 	y = min(max(y, column.At.Y), column.At.Y+column.Size.Height)
 	list := placeOf(s.fileBox)
 	return &widgets.Place{At: fyne.NewPos(list.At.X, y), Size: fyne.NewSize(list.Size.Width, 0)}

@@ -268,9 +268,10 @@ func (r *Service) place(in *office.Intake) (string, error) {
 
 // What happens when a document appears in its folder again depends on the outcome of its first draft:
 //
-//  - It was never sent, and will not be: this file is sent.
-//  - It is about to be sent, or people can sign it, and this file has the same name and the same people: it belongs to that draft, and the activity says so. While people can sign, this holds only for as long as a program may take to write a file twice.
-//  - Otherwise it is held for a person, who is told why.
+//   - It was never sent, and will not be: this file is sent.
+//   - It is about to be sent, or people can sign it, and this file has the same name and the same people: it belongs to that draft,
+//     and the activity says so. While people can sign, this holds only for as long as a program may take to write a file twice.
+//   - Otherwise it is held for a person, who is told why.
 
 // echo is how soon the same bytes under the same name count as one file that its program wrote twice, rather than as a second
 // sending.

@@ -5,9 +5,12 @@
 // number of records. It is never opened as a data file.
 //
 // It promises:
-//   - Read is the only way in. It limits the length and number of everything, accepts only kinds of records that belong in the file, reads to the last byte, and checks each document against its check sum.
-//   - ReadMove trusts nothing that would choose a path, send something by itself or let somebody in, and says what it left out. It accesses no path that the file names.
-//   - Reading has no effects. The caller applies the result after showing it and getting a yes: a Move in package agent, a backup by store.Import, an administrator's settings through Agent.Configure.
+//   - Read is the only way in. It limits the length and number of everything, accepts only kinds of records that belong in the
+//     file, reads to the last byte, and checks each document against its check sum.
+//   - ReadMove trusts nothing that would choose a path, send something by itself or let somebody in, and says what it left out. It
+//     accesses no path that the file names.
+//   - Reading has no effects. The caller applies the result after showing it and getting a yes: a Move in package agent, a backup
+//     by store.Import, an administrator's settings through Agent.Configure.
 //   - A backup exists completely or not at all, and is made while little else is happening.
 //
 // It must not know who is signed in, nor how loops are stopped.
