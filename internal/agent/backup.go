@@ -98,19 +98,17 @@ func readBackedUp(tx *store.Tx) (x backedUp, err error) {
 	x = backedUp{backupVersion, map[string]json.RawMessage{}, map[string][]byte{}}
 	for name, empty := range docsBackedUp {
 		doc := empty()
-		known, unread := tx.GetDoc(name, doc)
-		if known && unread == nil {
-			x.Docs[name], unread = json.Marshal(doc)
+		if known, _ := tx.GetDoc(name, doc); known {
+			if x.Docs[name], err = json.Marshal(doc); err != nil {
+				return x, err
+			}
 		}
-		err = errors.Join(err, unread)
 	}
-	names, unread := tx.SealedNames()
-	err = errors.Join(err, unread)
+	names, _ := tx.SealedNames()
 	for _, name := range names {
-		x.Sealed[name], unread = tx.Sealed(name)
-		err = errors.Join(err, unread)
+		x.Sealed[name], _ = tx.Sealed(name)
 	}
-	return x, err
+	return x, nil
 }
 
 // restore puts the file's content into an empty store, and reports whether there was any. In a store that merely lost one of these
@@ -144,7 +142,8 @@ func (b *backup) restore() (restored bool, err error) {
 		if here.has(docInstallation) && here.installation() != x.installation() {
 			return nil // it is another office's
 		}
-		return x.without(here).put(tx)
+		x.without(here).put(tx)
+		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("restore the settings: %w", err)
@@ -163,14 +162,13 @@ func (x backedUp) without(here backedUp) backedUp {
 	return x
 }
 
-func (x backedUp) put(tx *store.Tx) (err error) {
+func (x backedUp) put(tx *store.Tx) {
 	for name, doc := range x.Docs {
-		err = errors.Join(err, tx.PutDoc(name, doc))
+		tx.PutDoc(name, doc)
 	}
 	for name, b := range x.Sealed {
-		err = errors.Join(err, tx.PutSealed(name, b))
+		tx.PutSealed(name, b)
 	}
-	return err
 }
 
 // docInstallation is the document with Agent.installation.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"strings"
 	"time"
@@ -64,14 +63,18 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 		}
 	}
 	moved, err := a.account.Configure(ctx, s, secrets, func(tx *store.Tx, before office.Settings, moved bool) error {
-		err := errors.Join(download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now()), tx.UseService(issuer.Home(s)))
-		if moved { // packages and drafts of the other service stay until it is used again
-			err = errors.Join(err, reconcile.ForgetList(tx), moveDrafts(tx))
+		download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now())
+		tx.UseService(issuer.Home(s))
+		if moved { // packages and drafts of another service stay, and wait for it to come back
+			reconcile.ForgetList(tx)
+			moveDrafts(tx)
 		}
 		for _, f := range also {
-			err = errors.Join(err, f(tx))
+			if err := f(tx); err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
@@ -98,9 +101,9 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 // otherService says that a draft waits until its service is in use again.
 var otherService = message.ForAnotherService()
 
-// moveDrafts updates what unsent drafts wait for.
-func moveDrafts(tx *store.Tx) error {
-	drafts, err := tx.Drafts(office.DraftQueued)
+// moveDrafts says of the drafts that are not sent yet what they wait for.
+func moveDrafts(tx *store.Tx) {
+	drafts, _ := tx.Drafts(office.DraftQueued)
 	for _, d := range drafts {
 		switch {
 		case d.Away:
@@ -108,9 +111,8 @@ func moveDrafts(tx *store.Tx) error {
 		case d.Problem == otherService:
 			d.Problem = message.Message{}
 		}
-		err = errors.Join(err, tx.PutDraft(d))
+		tx.PutDraft(d)
 	}
-	return err
 }
 
 // tryFolder returns what is wrong with a folder chosen for documents, "" for nothing. It creates the folder if necessary.

@@ -173,9 +173,8 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 	err = a.Data.Store.View(func(tx *store.Tx) error {
 		o.Packages, o.Drafts, o.Record = nil, nil, nil
 		recorded := 0
-		stamps, err6 := proof.Stamps(tx)
-		o.Stamps = stamps
-		err5 := tx.Log().Export(func(r store.Record) error {
+		o.Stamps, _ = proof.Stamps(tx)
+		tx.Log().Export(func(r store.Record) error {
 			if recorded += len(r.Bytes); recorded > mostRecorded {
 				o.Record, o.Stamps = nil, nil
 				return nil
@@ -183,12 +182,12 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 			o.Record = append(o.Record, r)
 			return nil
 		})
-		_, err1 := tx.GetDoc(hotfolder.DocFolders, &o.Folders)
-		_, err4 := tx.GetDoc(form.DocPresets, &o.Presets)
-		err2 := tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
-		drafts, err3 := tx.Drafts(office.DraftsWaiting...)
-		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // no other service may get them
-		return errors.Join(err1, err2, err3, err4, err5, err6)
+		tx.GetDoc(hotfolder.DocFolders, &o.Folders)
+		tx.GetDoc(form.DocPresets, &o.Presets)
+		tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
+		drafts, _ := tx.Drafts(office.DraftsWaiting...)
+		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // which no other service is to get
+		return nil
 	})
 	return o, err
 }
@@ -214,7 +213,7 @@ func (a *Agent) TakeBack(ctx context.Context) error {
 // comeBack ends the state of having moved away. No loop may be running.
 func (a *Agent) comeBack(ctx context.Context) error {
 	now := a.Now()
-	err := a.Data.UpdateFrozen(func(tx *store.Tx) error { return errors.Join(a.unsettle(tx, now), tx.PutDoc(docMoved, nil)) })
+	err := a.Data.UpdateFrozen(func(tx *store.Tx) error { a.unsettle(tx, now); return tx.PutDoc(docMoved, nil) })
 	if err != nil {
 		return err
 	}
@@ -340,19 +339,22 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 
 // adopt stores everything moved in besides the settings, with the notes for people, in the commit that stores those.
 func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) error {
-	errs := []error{tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since}),
-		tx.PutDoc(hotfolder.DocFolders, o.Folders), tx.PutDoc(form.DocPresets, o.Presets), outbox.PutPeople(tx, o.People), proof.Adopt(tx, o.Record, o.Stamps)}
+	tx.PutDoc(account.Doc, account.Record{Account: account.Account{OrganizationID: o.Account.OrganizationID}, Since: o.Account.Since})
+	tx.PutDoc(hotfolder.DocFolders, o.Folders)
+	tx.PutDoc(form.DocPresets, o.Presets)
+	outbox.PutPeople(tx, o.People)
+	proof.Adopt(tx, o.Record, o.Stamps)
 	for _, p := range o.Packages {
-		errs = append(errs, ofTheFile(tx.PutPackage(p)))
+		tx.PutPackage(p)
 	}
 	for _, d := range o.Drafts {
-		errs = append(errs, ofTheFile(tx.PutDraft(outbox.Adopted(d, a.p.DataDir))))
+		tx.PutDraft(outbox.Adopted(d, a.p.DataDir))
 	}
-	errs = append(errs, a.unsettle(tx, a.Now()))
+	a.unsettle(tx, a.Now())
 	for _, x := range told {
-		errs = append(errs, tx.AddActivity(x))
+		tx.AddActivity(x)
 	}
-	return errors.Join(errs...)
+	return ofTheFile(tx.Err())
 }
 
 // ofTheFile blames the file for an error of storing if no store could hold the content, such as a time in the year 10000.
@@ -366,10 +368,10 @@ func ofTheFile(err error) error {
 // mayMoveIn returns why no office can be moved to this computer.
 func (a *Agent) mayMoveIn(ctx context.Context) error {
 	here, err := data.Read(a.Data, "what is known of the office", func(tx *store.Tx) (bool, error) {
-		x, err1 := readBackedUp(tx)
-		packages, err2 := tx.PackageCounts()
-		drafts, err3 := tx.Drafts()
-		return x.has(account.DocSettings) || x.has(account.Doc) || x.has(docMoved) || packages.Total+len(drafts) > 0, errors.Join(err1, err2, err3)
+		x, err := readBackedUp(tx)
+		packages, _ := tx.PackageCounts()
+		drafts, _ := tx.Drafts()
+		return x.has(account.DocSettings) || x.has(account.Doc) || x.has(docMoved) || packages.Total+len(drafts) > 0, err
 	})
 	if err != nil {
 		return err

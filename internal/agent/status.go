@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -75,16 +74,15 @@ type OutboxCounts struct {
 // read, it returns the rest, with health reporting that, and an error.
 func (a *Agent) Status() (Status, error) {
 	s, err := data.Read(a.Data, "the status", func(tx *store.Tx) (s Status, err error) {
-		var err2, err3 error
-		events, err1 := tx.EventCounts()
-		s.Packages, err2 = tx.PackageCounts()
-		s.Saves, err3 = tx.JobCounts()
-		pending, err4 := tx.CountDrafts(office.DraftQueued, office.DraftAdding)
-		unknown, err5 := tx.CountDrafts(office.DraftUnknown)
-		failed, err6 := tx.CountDrafts(office.DraftFailed)
+		events, _ := tx.EventCounts()
+		s.Packages, _ = tx.PackageCounts()
+		s.Saves, _ = tx.JobCounts()
+		pending, _ := tx.CountDrafts(office.DraftQueued, office.DraftAdding)
+		unknown, _ := tx.CountDrafts(office.DraftUnknown)
+		failed, _ := tx.CountDrafts(office.DraftFailed)
 		s.Events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Odd}
 		s.Outbox = OutboxCounts{pending, unknown, failed}
-		return s, errors.Join(err1, err2, err3, err4, err5, err6)
+		return s, nil
 	})
 	o := a.account.Current()
 	_, online := a.account.Online()

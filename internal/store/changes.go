@@ -76,26 +76,20 @@ func (tx *Tx) LinesSince(version uint64) (office.Lines, error) {
 	rows, known := tx.changes.between(version, lines.Version)
 	var keep office.Packer
 	for _, row := range rows {
-		value, err := tx.get(bucketPackageLines, []byte(row))
-		if err != nil {
-			return office.Lines{}, err
-		}
+		value := tx.get(bucketPackageLines, []byte(row))
 		if known = value != nil; !known {
 			break // it has moved or was removed
 		}
-		l, err := tx.packed(&keep, []byte(row), value)
-		if err := collect(tx, &lines.Lines, l, err); err != nil {
-			return office.Lines{}, err
+		if l, err := tx.packed(&keep, []byte(row), value); tx.read(err) {
+			lines.Lines = append(lines.Lines, l)
 		}
 	}
 	if known {
-		return lines, nil
+		return lines, tx.err
 	}
 	lines.All, lines.Lines = true, nil
-	err := tx.newest(bucketPackageLines, "", func(row, value []byte) (bool, error) {
-		l, err := tx.packed(&keep, row, value)
-		return true, collect(tx, &lines.Lines, l, err)
-	})
+	err := each(tx, tx.in(bucketPackageLines), func(row, value []byte) (office.PackedLine, error) { return tx.packed(&keep, row, value) },
+		func(l office.PackedLine) bool { lines.Lines = append(lines.Lines, l); return true })
 	return lines, err
 }
 
@@ -140,13 +134,9 @@ func (tx *Tx) PackageLines(take func(office.PackageLine) bool) error {
 // OpenLines calls take with the lines of the packages that are not [Package.Final], in the order of NextCheck. It reads only
 // these.
 func (tx *Tx) OpenLines(take func(office.PackageLine)) error {
-	due := func(v visit) error { return tx.oldest(bucketPackagesDue, nil, v) }
+	due := func(v visit) { tx.oldest(bucketPackagesDue, nil, v) }
 	line := func(key, _ []byte) (office.PackageLine, error) {
-		value, err := tx.get(bucketPackageLines, key[8:])
-		if err != nil {
-			return office.PackageLine{}, err
-		}
-		return tx.line(key[8:], value)
+		return tx.line(key[8:], tx.get(bucketPackageLines, key[8:]))
 	}
 	return each(tx, due, line, func(l office.PackageLine) bool { take(l); return true })
 }

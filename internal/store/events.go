@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,56 +40,43 @@ func eventFacets(e office.Event, row []byte) (f facets) {
 // AddEvent stores a new event. If the event is already stored, it only counts the copy there and returns false. A zero
 // Received becomes now.
 func (tx *Tx) AddEvent(e office.Event) (added bool, err error) {
-	row, value, err := tx.find(events, e.ID)
-	if err != nil {
-		return false, err
-	}
+	row, value := tx.find(events, e.ID)
 	switch {
 	case value != nil:
 		stored, err := decode[office.Event](bucketEvents, row, value)
-		if errors.Is(err, ErrRecord) { // it is stored but unreadable, and a copy would not change that
-			tx.leaveOut(err)
-			return false, nil
+		if tx.read(err) { // it is stored if unreadable, and a copy would not change that
+			again := stored
+			again.Copies++
+			tx.putEvent(again, row, eventFacets(stored, row))
 		}
-		if err != nil {
-			return false, err
-		}
-		again := stored
-		again.Copies++
-		return false, tx.putEvent(again, row, eventFacets(stored, row))
+		return false, tx.err
 	case row != nil:
 		return false, tx.forgottenAgain(e.ID, row)
 	}
 	if e.Service == "" {
-		if e.Service, err = tx.Service(); err != nil {
-			return false, err
-		}
+		e.Service, _ = tx.Service()
 	}
 	if e.Received.IsZero() {
 		e.Received = tx.now()
 	}
 	if e.Outcome != office.EventPending {
-		if e.Day, err = tx.Day(); err != nil {
-			return false, err
-		}
+		e.Day, _ = tx.Day()
 	}
-	return true, tx.putEvent(e, nil, facets{})
+	err = tx.putEvent(e, nil, facets{})
+	return err == nil, err
 }
 
 func (tx *Tx) putEvent(e office.Event, row []byte, old facets) error {
 	inUTC(&e.Time, &e.Received, &e.Handled)
-	row, err := tx.place(events, e.ID, row, e.Received, e)
-	if err != nil {
-		return fmt.Errorf("store event: %w", err)
-	}
+	row = tx.place(events, e.ID, row, e.Received, e)
 	return tx.refacet(old, eventFacets(e, row))
 }
 
 // Event returns a stored event.
 func (tx *Tx) Event(id string) (office.Event, bool, error) {
-	row, value, err := tx.find(events, id)
-	if err != nil || value == nil {
-		return office.Event{}, false, err
+	row, value := tx.find(events, id)
+	if value == nil {
+		return office.Event{}, false, tx.err
 	}
 	e, err := decode[office.Event](bucketEvents, row, value)
 	return e, err == nil, err
@@ -98,32 +84,27 @@ func (tx *Tx) Event(id string) (office.Event, bool, error) {
 
 // KnowsEvent reports whether an event was ever stored, even if its contents were forgotten since.
 func (tx *Tx) KnowsEvent(id string) (bool, error) {
-	row, _, err := tx.find(events, id)
-	return row != nil, err
+	row, _ := tx.find(events, id)
+	return row != nil, tx.err
 }
 
 // SetEvent replaces a stored event, or returns ErrNotFound. It keeps the stored Copies, so that a copy that arrives while an
 // event is being handled is counted; it sets Day when the event is done.
 func (tx *Tx) SetEvent(e office.Event) error {
-	row, value, err := tx.find(events, e.ID)
-	if err != nil {
-		return err
-	}
+	row, value := tx.find(events, e.ID)
 	if value == nil {
-		return fmt.Errorf("event %q: %w", e.ID, ErrNotFound)
+		return tx.fail(fmt.Errorf("event %q: %w", e.ID, ErrNotFound))
 	}
 	stored, err := decode[office.Event](bucketEvents, row, value)
 	if err != nil {
-		return err
+		return tx.fail(err)
 	}
 	e.Copies, e.Day = stored.Copies, stored.Day
 	switch {
 	case e.Outcome == office.EventPending:
 		e.Day = 0
 	case stored.Outcome == office.EventPending:
-		if e.Day, err = tx.Day(); err != nil {
-			return err
-		}
+		e.Day, _ = tx.Day()
 	}
 	return tx.putEvent(e, row, eventFacets(stored, row))
 }
@@ -140,30 +121,25 @@ func (tx *Tx) PendingEvents(after office.Cursor, limit int) (list []office.Event
 		return nil, after, err
 	}
 	last = after
-	list, err = listed(tx, limit, func(each visit) error {
-		return tx.between(bucketEventsPending, start, nil, func(row, value []byte) (bool, error) {
+	list, err = listed(tx, limit, func(each visit) {
+		tx.between(bucketEventsPending, start, nil, func(row, value []byte) (more bool) {
 			switch {
 			case bytes.Equal(row, start):
-				return true, nil
+				return true
 			case bodies <= 0:
-				return false, nil
+				return false
 			}
-			more, err := each(row, value)
-			if more {
+			if more = each(row, value); more {
 				last = cursorOf(row)
 			}
-			return more, err
+			return more
 		})
-	}, func(row []byte) (office.Event, error) {
-		e, err := tx.eventAt(row)
+	}, func(row, _ []byte) (office.Event, error) {
+		e, err := at[office.Event](tx, bucketEvents, row)
 		bodies -= len(e.Body)
 		return e, err
 	})
 	return list, last, err
-}
-
-func (tx *Tx) eventAt(row []byte) (office.Event, error) {
-	return at[office.Event](tx, bucketEvents, row)
 }
 
 // Events returns up to limit events, newest first, and the cursor of the next page.
@@ -173,23 +149,13 @@ func (tx *Tx) Events(before office.Cursor, limit int) ([]office.Event, office.Cu
 
 // EventCounts reads the counters; it does not scan.
 func (tx *Tx) EventCounts() (c EventCounts, err error) {
-	err = tx.counters(map[string]*int{
+	tx.counters(map[string]*int{
 		"events":            &c.Received,
 		"events.duplicates": &c.Duplicates,
 		"events.pending":    &c.Pending,
 		"events.odd":        &c.Odd,
 	})
-	return c, err
-}
-
-// at decodes the record of an index entry.
-func at[T any](tx *Tx, bucket string, row []byte) (T, error) {
-	value, err := tx.get(bucket, row)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return decode[T](bucket, row, value)
+	return c, tx.err
 }
 
 // Events that are done and old are forgotten, except for their identifiers, by which a copy is still recognised. Age is
@@ -214,22 +180,16 @@ func (tx *Tx) Day() (n int, err error) {
 // CountDay counts the date of now (in UTC) unless it was counted before, and reports whether it did.
 func (tx *Tx) CountDay(now time.Time) (counted bool, err error) {
 	var dates []int64
-	if _, err := tx.GetDoc(docDates, &dates); err != nil {
-		return false, err
-	}
+	tx.GetDoc(docDates, &dates)
 	today := now.UTC().Truncate(24*time.Hour).Unix() / (24 * 60 * 60)
 	if slices.Contains(dates, today) {
-		return false, nil
+		return false, tx.err
 	}
 	dates = append(dates, today)
-	if err := tx.PutDoc(docDates, dates[max(0, len(dates)-maxDates):]); err != nil {
-		return false, err
-	}
-	n, err := tx.Day()
-	if err != nil {
-		return false, err
-	}
-	return true, tx.PutDoc(docDays, n+1)
+	tx.PutDoc(docDates, dates[max(0, len(dates)-maxDates):])
+	n, _ := tx.Day()
+	err = tx.PutDoc(docDays, n+1)
+	return err == nil, err
 }
 
 // forgettable reports whether an event is done and its package is known. An event without a package is kept until somebody
@@ -251,41 +211,18 @@ func (tx *Tx) ForgetEvents(keep, limit int) (forgotten int, err error) {
 	}
 	var rows [][]byte
 	end := binary.BigEndian.AppendUint32(nil, uint32(days-keep))
-	err = tx.between(bucketEventsOld, nil, end, func(key, _ []byte) (bool, error) {
+	tx.between(bucketEventsOld, nil, end, func(key, _ []byte) bool {
 		rows = append(rows, slices.Clone(key[4:]))
-		return len(rows) < limit, nil
+		return len(rows) < limit
 	})
-	if err != nil {
-		return 0, err
-	}
 	for _, row := range rows {
-		if err := tx.forgetEvent(row); err != nil {
-			return 0, fmt.Errorf("forget an event: %w", err)
+		if e, err := at[office.Event](tx, bucketEvents, row); tx.read(err) { // unreadable: left as it is
+			tx.del(bucketEvents, row)
+			tx.putForgotten(e.ID, e.Copies)
+			tx.refacet(eventFacets(e, row), forgottenFacets(e.Copies))
 		}
 	}
-	return len(rows), nil
-}
-
-func (tx *Tx) forgetEvent(row []byte) error {
-	e, err := at[office.Event](tx, bucketEvents, row)
-	if errors.Is(err, ErrRecord) {
-		tx.leaveOut(err)
-		return nil // unreadable: left as it is
-	}
-	if err != nil {
-		return err
-	}
-	key, err := idKey(e.ID)
-	if err != nil {
-		return err
-	}
-	if err := tx.del(bucketEvents, row); err != nil {
-		return err
-	}
-	if err := tx.put(bucketEventIDs, key, forgotten(e.Copies)); err != nil {
-		return err
-	}
-	return tx.refacet(eventFacets(e, row), forgottenFacets(e.Copies))
+	return len(rows), tx.err
 }
 
 // forgotten encodes what remains of an event: the number of its copies. It is shorter than a row.
@@ -310,14 +247,15 @@ func forgottenFacets(copies int) (f facets) {
 func (tx *Tx) forgottenAgain(id string, left []byte) error {
 	copies, err := copiesOf(left)
 	if err != nil {
-		return fmt.Errorf("%w: %s %q", errUnreadable, bucketEventIDs, id)
+		return tx.fail(fmt.Errorf("%w: %s %q", errUnreadable, bucketEventIDs, id))
 	}
-	key, err := idKey(id)
-	if err != nil {
-		return err
-	}
-	if err := tx.put(bucketEventIDs, key, forgotten(copies+1)); err != nil {
-		return err
-	}
+	tx.putForgotten(id, copies+1)
 	return tx.refacet(forgottenFacets(copies), forgottenFacets(copies+1))
+}
+
+// putForgotten keeps what is left of an event.
+func (tx *Tx) putForgotten(id string, copies int) {
+	key, err := idKey(id)
+	tx.fail(err)
+	tx.put(bucketEventIDs, key, forgotten(copies))
 }

@@ -46,10 +46,7 @@ const (
 // Export calls each with everything that is stored, in an order suitable for Import. It skips and notes unreadable records.
 // What each gets is valid until it returns.
 func (tx *Tx) Export(each func(Record) error) error {
-	service, err := tx.get(bucketMeta, keyService)
-	if err == nil {
-		err = each(Record{Kind: KindService, Bytes: service})
-	}
+	tx.fail(each(Record{Kind: KindService, Bytes: tx.get(bucketMeta, keyService)}))
 	for _, b := range []struct {
 		bucket string
 		record func(key, value []byte) (Record, error)
@@ -82,25 +79,14 @@ func (tx *Tx) Export(each func(Record) error) error {
 			return r, nil
 		}},
 	} {
-		if err != nil {
-			return err
-		}
-		err = tx.oldest(b.bucket, nil, func(key, value []byte) (bool, error) {
-			r, err := b.record(key, value)
-			if errors.Is(err, ErrRecord) {
-				tx.leaveOut(err)
-				return true, nil
+		tx.oldest(b.bucket, nil, func(key, value []byte) bool {
+			if r, err := b.record(key, value); tx.read(err) && r.Kind != "" {
+				tx.fail(each(r))
 			}
-			if err != nil || r.Kind == "" {
-				return err == nil, err
-			}
-			return true, each(r)
+			return true
 		})
 	}
-	if err == nil {
-		err = tx.Log().Export(each)
-	}
-	return err
+	return tx.Log().Export(each)
 }
 
 // whole returns a record of a bucket as it is stored, if it can be decoded.
@@ -114,20 +100,14 @@ func whole[T any](bucket string, kind Kind) func(key, value []byte) (Record, err
 // Clear removes everything, before importing other records.
 func (tx *Tx) Clear() error {
 	var names [][]byte
-	err := tx.bolt.ForEach(func(name []byte, _ *bolt.Bucket) error {
+	tx.fail(tx.bolt.ForEach(func(name []byte, _ *bolt.Bucket) error {
 		if string(name) != bucketMeta {
 			names = append(names, bytes.Clone(name))
 		}
 		return nil
-	})
-	if err == nil {
-		err = tx.empty(names...)
-	}
-	if err != nil {
-		return fmt.Errorf("empty the data file: %w", err)
-	}
+	}))
 	tx.changes.forget(uint64(tx.bolt.ID()))
-	return nil
+	return tx.empty(names...)
 }
 
 // ClearLog removes all lines of the record, before importing another computer's.
@@ -139,14 +119,13 @@ func (tx *Tx) empty(names ...[]byte) error {
 	tx.writes++
 	tx.buckets, tx.logged = nil, nil
 	for _, name := range names {
-		if err := tx.bolt.DeleteBucket(name); err != nil {
-			return err
-		}
-		if _, err := tx.bolt.CreateBucket(name); err != nil {
-			return err
+		if tx.err == nil {
+			tx.fail(tx.bolt.DeleteBucket(name))
+			_, err := tx.bolt.CreateBucket(name)
+			tx.fail(err)
 		}
 	}
-	return nil
+	return tx.err
 }
 
 // Import stores a record of Export, with its derived data, unless a record with its identity exists. ErrRecord means that
@@ -154,12 +133,16 @@ func (tx *Tx) empty(names ...[]byte) error {
 func (tx *Tx) Import(r Record) error {
 	tx.importing = true
 	defer func() { tx.importing = false }()
+	return tx.fail(tx.importRecord(r))
+}
+
+func (tx *Tx) importRecord(r Record) error {
 	switch r.Kind {
 	case KindService:
 		if len(r.Bytes) == 0 {
 			return nil
 		}
-		return tx.put(bucketMeta, keyService, bytes.Clone(r.Bytes))
+		tx.put(bucketMeta, keyService, bytes.Clone(r.Bytes))
 	case KindPackage:
 		return importAs(r, tx.PutPackage)
 	case KindJob:
@@ -178,25 +161,28 @@ func (tx *Tx) Import(r Record) error {
 		if err != nil || len(r.Key) == 0 {
 			return fmt.Errorf("%w: a forgotten event", ErrRecord)
 		}
-		return errors.Join(tx.put(bucketEventIDs, r.Key, r.Bytes), tx.refacet(facets{}, forgottenFacets(copies)))
+		tx.put(bucketEventIDs, r.Key, r.Bytes)
+		tx.refacet(facets{}, forgottenFacets(copies))
 	case KindActivity:
 		return importAs(r, tx.AddActivity)
 	case KindFact:
 		if len(r.Key) != factLength {
 			return fmt.Errorf("%w: a fact", ErrRecord)
 		}
-		return tx.put(bucketOnce, r.Key, noted)
+		tx.put(bucketOnce, r.Key, noted)
 	case KindLogged:
 		return tx.importLog(r)
 	case KindSealed:
-		return tx.put(bucketSealed, r.Key, r.Bytes)
+		tx.put(bucketSealed, r.Key, r.Bytes)
 	case KindDoc:
 		if !json.Valid(r.JSON) {
 			return fmt.Errorf("%w: document %q", ErrRecord, r.Key)
 		}
-		return tx.put(bucketDocs, r.Key, r.JSON)
+		tx.put(bucketDocs, r.Key, r.JSON)
+	default:
+		return fmt.Errorf("%w: of the kind %q", ErrRecord, r.Kind)
 	}
-	return fmt.Errorf("%w: of the kind %q", ErrRecord, r.Kind)
+	return nil
 }
 
 func importAs[T any](r Record, put func(T) error) error {
@@ -310,9 +296,9 @@ func (s *Store) ownsName() (bool, error) {
 // it as usual, and the answer becomes the new record.
 
 func (tx *Tx) packageAt(row []byte) (office.Package, error) {
-	value, err := tx.get(bucketPackages, row)
-	if err != nil {
-		return office.Package{}, err
+	value := tx.get(bucketPackages, row)
+	if tx.err != nil {
+		return office.Package{}, tx.err
 	}
 	return tx.packageOf(row, value)
 }
@@ -332,11 +318,7 @@ func (tx *Tx) packageOf(row, value []byte) (office.Package, error) {
 
 // salvage reconstructs the package of a row without its record. It yields the same facets as the lost record.
 func (tx *Tx) salvage(row []byte) (office.Package, error) {
-	value, err := tx.get(bucketPackageLines, row)
-	if err != nil {
-		return office.Package{}, err
-	}
-	l, err := decodeLine(value)
+	l, err := decodeLine(tx.get(bucketPackageLines, row))
 	if err != nil {
 		return office.Package{}, err
 	}
@@ -358,16 +340,13 @@ func (tx *Tx) salvage(row []byte) (office.Package, error) {
 			}
 		},
 	} {
-		err := tx.oldest(index, nil, func(key, _ []byte) (bool, error) {
+		tx.oldest(index, nil, func(key, _ []byte) bool {
 			if !bytes.HasSuffix(key, row) {
-				return true, nil
+				return true
 			}
 			note(key)
-			return false, nil
+			return false
 		})
-		if err != nil {
-			return office.Package{}, err
-		}
 	}
-	return p, nil
+	return p, tx.err
 }

@@ -56,10 +56,10 @@ func jobFacets(j office.Job) (f facets) {
 func (tx *Tx) PlanJob(j office.Job) (planned bool, err error) {
 	text := utf8.ValidString(j.PackageID) && utf8.ValidString(j.DocumentID) && utf8.ValidString(string(j.Kind))
 	if j.PackageID == "" || j.Kind == "" || !text {
-		return false, fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID)
+		return false, tx.fail(fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID))
 	}
 	if _, ok, err := tx.Job(j.Key()); err != nil || ok {
-		return false, err
+		return false, tx.fail(err)
 	}
 	if j.State == "" {
 		j.State = office.JobPending
@@ -69,10 +69,11 @@ func (tx *Tx) PlanJob(j office.Job) (planned bool, err error) {
 	}
 	p, _, err := tx.Package(j.PackageID)
 	if err != nil {
-		return false, err
+		return false, tx.fail(err)
 	}
 	j.Service = p.Service
-	return true, tx.putJob(j, facets{})
+	err = tx.putJob(j, facets{})
+	return err == nil, err
 }
 
 // PutJob replaces a planned job, or returns ErrNotFound. If Folder or Target changes, the reservation moves; it returns
@@ -81,71 +82,63 @@ func (tx *Tx) PutJob(j office.Job) error {
 	stored, ok, err := tx.Job(j.Key())
 	switch {
 	case err != nil:
-		return err
+		return tx.fail(err)
 	case !ok:
-		return fmt.Errorf("job %q: %w", j.Key(), ErrNotFound)
+		return tx.fail(fmt.Errorf("job %q: %w", j.Key(), ErrNotFound))
 	}
 	return tx.putJob(j, jobFacets(stored))
 }
 
 func (tx *Tx) putJob(j office.Job, old facets) error {
-	owner, err := tx.get(bucketTargets, targetKey(j.Folder, j.Target))
-	if err != nil {
-		return err
-	}
+	owner := tx.get(bucketTargets, targetKey(j.Folder, j.Target))
 	if owner != nil && string(owner) != j.Key() {
-		return fmt.Errorf("reserve %q: %w", j.Target, ErrTargetTaken)
+		return tx.fail(fmt.Errorf("reserve %q: %w", j.Target, ErrTargetTaken))
 	}
-	if err := tx.home(&j.Home); err != nil {
-		return err
-	}
+	tx.home(&j.Home)
 	inUTC(&j.Planned, &j.NextTry, &j.Done, &j.UnprovenAt, &j.Refused)
 	value, err := encode(j)
 	if err != nil {
-		return fmt.Errorf("encode job %q: %w", j.Key(), err)
+		return tx.fail(fmt.Errorf("encode job %q: %w", j.Key(), err))
 	}
-	if err := tx.put(bucketJobs, []byte(j.Key()), value); err != nil {
-		return err
+	tx.put(bucketJobs, []byte(j.Key()), value)
+	tx.refacet(old, jobFacets(j))
+	if j.State == office.JobDone {
+		tx.trimDone()
 	}
-	if err := tx.refacet(old, jobFacets(j)); err != nil || j.State != office.JobDone {
-		return err
-	}
-	return tx.trimDone()
+	return tx.err
 }
 
 // mostRecent is how many finished jobs are indexed by time. All their records are kept.
 const mostRecent = 100
 
 // trimDone removes the entries beyond mostRecent from the index of finished jobs.
-func (tx *Tx) trimDone() error {
+func (tx *Tx) trimDone() {
 	var drop [][]byte
 	kept := 0
-	err := tx.newest(bucketJobsDone, "", func(key, _ []byte) (bool, error) {
+	tx.newest(bucketJobsDone, "", func(key, _ []byte) bool {
 		if kept++; kept > mostRecent {
 			drop = append(drop, bytes.Clone(key))
 		}
-		return true, nil
+		return true
 	})
 	for _, key := range drop {
-		err = errors.Join(err, tx.del(bucketJobsDone, key))
+		tx.del(bucketJobsDone, key)
 	}
-	return err
 }
 
 // IsTaken reports whether a job has reserved this name in this folder. It does not read the job, because a name that
 // includes only the year can have thousands of numbers.
 func (tx *Tx) IsTaken(folder, target string) (bool, error) {
-	owner, err := tx.get(bucketTargets, targetKey(folder, target))
-	return owner != nil, err
+	return tx.get(bucketTargets, targetKey(folder, target)) != nil, tx.err
 }
 
 // JobAt returns the job, in any state, that has reserved this name in this folder. Names that differ only in case or Unicode
 // normalisation are the same. An unreadable job is returned as done, without details: the file of that name may be its own,
 // so the caller needs another name.
 func (tx *Tx) JobAt(folder, target string) (office.Job, bool, error) {
-	owner, err := tx.get(bucketTargets, targetKey(folder, target))
-	if err != nil || owner == nil {
-		return office.Job{}, false, err
+	owner := tx.get(bucketTargets, targetKey(folder, target))
+	if owner == nil {
+		return office.Job{}, false, tx.err
 	}
 	j, err := at[office.Job](tx, bucketJobs, owner)
 	if errors.Is(err, ErrRecord) {
@@ -167,9 +160,9 @@ func unreadJob(key []byte, state office.JobState) office.Job {
 
 // Job returns the job with this [Job.Key].
 func (tx *Tx) Job(key string) (office.Job, bool, error) {
-	value, err := tx.get(bucketJobs, []byte(key))
-	if err != nil || value == nil {
-		return office.Job{}, false, err
+	value := tx.get(bucketJobs, []byte(key))
+	if value == nil {
+		return office.Job{}, false, tx.err
 	}
 	j, err := decode[office.Job](bucketJobs, []byte(key), value)
 	return j, err == nil, err
@@ -179,17 +172,16 @@ func (tx *Tx) Job(key string) (office.Job, bool, error) {
 // must not look complete.
 func (tx *Tx) JobsOf(packageID string) ([]office.Job, error) {
 	var list []office.Job
-	err := tx.oldest(bucketJobs, []byte(office.KeyPart(packageID)+"/"), func(key, value []byte) (bool, error) {
+	tx.oldest(bucketJobs, []byte(office.KeyPart(packageID)+"/"), func(key, value []byte) bool {
 		j, err := decode[office.Job](bucketJobs, key, value)
-		if errors.Is(err, ErrRecord) {
-			tx.leaveOut(err)
-			j, err = unreadJob(key, office.JobFailed), nil
+		if !tx.read(err) {
+			j = unreadJob(key, office.JobFailed)
 			j.PackageID = packageID
 		}
 		list = append(list, j)
-		return true, err
+		return true
 	})
-	return list, err
+	return list, tx.err
 }
 
 // JobsAfter returns up to limit jobs after a key for which want is true, in key order.
@@ -198,7 +190,7 @@ func (tx *Tx) JobsAfter(key string, limit int, want func(office.Job) bool) (list
 	if key != "" {
 		start = append(start, 0)
 	}
-	behind := func(v visit) error { return tx.between(bucketJobs, start, nil, v) }
+	behind := func(v visit) { tx.between(bucketJobs, start, nil, v) }
 	job := func(key, value []byte) (office.Job, error) { return decode[office.Job](bucketJobs, key, value) }
 	err = each(tx, behind, job, func(j office.Job) bool {
 		if want(j) {
@@ -212,19 +204,16 @@ func (tx *Tx) JobsAfter(key string, limit int, want func(office.Job) bool) (list
 // JobsDue returns up to limit unfinished jobs whose NextTry is due, longest due first. It leaves out those for whose key
 // skip returns true; nil skips none.
 func (tx *Tx) JobsDue(d Due, limit int, skip func(key string) bool) ([]office.Job, error) {
-	return tx.jobs(limit, func(each visit) error {
-		return tx.due(bucketJobsDue, d, func(key, value []byte) (bool, error) {
-			if skip != nil && skip(string(key[8:])) {
-				return true, nil
-			}
-			return each(key, value)
+	return tx.jobs(limit, func(each visit) {
+		tx.due(bucketJobsDue, d, func(key, value []byte) bool {
+			return skip != nil && skip(string(key[8:])) || each(key, value)
 		})
 	})
 }
 
 // jobs returns the jobs to whose keys walk leads in an index by time.
-func (tx *Tx) jobs(limit int, walk func(visit) error) ([]office.Job, error) {
-	return listed(tx, limit, walk, func(key []byte) (office.Job, error) { return at[office.Job](tx, bucketJobs, key[8:]) })
+func (tx *Tx) jobs(limit int, walk func(visit)) ([]office.Job, error) {
+	return listed(tx, limit, walk, behind[office.Job](tx, 8, bucketJobs))
 }
 
 // UnfinishedJobs returns all unfinished jobs of any service. It reads all jobs.
@@ -234,7 +223,7 @@ func (tx *Tx) UnfinishedJobs() ([]office.Job, error) {
 
 // PendingJobs returns all unfinished jobs of the service in use, in the order of NextTry.
 func (tx *Tx) PendingJobs() ([]office.Job, error) {
-	return tx.jobs(-1, func(each visit) error { return tx.oldest(bucketJobsDue, nil, each) })
+	return tx.jobs(-1, func(each visit) { tx.oldest(bucketJobsDue, nil, each) })
 }
 
 // NextJob is the earliest NextTry of all unfinished jobs: 1970 if one is due immediately, the zero time if all are finished.
@@ -242,25 +231,23 @@ func (tx *Tx) NextJob() (time.Time, error) { return tx.first(bucketJobsDue) }
 
 // JobsRefused returns the jobs that the service has refused since then or longer, the longest first.
 func (tx *Tx) JobsRefused(since time.Time) ([]office.Job, error) {
-	return tx.jobs(-1, func(each visit) error { return tx.between(bucketJobsRefused, nil, after(since), each) })
+	return tx.jobs(-1, func(each visit) { tx.between(bucketJobsRefused, nil, after(since), each) })
 }
 
 // FailedJobs returns all jobs in JobFailed, latest planned first.
 func (tx *Tx) FailedJobs() ([]office.Job, error) {
-	return tx.jobs(-1, func(each visit) error { return tx.newest(bucketJobsFailed, "", each) })
+	return tx.jobs(-1, tx.in(bucketJobsFailed))
 }
 
 // RecentSaved returns up to n finished jobs, latest first; it finds at most the newest 100.
 func (tx *Tx) RecentSaved(n int) ([]office.Job, error) {
-	return tx.jobs(n, func(each visit) error { return tx.newest(bucketJobsDone, "", each) })
+	return tx.jobs(n, tx.in(bucketJobsDone))
 }
 
 // JobsToExamine returns up to limit finished jobs whose files must be examined, latest first, without those for which skip
 // returns true.
 func (tx *Tx) JobsToExamine(limit int, skip func(office.Job) bool) (list []office.Job, err error) {
-	unproven := func(v visit) error { return tx.newest(bucketJobsUnproven, "", v) }
-	job := func(key, _ []byte) (office.Job, error) { return at[office.Job](tx, bucketJobs, key[8:]) }
-	err = each(tx, unproven, job, func(j office.Job) bool {
+	err = each(tx, tx.in(bucketJobsUnproven), behind[office.Job](tx, 8, bucketJobs), func(j office.Job) bool {
 		if !skip(j) {
 			list = append(list, j)
 		}
@@ -272,15 +259,15 @@ func (tx *Tx) JobsToExamine(limit int, skip func(office.Job) bool) (list []offic
 // JobsWrong returns the jobs whose files differ from what was sealed or sent and whose warning nobody has read yet, latest
 // first.
 func (tx *Tx) JobsWrong() ([]office.Job, error) {
-	return tx.jobs(-1, func(each visit) error { return tx.newest(bucketJobsWrong, "", each) })
+	return tx.jobs(-1, tx.in(bucketJobsWrong))
 }
 
 // JobCounts reads the counters; it does not scan.
 func (tx *Tx) JobCounts() (c JobCounts, err error) {
-	err = tx.counters(map[string]*int{
+	tx.counters(map[string]*int{
 		"jobs." + string(office.JobPending): &c.Pending,
 		"jobs." + string(office.JobDone):    &c.Done,
 		"jobs." + string(office.JobFailed):  &c.Failed,
 	})
-	return c, err
+	return c, tx.err
 }

@@ -37,9 +37,9 @@ func (f *facets) fact(key string, fact func() record.Fact) {
 }
 
 // logNew logs the facts that the new record yields and the old one did not.
-func (tx *Tx) logNew(old, new facets) error {
+func (tx *Tx) logNew(old, new facets) {
 	if tx.importing {
-		return nil // it was logged when it happened
+		return // it was logged when it happened
 	}
 next:
 	for _, f := range new.facts {
@@ -48,11 +48,8 @@ next:
 				continue next
 			}
 		}
-		if err := tx.AddFact(f.fact()); err != nil {
-			return err
-		}
+		tx.AddFact(f.fact())
 	}
-	return nil
 }
 
 // AddFact logs a fact, as of now, that is not derived from a record.
@@ -60,68 +57,48 @@ func (tx *Tx) AddFact(f record.Fact) error {
 	f.At = tx.now()
 	line, err := f.Line()
 	if err != nil {
-		return fmt.Errorf("%w: a fact: %w", ErrUnfit, err)
+		return tx.fail(fmt.Errorf("%w: a fact: %w", ErrUnfit, err))
 	}
-	return tx.addLine(line)
+	tx.addLine(line)
+	return tx.err
 }
 
-func (tx *Tx) addLine(line []byte) error {
+func (tx *Tx) addLine(line []byte) {
 	l := tx.Log()
-	n, err := l.Size()
-	if err != nil {
-		return err
-	}
-	b, err := tx.bucket(bucketLog)
-	if err != nil {
-		return err
+	n, _ := l.Size()
+	b := tx.bucket(bucketLog)
+	if b == nil {
+		return
 	}
 	b.FillPercent = 1 // lines are only appended
-	if err := tx.put(bucketLog, encodeCount(n), line); err != nil {
-		return err
-	}
+	tx.put(bucketLog, encodeCount(n), line)
 	if *tx.logged++; *tx.logged%packed != 0 {
-		return nil
+		return
 	}
 	for level, size := record.Step, (n+1)/packed; ; level, size = level+record.Step, size/packed {
 		hash, err := record.NewBlock(l, level, size-1)
-		if err != nil {
-			return err
-		}
-		if err := tx.put(bucketLogHashes, blockKey(level, size-1), hash[:]); err != nil {
-			return err
-		}
+		tx.fail(err)
+		tx.put(bucketLogHashes, blockKey(level, size-1), hash[:])
 		if size%packed != 0 {
-			return tx.pack(n + 1 - packed)
+			break
 		}
 	}
+	tx.pack(n + 1 - packed)
 }
 
 func blockKey(level int, n int64) []byte { return append([]byte{byte(level)}, encodeCount(n)...) }
 
-func (tx *Tx) pack(first int64) error {
+func (tx *Tx) pack(first int64) {
 	var all bytes.Buffer
-	w, err := flate.NewWriter(&all, flate.BestSpeed)
-	if err != nil {
-		return err
-	}
+	w, _ := flate.NewWriter(&all, flate.BestSpeed) // which, as writing to memory, cannot fail
 	for n := first; n < first+packed; n++ {
-		line, err := tx.get(bucketLog, encodeCount(n))
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(append(bytes.Clone(line), '\n')); err != nil {
-			return err
-		}
+		w.Write(append(bytes.Clone(tx.get(bucketLog, encodeCount(n))), '\n'))
 	}
-	if err := w.Close(); err != nil {
-		return err
-	}
+	w.Close()
 	for n := first; n < first+packed; n++ {
-		if err := tx.del(bucketLog, encodeCount(n)); err != nil {
-			return err
-		}
+		tx.del(bucketLog, encodeCount(n))
 	}
-	return tx.put(bucketLogPacked, encodeCount(first), all.Bytes())
+	tx.put(bucketLogPacked, encodeCount(first), all.Bytes())
 }
 
 // Log is the record as seen by the transaction. It is for one goroutine.
@@ -152,9 +129,9 @@ func (l *Log) readSize() (int64, error) {
 		name  string
 		lines int64
 	}{{bucketLog, 1}, {bucketLogPacked, packed}} {
-		bucket, err := l.tx.bucket(b.name)
-		if err != nil {
-			return 0, err
+		bucket := l.tx.bucket(b.name)
+		if bucket == nil {
+			return 0, l.tx.err
 		}
 		if key, _ := bucket.Cursor().Last(); len(key) == 8 {
 			return int64(binary.BigEndian.Uint64(key)) + b.lines, nil
@@ -166,9 +143,8 @@ func (l *Log) readSize() (int64, error) {
 // Line is line n, counted from 0. It is valid until the transaction ends.
 func (l *Log) Line(n int64) ([]byte, error) {
 	if l.lines == nil || n < l.first || n >= l.first+packed {
-		line, err := l.tx.get(bucketLog, encodeCount(n))
-		if err != nil || line != nil {
-			return line, err
+		if line := l.tx.get(bucketLog, encodeCount(n)); line != nil {
+			return line, nil
 		}
 		if err := l.unpack(n - n%packed); err != nil {
 			return nil, err
@@ -178,14 +154,14 @@ func (l *Log) Line(n int64) ([]byte, error) {
 }
 
 func (l *Log) unpack(first int64) error {
-	value, err := l.tx.get(bucketLogPacked, encodeCount(first))
-	if err != nil {
-		return err
+	value := l.tx.get(bucketLogPacked, encodeCount(first))
+	if l.tx.err != nil {
+		return l.tx.err
 	}
 	all, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(value)), mostUnpacked))
 	lines := bytes.Split(all, []byte("\n"))
 	if err != nil || len(lines) != packed+1 {
-		return fmt.Errorf("%w: %s %d", errUnreadable, bucketLogPacked, first)
+		return l.tx.fail(fmt.Errorf("%w: %s %d", errUnreadable, bucketLogPacked, first))
 	}
 	l.first, l.lines = first, lines[:packed]
 	return nil
@@ -193,11 +169,10 @@ func (l *Log) unpack(first int64) error {
 
 // Block is the hash of a complete subtree, see record.Log.
 func (l *Log) Block(level int, n int64) (hash tlog.Hash, err error) {
-	value, err := l.tx.get(bucketLogHashes, blockKey(level, n))
-	if err == nil && copy(hash[:], value) != len(hash) {
-		err = fmt.Errorf("%w: %s %d %d", errUnreadable, bucketLogHashes, level, n)
+	if copy(hash[:], l.tx.get(bucketLogHashes, blockKey(level, n))) != len(hash) {
+		l.tx.fail(fmt.Errorf("%w: %s %d %d", errUnreadable, bucketLogHashes, level, n))
 	}
-	return hash, err
+	return hash, l.tx.err
 }
 
 // From calls each with the lines from n on, until it returns false.
@@ -225,49 +200,35 @@ func (l *Log) Head() (record.Head, error) {
 func (l *Log) Export(each func(Record) error) error {
 	var lines []byte
 	var first int64
-	flush := func() (err error) {
-		if len(lines) > 0 {
-			err = each(Record{Kind: KindLogged, Key: encodeCount(first), Bytes: lines})
+	flush := func() error {
+		if len(lines) > 0 && l.tx.err == nil {
+			l.tx.fail(each(Record{Kind: KindLogged, Key: encodeCount(first), Bytes: lines}))
 		}
 		lines = nil
-		return err
+		return l.tx.err
 	}
-	var failed error
-	err := l.From(0, func(n int64, line []byte) bool {
+	l.From(0, func(n int64, line []byte) bool {
 		if n%packed == 0 {
-			if failed = flush(); failed != nil {
-				return false
-			}
+			flush()
 			first = n
 		}
 		lines = append(append(lines, line...), '\n')
-		return true
+		return l.tx.err == nil
 	})
-	if err == nil {
-		err = failed
-	}
-	if err == nil {
-		err = flush()
-	}
-	return err
+	return flush()
 }
 
 // importLog appends lines from Export.
 func (tx *Tx) importLog(r Record) error {
-	size, err := tx.Log().Size()
-	if err != nil {
-		return err
-	}
+	size, _ := tx.Log().Size()
 	lines := bytes.Split(bytes.TrimSuffix(r.Bytes, []byte("\n")), []byte("\n"))
 	if len(r.Key) != 8 || decodeCount(r.Key) != size {
 		return fmt.Errorf("%w: lines of the record are missing", ErrRecord)
 	}
 	for _, line := range lines {
-		if err := tx.addLine(line); err != nil {
-			return err
-		}
+		tx.addLine(line)
 	}
-	return nil
+	return tx.err
 }
 
 // The facts derived from records.

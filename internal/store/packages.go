@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -70,9 +69,9 @@ func draftKey(id string) []byte {
 
 // Package returns a stored package.
 func (tx *Tx) Package(id string) (office.Package, bool, error) {
-	row, value, err := tx.find(packages, id)
-	if err != nil || value == nil {
-		return office.Package{}, false, err
+	row, value := tx.find(packages, id)
+	if value == nil {
+		return office.Package{}, false, tx.err
 	}
 	p, err := tx.packageOf(row, value)
 	return p, err == nil, err
@@ -90,24 +89,19 @@ func (tx *Tx) FirstPackage(ids []string) (p office.Package, ok bool, err error) 
 // PutPackage stores a new or changed package, with its derived fields (office.Package.Derived). Its position in lists
 // follows Created; a zero Created becomes now.
 func (tx *Tx) PutPackage(p office.Package) error {
-	row, value, err := tx.find(packages, p.ID)
-	if err != nil {
-		return err
-	}
+	row, value := tx.find(packages, p.ID)
 	var old facets
 	if value != nil {
 		stored, err := tx.packageOf(row, value)
 		if err != nil {
-			return err
+			return tx.fail(err)
 		}
 		old = packageFacets(stored, row)
 	}
 	if p.Created.IsZero() {
 		p.Created = tx.now()
 	}
-	if err := tx.home(&p.Home); err != nil {
-		return err
-	}
+	tx.home(&p.Home)
 	p = p.Derived()
 	p.State = p.State.Normal()
 	inUTC(&p.Created, &p.Due, &p.Executed.Time, &p.Checked, &p.Heard, &p.NextCheck, &p.Refused)
@@ -119,9 +113,7 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	for i := range p.History { // safe: Derived has copied it
 		inUTC(&p.History[i].Time.Time)
 	}
-	if row, err = tx.place(packages, p.ID, row, p.Created, p); err != nil {
-		return fmt.Errorf("store package: %w", err)
-	}
+	row = tx.place(packages, p.ID, row, p.Created, p)
 	return tx.refacet(old, packageFacets(p, row))
 }
 
@@ -133,17 +125,17 @@ func (tx *Tx) Packages(take func(office.Package) bool) error {
 
 // PackagesDue returns up to limit packages that are not [Package.Final] and whose NextCheck is due, longest due first.
 func (tx *Tx) PackagesDue(d Due, limit int) ([]office.Package, error) {
-	return tx.packages(limit, func(each visit) error { return tx.due(bucketPackagesDue, d, each) })
+	return tx.packages(limit, func(each visit) { tx.due(bucketPackagesDue, d, each) })
 }
 
 // packages returns the packages to whose rows walk leads in an index by time.
-func (tx *Tx) packages(limit int, walk func(visit) error) ([]office.Package, error) {
-	return listed(tx, limit, walk, func(key []byte) (office.Package, error) { return tx.packageAt(key[8:]) })
+func (tx *Tx) packages(limit int, walk func(visit)) ([]office.Package, error) {
+	return listed(tx, limit, walk, func(key, _ []byte) (office.Package, error) { return tx.packageAt(key[8:]) })
 }
 
 // AllOpen returns every package of the service in use that is not [Package.Final], in the order of NextCheck.
 func (tx *Tx) AllOpen() ([]office.Package, error) {
-	return tx.packages(-1, func(each visit) error { return tx.oldest(bucketPackagesDue, nil, each) })
+	return tx.packages(-1, func(each visit) { tx.oldest(bucketPackagesDue, nil, each) })
 }
 
 // Unfinished returns every package of any service that is not [Package.Final]. It reads all packages.
@@ -160,7 +152,7 @@ func (tx *Tx) Unfinished() (list []office.Package, err error) {
 // PackagesRefused returns the completely signed packages whose files cannot be planned because the service has withheld the
 // necessary information since then or longer; the longest first.
 func (tx *Tx) PackagesRefused(since time.Time) ([]office.Package, error) {
-	return tx.packages(-1, func(each visit) error { return tx.between(bucketPackagesRefused, nil, after(since), each) })
+	return tx.packages(-1, func(each visit) { tx.between(bucketPackagesRefused, nil, after(since), each) })
 }
 
 // NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final]: 1970 if one is due immediately,
@@ -173,33 +165,28 @@ func (tx *Tx) PackageByDraft(draftID string) (found office.Package, ok bool, err
 	if prefix == nil {
 		return office.Package{}, false, nil
 	}
-	err = tx.oldest(bucketPackagesByDraft, prefix, func(key, _ []byte) (bool, error) {
+	tx.oldest(bucketPackagesByDraft, prefix, func(key, _ []byte) bool {
 		if len(key) != len(prefix)+16 {
-			return true, nil
+			return true
 		}
-		p, err := tx.packageAt(key[len(prefix):])
-		if errors.Is(err, ErrRecord) {
-			tx.leaveOut(err)
-			return true, nil
-		}
-		if err == nil && p.DraftID == draftID {
+		if p, err := tx.packageAt(key[len(prefix):]); tx.read(err) && p.DraftID == draftID {
 			found, ok = p, true
 		}
-		return true, err
+		return true
 	})
-	return found, ok, err
+	return found, ok, tx.err
 }
 
 // PackageCounts reads the counters; it does not scan.
 func (tx *Tx) PackageCounts() (c PackageCounts, err error) {
-	err = tx.counters(map[string]*int{
+	tx.counters(map[string]*int{
 		"packages":          &c.Total,
 		"packages.open":     &c.Open,
 		"packages.declined": &c.Declined,
 		"packages.executed": &c.Executed,
 		"packages.saved":    &c.Saved,
 	})
-	return c, err
+	return c, tx.err
 }
 
 // facets is everything derived from one record: its index entries, its share of the counters and its facts. They are
@@ -235,16 +222,12 @@ func (f *facets) count(name string, n int64) {
 func (tx *Tx) refacet(old, new facets) error {
 	for _, e := range old.entries {
 		if !new.has(e, false) {
-			if err := tx.del(e.bucket, e.key); err != nil {
-				return err
-			}
+			tx.del(e.bucket, e.key)
 		}
 	}
 	for _, e := range new.entries {
 		if !old.has(e, true) {
-			if err := tx.put(e.bucket, e.key, e.value); err != nil {
-				return err
-			}
+			tx.put(e.bucket, e.key, e.value)
 		}
 	}
 	net := map[string]int64{}
@@ -255,11 +238,10 @@ func (tx *Tx) refacet(old, new facets) error {
 		net[c.name] += c.n
 	}
 	for name, n := range net {
-		if err := tx.add(name, n); err != nil {
-			return err
-		}
+		tx.add(name, n)
 	}
-	return tx.logNew(old, new)
+	tx.logNew(old, new)
+	return tx.err
 }
 
 func (f facets) has(e entry, sameValue bool) bool {
@@ -271,35 +253,19 @@ func (f facets) has(e entry, sameValue bool) bool {
 	return false
 }
 
-func (tx *Tx) add(name string, n int64) error {
-	if n == 0 {
-		return nil
+func (tx *Tx) add(name string, n int64) {
+	if n != 0 {
+		tx.put(bucketCounts, []byte(name), encodeCount(tx.counter(name)+n))
 	}
-	have, err := tx.counter(name)
-	if err != nil {
-		return err
-	}
-	return tx.put(bucketCounts, []byte(name), encodeCount(have+n))
 }
 
-func (tx *Tx) counter(name string) (int64, error) {
-	v, err := tx.get(bucketCounts, []byte(name))
-	if err != nil {
-		return 0, err
-	}
-	return decodeCount(v), nil
-}
+func (tx *Tx) counter(name string) int64 { return decodeCount(tx.get(bucketCounts, []byte(name))) }
 
 // counters reads several counters at once.
-func (tx *Tx) counters(into map[string]*int) error {
+func (tx *Tx) counters(into map[string]*int) {
 	for name, to := range into {
-		n, err := tx.counter(name)
-		if err != nil {
-			return fmt.Errorf("read counter %s: %w", name, err)
-		}
-		*to = int(n)
+		*to = int(tx.counter(name))
 	}
-	return nil
 }
 
 // Once records something that must not be done twice, such as a notification, and reports whether this is the first time.
@@ -307,14 +273,13 @@ func (tx *Tx) counters(into map[string]*int) error {
 func (tx *Tx) Once(fact string) (first bool, err error) {
 	id, err := idKey(fact)
 	if err != nil {
-		return false, fmt.Errorf("record fact: %w", err)
+		return false, tx.fail(fmt.Errorf("record fact: %w", err))
 	}
 	key := factKey(id)
-	have, err := tx.get(bucketOnce, key)
-	if err != nil || have != nil {
-		return false, err
+	if first = tx.get(bucketOnce, key) == nil; first {
+		tx.put(bucketOnce, key, noted)
 	}
-	return true, tx.put(bucketOnce, key, noted)
+	return first && tx.err == nil, tx.err
 }
 
 // Told reports whether Once has recorded a fact. It changes nothing.
@@ -323,8 +288,7 @@ func (tx *Tx) Told(fact string) bool {
 	if err != nil {
 		return false
 	}
-	have, err := tx.get(bucketOnce, factKey(id))
-	return err == nil && have != nil
+	return tx.get(bucketOnce, factKey(id)) != nil
 }
 
 // noted is the value of every fact: only its existence matters.
@@ -344,29 +308,30 @@ func (tx *Tx) Sealed(name string) ([]byte, error) {
 	if err != nil {
 		return nil, nil // nothing is ever stored under an empty name
 	}
-	value, err := tx.get(bucketSealed, key)
-	return bytes.Clone(value), err
+	return bytes.Clone(tx.get(bucketSealed, key)), tx.err
 }
 
 // SealedNames returns the names of all sealed values.
 func (tx *Tx) SealedNames() (names []string, err error) {
-	err = tx.oldest(bucketSealed, nil, func(key, _ []byte) (bool, error) {
+	tx.oldest(bucketSealed, nil, func(key, _ []byte) bool {
 		names = append(names, string(key))
-		return true, nil
+		return true
 	})
-	return names, err
+	return names, tx.err
 }
 
 // PutSealed stores sealed bytes under name; nil deletes them. The store cannot tell whether they are really sealed.
 func (tx *Tx) PutSealed(name string, value []byte) error {
 	key, err := idKey(name)
 	if err != nil {
-		return fmt.Errorf("keep sealed value: %w", err)
+		return tx.fail(fmt.Errorf("keep sealed value: %w", err))
 	}
 	if value == nil {
-		return tx.del(bucketSealed, key)
+		tx.del(bucketSealed, key)
+	} else {
+		tx.put(bucketSealed, key, bytes.Clone(value))
 	}
-	return tx.put(bucketSealed, key, bytes.Clone(value))
+	return tx.err
 }
 
 // GetDoc decodes the document stored under name into v (a pointer) and reports whether there is one. An unreadable one
@@ -374,11 +339,11 @@ func (tx *Tx) PutSealed(name string, value []byte) error {
 func (tx *Tx) GetDoc(name string, v any) (bool, error) {
 	key, err := idKey(name)
 	if err != nil {
-		return false, fmt.Errorf("read document: %w", err)
+		return false, tx.fail(fmt.Errorf("read document: %w", err))
 	}
-	value, err := tx.get(bucketDocs, key)
-	if err != nil || value == nil {
-		return false, err
+	value := tx.get(bucketDocs, key)
+	if value == nil {
+		return false, tx.err
 	}
 	whole := reflect.New(reflect.TypeOf(v).Elem()) // an error halfway would leave a partial document in v
 	if err := json.Unmarshal(value, whole.Interface()); err != nil {
@@ -394,16 +359,18 @@ func (tx *Tx) GetDoc(name string, v any) (bool, error) {
 func (tx *Tx) PutDoc(name string, v any) error {
 	key, err := idKey(name)
 	if err != nil {
-		return fmt.Errorf("keep document: %w", err)
+		return tx.fail(fmt.Errorf("keep document: %w", err))
 	}
 	if v == nil {
-		return tx.del(bucketDocs, key)
+		tx.del(bucketDocs, key)
+		return tx.err
 	}
 	value, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("encode document %q: %w", name, err)
+		return tx.fail(fmt.Errorf("encode document %q: %w", name, err))
 	}
-	return tx.put(bucketDocs, key, value)
+	tx.put(bucketDocs, key, value)
+	return tx.err
 }
 
 // Docs returns up to limit documents whose names begin with prefix and come after after (which may be empty), by name. Names
@@ -414,25 +381,25 @@ func Docs[T any](tx *Tx, prefix, after string, limit int) (map[string]T, error) 
 	if after != "" {
 		start = append([]byte(after), 0)
 	}
-	err := tx.between(bucketDocs, start, nil, func(key, value []byte) (bool, error) {
+	tx.between(bucketDocs, start, nil, func(key, value []byte) bool {
 		if !bytes.HasPrefix(key, []byte(prefix)) {
-			return false, nil
+			return false
 		}
 		var v T
 		if err := json.Unmarshal(value, &v); err != nil {
 			tx.leaveOut(fmt.Errorf("document %q: %w: %v", key, ErrRecord, err))
-			return true, nil
+			return true
 		}
 		docs[string(key)] = v
-		return len(docs) < limit, nil
+		return len(docs) < limit
 	})
-	return docs, err
+	return docs, tx.err
 }
 
 // WithdrawalsDue returns the packages of the service in use with a pending withdrawal whose Withdrawal.NextTry is due,
 // longest due first.
 func (tx *Tx) WithdrawalsDue(due Due) ([]office.Package, error) {
-	return tx.packages(-1, func(each visit) error { return tx.due(bucketWithdrawalsDue, due, each) })
+	return tx.packages(-1, func(each visit) { tx.due(bucketWithdrawalsDue, due, each) })
 }
 
 // NextWithdrawal is the earliest Withdrawal.NextTry of all those packages: 1970 if one is due immediately, the zero time if
@@ -457,15 +424,12 @@ func stateKey(s office.DraftState) []byte { return append([]byte(s), 0) }
 // PutDraft stores a new or changed draft. An empty State becomes DraftQueued, a zero Created becomes now; Changed is set to
 // now.
 func (tx *Tx) PutDraft(d office.Draft) error {
-	row, value, err := tx.find(drafts, d.ID)
-	if err != nil {
-		return err
-	}
+	row, value := tx.find(drafts, d.ID)
 	var old facets
 	if value != nil {
 		stored, err := decode[office.Draft](bucketDrafts, row, value)
 		if err != nil {
-			return err
+			return tx.fail(err)
 		}
 		old = draftFacets(stored, row)
 	}
@@ -474,9 +438,7 @@ func (tx *Tx) PutDraft(d office.Draft) error {
 }
 
 func (tx *Tx) putDraft(d office.Draft, row []byte, old facets) error {
-	if err := tx.home(&d.Home); err != nil {
-		return err
-	}
+	tx.home(&d.Home)
 	if d.State == "" {
 		d.State = office.DraftQueued
 	}
@@ -488,18 +450,15 @@ func (tx *Tx) putDraft(d office.Draft, row []byte, old facets) error {
 	for i := range d.Files {
 		inUTC(&d.Files[i].Uploaded)
 	}
-	row, err := tx.place(drafts, d.ID, row, d.Created, d)
-	if err != nil {
-		return fmt.Errorf("store draft: %w", err)
-	}
+	row = tx.place(drafts, d.ID, row, d.Created, d)
 	return tx.refacet(old, draftFacets(d, row))
 }
 
 // Draft returns a stored draft.
 func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
-	row, value, err := tx.find(drafts, id)
-	if err != nil || value == nil {
-		return office.Draft{}, false, err
+	row, value := tx.find(drafts, id)
+	if value == nil {
+		return office.Draft{}, false, tx.err
 	}
 	d, err := decode[office.Draft](bucketDrafts, row, value)
 	return d, err == nil, err
@@ -508,11 +467,9 @@ func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
 // Drafts returns the drafts in any of the states, or all drafts if none is given, newest first by Created.
 func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 	var list []office.Draft
+	keep := func(d office.Draft) bool { list = append(list, d); return true }
 	if len(states) == 0 {
-		err := tx.newest(bucketDrafts, "", func(row, value []byte) (bool, error) {
-			d, err := decode[office.Draft](bucketDrafts, row, value)
-			return true, collect(tx, &list, d, err)
-		})
+		err := each(tx, tx.in(bucketDrafts), func(row, value []byte) (office.Draft, error) { return decode[office.Draft](bucketDrafts, row, value) }, keep)
 		return list, err
 	}
 	for i, state := range states {
@@ -520,22 +477,16 @@ func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 			continue
 		}
 		prefix := stateKey(state)
-		if err := tx.oldest(bucketDraftStates, prefix, func(key, _ []byte) (bool, error) {
-			d, err := at[office.Draft](tx, bucketDrafts, key[len(prefix):])
-			return true, collect(tx, &list, d, err)
-		}); err != nil {
-			return nil, err
-		}
+		each(tx, func(v visit) { tx.oldest(bucketDraftStates, prefix, v) }, behind[office.Draft](tx, len(prefix), bucketDrafts), keep)
 	}
 	slices.SortStableFunc(list, func(a, b office.Draft) int { return b.Created.Compare(a.Created) })
-	return list, nil
+	return list, tx.err
 }
 
 // DraftsDue returns the drafts in DraftQueued whose NextTry is due, longest due first. Drafts in other states are never due
 // by themselves: packages/add may have been sent for them, and time does not tell what became of it.
 func (tx *Tx) DraftsDue(due Due) ([]office.Draft, error) {
-	return listed(tx, -1, func(each visit) error { return tx.due(bucketDraftsDue, due, each) },
-		func(key []byte) (office.Draft, error) { return at[office.Draft](tx, bucketDrafts, key[8:]) })
+	return listed(tx, -1, func(each visit) { tx.due(bucketDraftsDue, due, each) }, behind[office.Draft](tx, 8, bucketDrafts))
 }
 
 // NextDraft is the earliest NextTry of all queued drafts: 1970 if one is due immediately, the zero time if none is queued.
@@ -544,12 +495,9 @@ func (tx *Tx) NextDraft() (time.Time, error) { return tx.first(bucketDraftsDue) 
 // CountDrafts counts the drafts in any of the states without reading them.
 func (tx *Tx) CountDrafts(states ...office.DraftState) (n int, err error) {
 	for _, state := range states {
-		err = errors.Join(err, tx.oldest(bucketDraftStates, stateKey(state), func(_, _ []byte) (bool, error) {
-			n++
-			return true, nil
-		}))
+		tx.oldest(bucketDraftStates, stateKey(state), func(_, _ []byte) bool { n++; return true })
 	}
-	return n, err
+	return n, tx.err
 }
 
 // maxActivities is how many lines the activity list keeps.
@@ -563,39 +511,28 @@ func (tx *Tx) AddActivity(a office.Activity) error {
 	inUTC(&a.Time)
 	value, err := encode(a)
 	if err != nil {
-		return fmt.Errorf("encode activity: %w", err)
+		return tx.fail(fmt.Errorf("encode activity: %w", err))
 	}
-	row, err := tx.newRow(bucketActivity, a.Time)
-	if err != nil {
-		return err
-	}
-	if err := tx.put(bucketActivity, row, value); err != nil {
-		return err
-	}
-	if err := tx.add("activity", 1); err != nil {
-		return err
-	}
-	return tx.trimActivity()
+	tx.put(bucketActivity, tx.newRow(bucketActivity, a.Time), value)
+	tx.add("activity", 1)
+	tx.trimActivity()
+	return tx.err
 }
 
-func (tx *Tx) trimActivity() error {
-	have, err := tx.counter("activity")
-	if err != nil || have <= maxActivities {
-		return err
+func (tx *Tx) trimActivity() {
+	over := tx.counter("activity") - maxActivities
+	if over <= 0 {
+		return
 	}
 	var drop [][]byte
-	if err := tx.oldest(bucketActivity, nil, func(key, _ []byte) (bool, error) {
+	tx.oldest(bucketActivity, nil, func(key, _ []byte) bool {
 		drop = append(drop, bytes.Clone(key))
-		return int64(len(drop)) < have-maxActivities, nil
-	}); err != nil {
-		return err
-	}
+		return int64(len(drop)) < over
+	})
 	for _, key := range drop {
-		if err := tx.del(bucketActivity, key); err != nil {
-			return err
-		}
+		tx.del(bucketActivity, key)
 	}
-	return tx.add("activity", -int64(len(drop)))
+	tx.add("activity", -int64(len(drop)))
 }
 
 // Activities returns up to limit lines of the activity list, newest first, and the cursor of the next page.

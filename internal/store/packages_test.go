@@ -354,7 +354,7 @@ func TestADocumentComesBackAndOneThatCannotBeReadIsNone(t *testing.T) {
 		t.Errorf("%v %+v", ok, got)
 	}
 	for name, value := range map[string]string{"another type": `7`, "cut": `{"Folder":"/g`, "half of another": `{"Folder":"/g","More":[],"Folder":{}}`, "no JSON": "\x00"} {
-		update(t, s, func(tx *Tx) error { return tx.put(bucketDocs, []byte("settings"), []byte(value)) })
+		update(t, s, func(tx *Tx) error { tx.put(bucketDocs, []byte("settings"), []byte(value)); return nil })
 		got := settings{"/before"}
 		if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); ok || got.Folder != "/before" {
 			t.Errorf("%s: %v, %+v", name, ok, got)

@@ -124,14 +124,10 @@ func recount(t *testing.T, s *Store) {
 			}
 		}
 		all := func(bucket string, each func(key, value []byte) error) {
-			b, err := tx.bucket(bucket)
-			if err == nil {
-				err = b.ForEach(each)
-			}
-			noErr(t, err)
+			noErr(t, tx.bucket(bucket).ForEach(each))
 		}
 		own := func(ids, id string, row []byte) {
-			if got, _ := tx.get(ids, []byte(id)); string(got) != string(row) {
+			if got := tx.get(ids, []byte(id)); string(got) != string(row) {
 				t.Errorf("%s %s leads to %x, not %x", ids, id, got, row)
 			}
 			index[ids] = addTo(index[ids], id, string(row))

@@ -282,7 +282,7 @@ func (s *Store) View(fn func(*Tx) error) error {
 		return err
 	}
 	err := s.guard(func() error {
-		return s.db.View(func(b *bolt.Tx) error { return fn(s.newTx(b)) })
+		return s.db.View(func(b *bolt.Tx) error { return s.newTx(b).do(fn) })
 	})
 	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		return ErrClosed

@@ -26,8 +26,16 @@ import (
 // Tx is a transaction: a consistent view of the file and, inside [Store.Update], the changes to it. It belongs to the
 // goroutine that runs fn and ends with fn. Its methods return copies, which may be kept.
 //
+// It keeps its first failure, as a bufio.Writer does: from then on its methods write nothing and read nothing but zero values, and
+// View or Update returns that failure, whatever fn returns. So the error of a method may be ignored wherever what depends on it stays
+// within the transaction, and nothing is ever committed without one of the changes that were asked for. A record that cannot be read
+// ([ErrRecord]) is no failure of the transaction where it is read by its identifier: whoever reads it decides whether to do without
+// it, and lists leave it out. What fn sets, for use outside, holds once View or Update has returned nil.
+//
 // Methods that change something fail inside View.
 type Tx struct {
+	err error // the first failure
+
 	bolt       *bolt.Tx
 	now        func() time.Time
 	unreadable func(error)  // called for each skipped record; may be nil
@@ -53,106 +61,120 @@ func (tx *Tx) wrote(bucket string, key []byte) {
 	}
 }
 
-func (tx *Tx) bucket(name string) (*bolt.Bucket, error) {
-	if tx.fault != nil {
-		if err := tx.fault(); err != nil {
-			return nil, err
-		}
+// Err is the first failure of the transaction, nil for none.
+func (tx *Tx) Err() error { return tx.err }
+
+// fail keeps an error, if it is one and the first, and returns the first.
+func (tx *Tx) fail(err error) error {
+	if tx.err == nil {
+		tx.err = err
+	}
+	return tx.err
+}
+
+// do runs fn and returns its error, or that of the transaction when fn has lost it.
+func (tx *Tx) do(fn func(*Tx) error) error {
+	if err := fn(tx); tx.err == nil || errors.Is(err, tx.err) {
+		return err
+	}
+	return tx.err
+}
+
+// bucket is nil once the transaction has failed.
+func (tx *Tx) bucket(name string) *bolt.Bucket {
+	if tx.err == nil && tx.fault != nil {
+		tx.err = tx.fault()
+	}
+	if tx.err != nil {
+		return nil
 	}
 	if b := tx.buckets[name]; b != nil {
-		return b, nil
+		return b
 	}
 	b := tx.bolt.Bucket([]byte(name))
 	if b == nil {
-		return nil, fmt.Errorf("%w: bucket %s is missing", errUnreadable, name)
+		tx.err = fmt.Errorf("%w: bucket %s is missing", errUnreadable, name)
+		return nil
 	}
 	if tx.buckets == nil {
 		tx.buckets = map[string]*bolt.Bucket{}
 	}
 	tx.buckets[name] = b
-	return b, nil
+	return b
 }
 
 // get returns the value of key, valid until the end of the transaction, or nil.
-func (tx *Tx) get(bucket string, key []byte) ([]byte, error) {
-	b, err := tx.bucket(bucket)
-	if err != nil {
-		return nil, err
+func (tx *Tx) get(bucket string, key []byte) []byte {
+	if b := tx.bucket(bucket); b != nil {
+		return b.Get(key)
 	}
-	return b.Get(key), nil
+	return nil
 }
 
-func (tx *Tx) put(bucket string, key, value []byte) error {
-	b, err := tx.bucket(bucket)
-	if err != nil {
-		return err
+func (tx *Tx) put(bucket string, key, value []byte) {
+	b := tx.bucket(bucket)
+	if b == nil {
+		return
 	}
 	tx.wrote(bucket, key)
-	err = b.Put(key, value)
+	err := b.Put(key, value)
 	if errors.Is(err, bolterrors.ErrKeyRequired) || errors.Is(err, bolterrors.ErrKeyTooLarge) || errors.Is(err, bolterrors.ErrValueTooLarge) {
 		err = fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	if err != nil {
-		return fmt.Errorf("write to %s: %w", bucket, err)
+		tx.err = fmt.Errorf("write to %s: %w", bucket, err)
 	}
-	return nil
 }
 
-func (tx *Tx) del(bucket string, key []byte) error {
-	b, err := tx.bucket(bucket)
-	if err != nil {
-		return err
+func (tx *Tx) del(bucket string, key []byte) {
+	b := tx.bucket(bucket)
+	if b == nil {
+		return
 	}
 	tx.wrote(bucket, key)
 	if err := b.Delete(key); err != nil {
-		return fmt.Errorf("delete from %s: %w", bucket, err)
+		tx.err = fmt.Errorf("delete from %s: %w", bucket, err)
 	}
-	return nil
 }
 
-// collect appends a record to a list. It skips and notes an unreadable one, so that others are not held up.
-func collect[T any](tx *Tx, list *[]T, record T, err error) error {
-	switch {
-	case err == nil:
-		*list = append(*list, record)
-	case errors.Is(err, ErrRecord):
+// read reports whether a record was read without an error. It notes an unreadable one, which lists leave out so that others are not
+// held up; any other error is a failure of the transaction.
+func (tx *Tx) read(err error) bool {
+	if errors.Is(err, ErrRecord) {
 		tx.leaveOut(err)
-		return nil
+	} else {
+		tx.fail(err)
 	}
-	return err
+	return err == nil
 }
 
-// listed returns up to limit of the records that walk leads to, all if limit is negative; record reads the record of a key.
-func listed[T any](tx *Tx, limit int, walk func(visit) error, record func(key []byte) (T, error)) (list []T, err error) {
-	err = walk(func(key, _ []byte) (bool, error) {
+// listed returns up to limit of the records that walk leads to, all if limit is negative; record reads the record of a key. It
+// leaves out unreadable ones.
+func listed[T any](tx *Tx, limit int, walk func(visit), record func(key, value []byte) (T, error)) (list []T, err error) {
+	walk(func(key, value []byte) bool {
 		if len(list) == limit {
-			return false, nil
+			return false
 		}
-		r, err := record(key)
-		return true, collect(tx, &list, r, err)
+		if r, err := record(key, value); tx.read(err) {
+			list = append(list, r)
+		}
+		return true
 	})
-	return list, err
+	return list, tx.err
 }
 
-// each calls take with the records that walk leads to, until it returns false. It skips and notes unreadable ones, so that
-// others are not held up.
-func each[T any](tx *Tx, walk func(visit) error, read func(key, value []byte) (T, error), take func(T) bool) error {
-	return walk(func(key, value []byte) (bool, error) {
+// each calls take with the records that walk leads to, until it returns false. It leaves out unreadable ones.
+func each[T any](tx *Tx, walk func(visit), read func(key, value []byte) (T, error), take func(T) bool) error {
+	walk(func(key, value []byte) bool {
 		record, err := read(key, value)
-		switch {
-		case errors.Is(err, ErrRecord):
-			tx.leaveOut(err)
-			return true, nil
-		case err != nil:
-			return false, err
-		}
-		return take(record), nil
+		return !tx.read(err) || take(record)
 	})
+	return tx.err
 }
 
 // in walks through a bucket from the newest to the oldest record.
-func (tx *Tx) in(bucket string) func(visit) error {
-	return func(v visit) error { return tx.newest(bucket, "", v) }
+func (tx *Tx) in(bucket string) func(visit) {
+	return func(v visit) { tx.newest(bucket, "", v) }
 }
 
 func (tx *Tx) leaveOut(err error) {
@@ -182,6 +204,21 @@ func decode[T any](bucket string, key, value []byte) (T, error) {
 	return record, nil
 }
 
+// at decodes the record of an index entry.
+func at[T any](tx *Tx, bucket string, row []byte) (T, error) {
+	value := tx.get(bucket, row)
+	if tx.err != nil {
+		var none T
+		return none, tx.err
+	}
+	return decode[T](bucket, row, value)
+}
+
+// behind reads the record whose key follows the first n bytes of an index entry.
+func behind[T any](tx *Tx, n int, bucket string) func(key, _ []byte) (T, error) {
+	return func(key, _ []byte) (T, error) { return at[T](tx, bucket, key[n:]) }
+}
+
 // shelf is a bucket of records in order of time, with the bucket of identifiers that map to them.
 type shelf struct{ rows, ids string }
 
@@ -191,82 +228,73 @@ const rowLength = 16
 
 // find returns the row of id and its record's JSON, both nil if there is none. For a forgotten record it returns what
 // remains instead of the row, and no JSON.
-func (tx *Tx) find(s shelf, id string) (row, value []byte, err error) {
+func (tx *Tx) find(s shelf, id string) (row, value []byte) {
 	key, err := idKey(id)
 	if err != nil {
-		return nil, nil, nil // nothing is ever stored under such an identifier
+		return nil, nil // nothing is ever stored under such an identifier
 	}
-	if row, err = tx.get(s.ids, key); err != nil || len(row) != rowLength {
-		return row, nil, err
+	if row = tx.get(s.ids, key); len(row) != rowLength {
+		return row, nil
 	}
-	if value, err = tx.get(s.rows, row); err != nil {
-		return nil, nil, err
+	if value = tx.get(s.rows, row); value == nil {
+		tx.fail(fmt.Errorf("%w: %s %x is missing", errUnreadable, s.rows, row))
+		return nil, nil
 	}
-	if value == nil {
-		return nil, nil, fmt.Errorf("%w: %s %x is missing", errUnreadable, s.rows, row)
-	}
-	return row, value, nil
+	return row, value
 }
 
-func (tx *Tx) newRow(bucket string, at time.Time) ([]byte, error) {
-	b, err := tx.bucket(bucket)
-	if err != nil {
-		return nil, err
+func (tx *Tx) newRow(bucket string, at time.Time) []byte {
+	b := tx.bucket(bucket)
+	if b == nil {
+		return nil
 	}
 	tx.writes++
 	// Rows are mostly appended: a filled page does not grow again.
 	b.FillPercent = 0.9
 	n, err := b.NextSequence()
 	if err != nil {
-		return nil, fmt.Errorf("write to %s: %w", bucket, err)
+		tx.err = fmt.Errorf("write to %s: %w", bucket, err)
 	}
-	return join(stamp(at), encodeCount(int64(n))), nil
+	return join(stamp(at), encodeCount(int64(n)))
 }
 
 // place writes the record of id and returns its row. row is its present one, nil for a new record; if the record's time has
 // changed, it moves.
-func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) ([]byte, error) {
+func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) []byte {
 	key, err := idKey(id)
-	if err != nil {
-		return nil, err
-	}
-	value, err := encode(record)
-	if err != nil {
-		return nil, fmt.Errorf("encode for %s: %w", s.rows, err)
+	value, unfit := encode(record)
+	if err := cmp.Or(err, unfit); err != nil {
+		tx.fail(fmt.Errorf("keep in %s: %w", s.rows, err))
+		return nil
 	}
 	if row != nil && !bytes.HasPrefix(row, stamp(at)) {
-		if err := tx.del(s.rows, row); err != nil {
-			return nil, err
-		}
+		tx.del(s.rows, row)
 		row = nil
 	}
 	if row == nil {
-		if row, err = tx.newRow(s.rows, at); err != nil {
-			return nil, err
-		}
-		if err := tx.put(s.ids, key, row); err != nil {
-			return nil, err
-		}
+		row = tx.newRow(s.rows, at)
+		tx.put(s.ids, key, row)
 	}
-	return row, tx.put(s.rows, row, value)
+	tx.put(s.rows, row, value)
+	return row
 }
 
-// visit gets the keys and values of a bucket until it returns false or an error.
-type visit func(key, value []byte) (more bool, err error)
+// visit gets the keys and values of a bucket until it returns false or the transaction fails.
+type visit func(key, value []byte) (more bool)
 
-// newest calls each with the records of a bucket from the newest on, or from the one before the cursor, until it returns
-// false or an error.
-func (tx *Tx) newest(bucket string, before office.Cursor, each visit) error {
-	b, err := tx.bucket(bucket)
-	if err != nil {
-		return err
+// newest calls each with the records of a bucket from the newest on, or from the one before the cursor.
+func (tx *Tx) newest(bucket string, before office.Cursor, each visit) {
+	b := tx.bucket(bucket)
+	if b == nil {
+		return
 	}
 	c := b.Cursor()
 	key, value := c.Last()
 	if before != "" {
 		at, err := cursorKey(before)
 		if err != nil {
-			return err
+			tx.err = err
+			return
 		}
 		if found, _ := c.Seek(at); found != nil {
 			key, value = c.Prev()
@@ -275,58 +303,55 @@ func (tx *Tx) newest(bucket string, before office.Cursor, each visit) error {
 		}
 	}
 	for ; key != nil; key, value = c.Prev() {
-		if more, err := each(key, value); err != nil || !more {
-			return err
+		if !each(key, value) || tx.err != nil {
+			return
 		}
 	}
-	return nil
 }
 
-// oldest calls each with the keys of a bucket that begin with prefix, in order, until it returns false or an error.
-func (tx *Tx) oldest(bucket string, prefix []byte, each visit) error {
-	return tx.between(bucket, prefix, nil, func(key, value []byte) (bool, error) {
-		if !bytes.HasPrefix(key, prefix) {
-			return false, nil
-		}
-		return each(key, value)
+// oldest calls each with the keys of a bucket that begin with prefix, in order.
+func (tx *Tx) oldest(bucket string, prefix []byte, each visit) {
+	tx.between(bucket, prefix, nil, func(key, value []byte) bool {
+		return bytes.HasPrefix(key, prefix) && each(key, value)
 	})
 }
 
 // between does the same for the keys from start up to but excluding end (nil: no limit).
-func (tx *Tx) between(bucket string, start, end []byte, each visit) error {
-	b, err := tx.bucket(bucket)
-	if err != nil {
-		return err
+func (tx *Tx) between(bucket string, start, end []byte, each visit) {
+	b := tx.bucket(bucket)
+	if b == nil {
+		return
 	}
 	c := b.Cursor()
 	for key, value := c.Seek(start); key != nil && (end == nil || bytes.Compare(key, end) < 0); key, value = c.Next() {
-		if more, err := each(key, value); err != nil || !more {
-			return err
+		if !each(key, value) || tx.err != nil {
+			return
 		}
 	}
-	return nil
 }
 
 // page reads up to limit records of a bucket, newest first, and the cursor of the next page.
 func page[T any](tx *Tx, bucket string, before office.Cursor, limit int) (records []T, next office.Cursor, err error) {
 	var last []byte
-	err = tx.newest(bucket, before, func(key, value []byte) (bool, error) {
+	tx.newest(bucket, before, func(key, value []byte) bool {
 		if len(records) >= limit {
 			next = cursorOf(last)
-			return false, nil
+			return false
 		}
-		record, err := decode[T](bucket, key, value)
 		last = key
-		return true, collect(tx, &records, record, err)
+		if record, err := decode[T](bucket, key, value); tx.read(err) {
+			records = append(records, record)
+		}
+		return true
 	})
-	return records, next, err
+	return records, next, tx.err
 }
 
 // first returns the time in the first key of an index by due time, the zero time if the index is empty.
 func (tx *Tx) first(index string) (time.Time, error) {
-	b, err := tx.bucket(index)
-	if err != nil {
-		return time.Time{}, err
+	b := tx.bucket(index)
+	if b == nil {
+		return time.Time{}, tx.err
 	}
 	key, _ := b.Cursor().First()
 	if key == nil {
@@ -345,13 +370,13 @@ func inUTC(times ...*time.Time) {
 func (tx *Tx) DocNames(prefix string) (names []string, err error) {
 	key, err := idKey(prefix)
 	if err != nil {
-		return nil, err
+		return nil, tx.fail(err)
 	}
-	err = tx.oldest(bucketDocs, key, func(key, _ []byte) (bool, error) {
+	tx.oldest(bucketDocs, key, func(key, _ []byte) bool {
 		names = append(names, string(key))
-		return true, nil
+		return true
 	})
-	return names, err
+	return names, tx.err
 }
 
 // idKey is the key of an identifier from outside. A very long one is replaced by its hash; the record itself contains all of
@@ -429,18 +454,16 @@ func (d Due) Left(next time.Time) time.Duration {
 }
 
 // due visits what is due in an index by time, longest due first.
-func (tx *Tx) due(index string, d Due, each visit) error {
+func (tx *Tx) due(index string, d Due, each visit) {
 	more := true
-	watched := func(key, value []byte) (bool, error) {
-		var err error
-		more, err = each(key, value)
-		return more, err
+	watched := func(key, value []byte) bool {
+		more = each(key, value)
+		return more
 	}
-	err := tx.between(index, nil, after(d.Now), watched)
-	if err != nil || !more || d.Longest <= 0 {
-		return err
+	tx.between(index, nil, after(d.Now), watched)
+	if more && d.Longest > 0 {
+		tx.between(index, after(d.Now.Add(d.Longest)), nil, watched)
 	}
-	return tx.between(index, after(d.Now.Add(d.Longest)), nil, watched)
 }
 
 // keyService is the key in bucketMeta for the name of the service in use.
@@ -449,19 +472,15 @@ var keyService = []byte("service")
 // Service is the name of the service in use; "" before the first UseService. Stored records belong to it unless they say
 // otherwise.
 func (tx *Tx) Service() (string, error) {
-	name, err := tx.get(bucketMeta, keyService)
-	return string(name), err
+	name := tx.get(bucketMeta, keyService)
+	return string(name), tx.err
 }
 
 // home fills in to which service a record belongs, and whether that is not the one in use.
-func (tx *Tx) home(h *office.Home) error {
-	here, err := tx.Service()
-	if err != nil {
-		return err
-	}
+func (tx *Tx) home(h *office.Home) {
+	here, _ := tx.Service()
 	h.Service = cmp.Or(h.Service, here)
 	h.Away = h.Service != here
-	return nil
 }
 
 // UseService makes name the service in use. Packages, drafts and jobs of other services stay but are never due; those of
@@ -472,31 +491,27 @@ func (tx *Tx) UseService(name string) error {
 	if err != nil || here == name {
 		return err
 	}
-	if err := tx.put(bucketMeta, keyService, []byte(name)); err != nil {
-		return err
-	}
+	tx.put(bucketMeta, keyService, []byte(name))
 	wrong := func(h office.Home) bool { return h.Service == "" || h.Away != (h.Service != name) }
 	var packages []office.Package
-	errs := []error{tx.Packages(func(p office.Package) bool {
+	tx.Packages(func(p office.Package) bool {
 		if wrong(p.Home) {
 			packages = append(packages, p)
 		}
 		return true
-	})}
+	})
 	for _, p := range packages {
-		errs = append(errs, tx.PutPackage(p))
+		tx.PutPackage(p)
 	}
-	jobs, err := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return wrong(j.Home) })
-	errs = append(errs, err)
+	jobs, _ := tx.JobsAfter("", math.MaxInt, func(j office.Job) bool { return wrong(j.Home) })
 	for _, j := range jobs {
-		errs = append(errs, tx.PutJob(j))
+		tx.PutJob(j)
 	}
-	drafts, err := tx.Drafts()
-	errs = append(errs, err)
+	drafts, _ := tx.Drafts()
 	for _, d := range drafts {
 		if wrong(d.Home) {
-			errs = append(errs, tx.PutDraft(d))
+			tx.PutDraft(d)
 		}
 	}
-	return errors.Join(errs...)
+	return tx.err
 }

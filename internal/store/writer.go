@@ -255,5 +255,5 @@ func run(fn func(*Tx) error, tx *Tx) (err error) {
 		}
 		err = &fnPanic{value: value, stack: debug.Stack()}
 	}()
-	return fn(tx)
+	return tx.do(fn)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/internal/office"
 )
 
 // hold keeps the writer busy inside an Update until the returned function is called, so that everything queued meanwhile
@@ -410,4 +412,25 @@ func TestWhatWaitsForAStreamIsCommittedWhenTheStoreIsClosed(t *testing.T) {
 		noErr(t, s.Close())
 		wg.Wait()
 	})
+}
+
+func TestATransactionKeepsItsFirstFailure(t *testing.T) {
+	s := newTest(t)
+	err := s.Update(func(tx *Tx) error {
+		tx.PutDoc("before", 1)
+		tx.SetEvent(office.Event{ID: "none"})
+		tx.PutDoc("after", 2)
+		if known, err := tx.GetDoc("before", new(int)); known || !errors.Is(err, ErrNotFound) {
+			t.Errorf("read behind the failure: %v, %v", known, err)
+		}
+		return errors.New("nothing was read")
+	})
+	if !errors.Is(err, ErrNotFound) {
+		t.Errorf("it ended with %v", err)
+	}
+	for _, name := range []string{"before", "after"} {
+		if read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc(name, new(int)) }) {
+			t.Errorf("%q was committed", name)
+		}
+	}
 }

@@ -116,9 +116,9 @@ func New(tools loop.Base, p Deps) *Service {
 // Load reads the settings and who is signed in. The keys follow with Begin.
 func (r *Service) Load() error {
 	here, err := data.Read(r.Data, "the settings", func(tx *store.Tx) (here Current, err error) {
-		_, err1 := tx.GetDoc(DocSettings, &here.Settings)
-		_, err2 := tx.GetDoc(Doc, &here.Account)
-		return here, errors.Join(err1, err2)
+		tx.GetDoc(DocSettings, &here.Settings)
+		tx.GetDoc(Doc, &here.Account)
+		return here, nil
 	})
 	if err != nil {
 		return err
@@ -370,11 +370,12 @@ func (r *Service) Configure(ctx context.Context, s office.Settings, secrets offi
 		}
 		return after, r.keys.Put(values, func(tx *store.Tx) error {
 			if ended {
-				if err := tx.PutDoc(Doc, after.Account); err != nil {
-					return err
-				}
+				tx.PutDoc(Doc, after.Account)
 			}
-			return errors.Join(keep(tx, o.Settings, false), tx.PutDoc(DocSettings, s))
+			if err := keep(tx, o.Settings, false); err != nil {
+				return err
+			}
+			return tx.PutDoc(DocSettings, s)
 		})
 	})
 	if err != nil {
@@ -421,15 +422,17 @@ func (r *Service) moveOn(ctx context.Context, o, next Current, values map[string
 	left, found := o.Account.ended(), Record{}
 	_, err := r.leave(ctx, o, true, values, func(tx *store.Tx) error {
 		found = Record{}
-		if _, err := tx.GetDoc(DocOf(issuer.Of(next.Settings)), &found); err != nil {
-			return err
-		}
+		tx.GetDoc(DocOf(issuer.Of(next.Settings)), &found)
 		if issuer.Home(o.Settings) == issuer.Home(next.Settings) && found.Since.IsZero() {
 			found = left // the same packages, for another client
 		}
-		return errors.Join(
-			tx.PutDoc(DocOf(issuer.Of(o.Settings)), left), tx.PutDoc(Doc, found),
-			r.Endpoint.Forget(tx), keep(tx), tx.PutDoc(DocSettings, next.Settings))
+		tx.PutDoc(DocOf(issuer.Of(o.Settings)), left)
+		tx.PutDoc(Doc, found)
+		r.Endpoint.Forget(tx)
+		if err := keep(tx); err != nil {
+			return err
+		}
+		return tx.PutDoc(DocSettings, next.Settings)
 	})
 	if err != nil {
 		return o, err

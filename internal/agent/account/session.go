@@ -407,9 +407,7 @@ func (v *Vault) commit(values map[string][]byte, also []func(*store.Tx) error) e
 	}
 	err := v.st.UpdateFrozen(func(tx *store.Tx) error { // revocations are recorded even after the office has moved away
 		for name, b := range sealed {
-			if err := tx.PutSealed(name, b); err != nil {
-				return err
-			}
+			tx.PutSealed(name, b)
 		}
 		for _, f := range also {
 			if err := f(tx); err != nil {

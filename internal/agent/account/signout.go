@@ -67,7 +67,7 @@ func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (rev
 	err = r.current.Change(func(o Current) (Current, error) {
 		was := o
 		o.Account = o.Account.ended()
-		owed, err = r.leave(ctx, was, false, map[string][]byte{}, func(tx *store.Tx) error { return errors.Join(tx.PutDoc(Doc, o.Account), also(tx)) })
+		owed, err = r.leave(ctx, was, false, map[string][]byte{}, func(tx *store.Tx) error { tx.PutDoc(Doc, o.Account); return also(tx) })
 		return o, err
 	})
 	return func(ctx context.Context) {
@@ -432,38 +432,34 @@ func passing(name string) bool {
 	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), string(sealedRevocation)}, kind)
 }
 
-// ReplaceSealed replaces all sealed values.
-func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) error {
-	names, err := tx.SealedNames()
+// ReplaceSealed makes sealed values all that there are.
+func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) {
+	names, _ := tx.SealedNames()
 	for _, name := range names {
-		err = errors.Join(err, tx.PutSealed(name, nil))
+		tx.PutSealed(name, nil)
 	}
 	for _, name := range slices.Sorted(maps.Keys(sealed)) {
-		err = errors.Join(err, tx.PutSealed(name, sealed[name]))
+		tx.PutSealed(name, sealed[name])
 	}
-	return err
 }
 
-// ForgetPassing deletes short-lived sealed values.
-func ForgetPassing(tx *store.Tx) error {
-	names, err := tx.SealedNames()
+// ForgetPassing forgets the sealed values of another moment.
+func ForgetPassing(tx *store.Tx) {
+	names, _ := tx.SealedNames()
 	for _, name := range names {
 		if passing(name) {
-			err = errors.Join(err, tx.PutSealed(name, nil))
+			tx.PutSealed(name, nil)
 		}
 	}
-	return err
 }
 
-// Expire records, in a state from elsewhere, that nobody is signed in any more.
-func Expire(tx *store.Tx) error {
+// Expire notes, in a state from elsewhere, that nobody is signed in any more.
+func Expire(tx *store.Tx) {
 	var acc Record
-	known, err := tx.GetDoc(Doc, &acc)
-	if err != nil || !known || !acc.SignedIn {
-		return err
+	if tx.GetDoc(Doc, &acc); acc.SignedIn {
+		acc.SignedIn, acc.Lapsed = false, true
+		tx.PutDoc(Doc, acc)
 	}
-	acc.SignedIn, acc.Lapsed = false, true
-	return tx.PutDoc(Doc, acc)
 }
 
 // Reload loads a replaced state and starts a new session. Call it while no loop runs.

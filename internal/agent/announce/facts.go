@@ -3,7 +3,6 @@ package announce
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"maps"
 	"path"
 	"path/filepath"
@@ -17,8 +16,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Signed returns the facts of signatures on p, without those already reported. Call it in the commit that records them.
-func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
+// Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
+func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) []office.Fact {
 	var facts []office.Fact
 	last := p.LastSigner()
 	for _, s := range signatures {
@@ -29,15 +28,15 @@ func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Sig
 	return r.untold(tx, p, facts...)
 }
 
-// Declined returns the facts that people declined to sign p, without those already reported. Call it in the commit that records
-// them.
-func (r *Service) Declined(tx *store.Tx, p office.Package) ([]office.Fact, error) {
+// Declined are the facts that people declined to sign p, without those that people were told of before. Call it in the
+// commit that records them.
+func (r *Service) Declined(tx *store.Tx, p office.Package) []office.Fact {
 	return r.untold(tx, p, declinedFacts(p)...)
 }
 
-// NotWithdrawn returns the fact that p was not withdrawn as requested, unless already reported. Call it in the commit that records
-// it.
-func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error) {
+// NotWithdrawn is the fact that p was not withdrawn though somebody wished for it, when people were not told yet. Call it
+// in the commit that records it.
+func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) []office.Fact {
 	w := p.Withdrawal
 	asked := office.Package{} // requested on this computer, so it is reported whoever owns p
 	return r.untold(tx, asked, office.Fact{
@@ -48,11 +47,11 @@ func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, e
 	})
 }
 
-// Saved returns the fact that p is saved, unless already reported. Call it in the commit that records the files.
-func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error) {
+// Saved is the fact that p is saved, when people were not told yet. Call it in the commit that records the files.
+func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) []office.Fact {
 	elsewhere := p.Saved && len(jobs) == 0 // by another desk
 	if !p.Planned || !isSaved(jobs) && !elsewhere {
-		return nil, nil // not decidable before all documents are known
+		return nil // without knowing all of its documents, nobody can say
 	}
 	f := savedFact(p, jobs)
 	if elsewhere {
@@ -61,16 +60,15 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) ([]of
 	found := wereThere(jobs)
 	// A package executed long before it was saved here is old news.
 	f.CaughtUp = found || r.Now().Sub(p.Executed.Time) > office.NewFor
-	if first, err := tx.Once(f.Key); err != nil || !first || !r.concerns(p) {
-		return nil, err
+	if first, _ := tx.Once(f.Key); !first || !r.concerns(p) {
+		return nil
 	}
-	if err := nameLast(tx, p, &f); err != nil {
-		return nil, err
+	nameLast(tx, p, &f)
+	if found && !p.Restored.IsZero() { // people were told, in the time that the backup does not know
+		return nil
 	}
-	if found && !p.Restored.IsZero() { // people were told after the backup was made
-		return nil, nil
-	}
-	return []office.Fact{f}, r.Queue(tx, f)
+	r.Queue(tx, f)
+	return []office.Fact{f}
 }
 
 // wereThere reports whether the signed documents existed before this program saved them. Other files may come weeks later.
@@ -79,32 +77,27 @@ func wereThere(jobs []office.Job) bool {
 	return len(saved) > 0 && !slices.ContainsFunc(saved, func(j office.Job) bool { return !j.Found })
 }
 
-// nameLast names p's last signer in f if known for certain and not reported yet, and suppresses a later report when that event
-// arrives after the files.
-func nameLast(tx *store.Tx, p office.Package, f *office.Fact) error {
+// nameLast names in f whoever signed p last, where that is certain and people were not told of it before; nor are they told of it
+// again when its event comes after the files.
+func nameLast(tx *store.Tx, p office.Package, f *office.Fact) {
 	last := p.LastSigner()
 	if p.SignerName(last) == "" {
-		return nil
+		return
 	}
 	for _, d := range p.Documents {
-		first, err := tx.Once(signedKey(d.ID, last))
-		if err != nil {
-			return err
-		}
-		if first {
+		if first, _ := tx.Once(signedKey(d.ID, last)); first {
 			f.Who, f.Name, f.Latest, f.Alone = last, p.SignerName(last), true, signsAlone(p)
 		}
 	}
-	return nil
 }
 
-// NewVersion returns the fact that there is a newer version of the program, unless already reported; with tell unset people have
-// just seen it, and are not told later either. Call it in the commit that records it.
-func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error) {
+// NewVersion is the fact that there is a newer version of the program, when people were not told of that one yet; with tell
+// unset they have just seen it, and are not told later either. Call it in the commit that records it.
+func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message, tell bool) []office.Fact {
 	f := office.Fact{Key: "update/" + version, Subject: office.UpdateSubject, Title: message.UpdateAvailable(version), Body: todo}
 	if !tell {
-		_, err := tx.Once(f.Key)
-		return nil, err
+		tx.Once(f.Key)
+		return nil
 	}
 	return r.untold(tx, office.Package{}, f)
 }
@@ -114,22 +107,16 @@ func (r *Service) concerns(p office.Package) bool {
 	return !r.deps.Settings().Mine || p.DraftID != "" || p.MemberID == "" || p.MemberID == r.deps.Member()
 }
 
-// untold drops the facts already reported and those of packages that are not theirs, and records the others as reported.
-func (r *Service) untold(tx *store.Tx, of office.Package, all ...office.Fact) (news []office.Fact, err error) {
+// untold leaves out the facts that people were told of before, and those of packages that are not theirs, and notes that they are told
+// of the others.
+func (r *Service) untold(tx *store.Tx, of office.Package, all ...office.Fact) (news []office.Fact) {
 	for _, f := range all {
-		first, err := tx.Once(f.Key)
-		if err != nil {
-			return nil, err
+		if first, _ := tx.Once(f.Key); first && r.concerns(of) {
+			r.Queue(tx, f)
+			news = append(news, f)
 		}
-		if !first || !r.concerns(of) {
-			continue
-		}
-		if err := r.Queue(tx, f); err != nil {
-			return nil, err
-		}
-		news = append(news, f)
 	}
-	return news, nil
+	return news
 }
 
 // signedFact words one person's signature on one document; last is p.LastSigner.
@@ -332,30 +319,27 @@ func pendingDoc(key string) string {
 	return docPending + hex.EncodeToString(sum[:16])
 }
 
-// Queue records, in the commit of the underlying change, that facts are to be reported. Hand them to Announce once it has succeeded.
-// The caller makes sure that this happens once.
-func (r *Service) Queue(tx *store.Tx, facts ...office.Fact) (err error) {
+// Queue notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
+// succeeded. Whoever commits sees to it that it is once.
+func (r *Service) Queue(tx *store.Tx, facts ...office.Fact) {
 	for _, f := range facts {
-		err = errors.Join(err, tx.PutDoc(pendingDoc(f.Key), f))
+		tx.PutDoc(pendingDoc(f.Key), f)
 	}
-	return err
 }
 
-// Withhold records, in the commit that found them, that facts are not to be reported after all because they are old.
-func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) (err error) {
+// Withhold notes, in the commit that found them, that nobody is told of facts after all: they are old.
+func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) {
 	for _, f := range facts {
-		err = errors.Join(err, tx.PutDoc(pendingDoc(f.Key), nil))
+		tx.PutDoc(pendingDoc(f.Key), nil)
 	}
-	return err
 }
 
-// ForgetPending drops all pending facts: after restoring a backup, those in it have been reported since.
-func ForgetPending(tx *store.Tx) error {
-	names, err := tx.DocNames(docPending)
+// ForgetPending drops what is pending: the state is that of a backup, and what was pending then was told since.
+func ForgetPending(tx *store.Tx) {
+	names, _ := tx.DocNames(docPending)
 	for _, name := range names {
-		err = errors.Join(err, tx.PutDoc(name, nil))
+		tx.PutDoc(name, nil)
 	}
-	return err
 }
 
 // Resume queues what an earlier start left pending. Call it only in a program that runs long enough for people to read. Facts about
@@ -363,15 +347,12 @@ func ForgetPending(tx *store.Tx) error {
 func (r *Service) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
 		facts, err := store.Docs[office.Fact](tx, docPending, "", maxPending)
-		if err != nil {
-			return nil, err
-		}
 		for name, f := range facts {
 			if p, _, _ := tx.Package(f.PackageID); p.Away {
 				delete(facts, name)
 			}
 		}
-		return facts, nil
+		return facts, err
 	})
 	if err != nil { // health reports it
 		r.Log.Error("read what people are to be told", "err", err)
@@ -391,11 +372,11 @@ func (r *Service) settle(keys []string) {
 	if len(r.settled) == 0 {
 		return
 	}
-	err := r.Data.Update(func(tx *store.Tx) (err error) {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		for _, key := range r.settled {
-			err = errors.Join(err, tx.PutDoc(pendingDoc(key), nil))
+			tx.PutDoc(pendingDoc(key), nil)
 		}
-		return err
+		return nil
 	})
 	if err != nil { // health reports it
 		r.Log.Debug("note what people were told", "err", err)

@@ -134,15 +134,8 @@ func TestEachThingThatBecomesOfAPackageIsToldOnce(t *testing.T) {
 			t.Helper()
 			for range 2 {
 				var titles []string
-				noErr(t, x.Data.Update(func(tx *store.Tx) (err error) {
-					for _, find := range []func() ([]office.Fact, error){
-						func() ([]office.Fact, error) { return x.Declined(tx, p) },
-						func() ([]office.Fact, error) { return x.Signed(tx, p, signatures(p)) },
-					} {
-						facts, err := find()
-						if err != nil {
-							return err
-						}
+				noErr(t, x.Data.Update(func(tx *store.Tx) error {
+					for _, facts := range [][]office.Fact{x.Declined(tx, p), x.Signed(tx, p, signatures(p))} {
 						for i, f := range facts {
 							if f.Kind == office.FactSigned && f.Last != (p.EveryoneSigned() && f.Who == facts[len(facts)-1].Who) {
 								t.Errorf("%d of %d is the last one: %v", i, len(facts), f.Last)
@@ -213,7 +206,7 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 				Executed: office.When{Time: x.Now()}}
 			for range 2 {
 				var facts []office.Fact
-				noErr(t, x.Data.Update(func(tx *store.Tx) (err error) { facts, err = x.Saved(tx, p, c.jobs); return err }))
+				noErr(t, x.Data.Update(func(tx *store.Tx) error { facts = x.Saved(tx, p, c.jobs); return nil }))
 				if (len(facts) == 1) != (c.want != "") || c.want != "" && (facts[0].Body.String() != c.want || facts[0].CaughtUp) {
 					t.Errorf("%d: told %+v", n, facts)
 				}
@@ -227,19 +220,19 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 		found := a
 		found.Found = true
 		noErr(t, x.Data.Update(func(tx *store.Tx) error {
-			facts, err := x.Saved(tx, old, []office.Job{a})
+			facts := x.Saved(tx, old, []office.Job{a})
 			if len(facts) != 1 || !facts[0].CaughtUp {
 				t.Errorf("executed long ago: %+v", facts)
 			}
-			elsewhere, err3 := x.Saved(tx, office.Package{ID: "elsewhere", Saving: office.Saving{Planned: true, Saved: true}, Executed: office.When{Time: x.Now()}}, nil)
+			elsewhere := x.Saved(tx, office.Package{ID: "elsewhere", Saving: office.Saving{Planned: true, Saved: true}, Executed: office.When{Time: x.Now()}}, nil)
 			if len(elsewhere) != 1 || elsewhere[0].Body != message.SavedByOtherDesk() {
 				t.Errorf("saved by another desk: %+v", elsewhere)
 			}
-			restored, err2 := x.Saved(tx, again, []office.Job{found})
+			restored := x.Saved(tx, again, []office.Job{found})
 			if len(restored) != 0 {
 				t.Errorf("told before the restore: %+v", restored)
 			}
-			return errors.Join(err, err2, err3)
+			return nil
 		}))
 	})
 }
@@ -374,10 +367,7 @@ func TestWhatIsMutedIsNoLongerPending(t *testing.T) {
 		x := newService(t, func(x *testService) { x.settings.Notify = office.NotifyExecuted })
 		p := office.Package{ID: "p", Name: "Lease", Due: time.Now().Add(48 * time.Hour), Signers: []office.Signer{{ID: "ana", FirstName: "Ana"}, {ID: "x"}}, Documents: []office.Document{{ID: "d", SignedBy: []string{"ana"}}}}
 		var facts []office.Fact
-		noErr(t, x.Data.Update(func(tx *store.Tx) (err error) {
-			facts, err = x.Signed(tx, p, signatures(p))
-			return err
-		}))
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { facts = x.Signed(tx, p, signatures(p)); return nil }))
 		x.Announce(facts...)
 		time.Sleep(time.Minute)
 		expect(t, x.count(""), 0, "told %d")
@@ -392,18 +382,18 @@ func TestWhatIsMutedIsNoLongerPending(t *testing.T) {
 		expect(t, pending(), 0, "%d are pending")
 		p.Documents[0].SignedBy = nil
 		noErr(t, x.Data.Update(func(tx *store.Tx) error {
-			due, err := x.DueSoon(tx, p, time.Now())
-			expired, err2 := x.Expired(tx, p)
-			told, err3 := x.NewVersion(tx, "2.0", message.Message{}, true)
-			seen, err4 := x.NewVersion(tx, "3.0", message.Message{}, false)
-			later, err5 := x.NewVersion(tx, "3.0", message.Message{}, true)
+			due := x.DueSoon(tx, p, time.Now())
+			expired := x.Expired(tx, p)
+			told := x.NewVersion(tx, "2.0", message.Message{}, true)
+			seen := x.NewVersion(tx, "3.0", message.Message{}, false)
+			later := x.NewVersion(tx, "3.0", message.Message{}, true)
 			if len(due) != 1 || !strings.Contains(due[0].Body.String(), "Ana") || len(expired) != 1 || len(told) != 1 || len(seen)+len(later) != 0 || !x.ToldDue(tx, "p") {
 				t.Errorf("%+v, %+v, %+v, %+v, %+v", due, expired, told, seen, later)
 			}
-			return errors.Join(err, err2, err3, err4, err5)
+			return nil
 		}))
 		expect(t, pending(), 3, "%d are pending")
-		noErr(t, x.Data.Update(ForgetPending))
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { ForgetPending(tx); return nil }))
 		expect(t, pending(), 0, "%d are pending after a restore")
 	})
 }
@@ -426,30 +416,20 @@ func TestWhatTheDiskRefusesIsNotTakenForTold(t *testing.T) {
 	p := office.Package{ID: "p", State: office.PackageOpen, Signers: []office.Signer{{ID: "a", Declined: office.When{Time: time.Unix(1, 0)}}},
 		Documents: []office.Document{{ID: "d", SignedBy: []string{"a"}}}, Saving: office.Saving{Planned: true},
 		Withdrawal: &office.Withdrawal{State: office.WithdrawRefused}}
-	for name, do := range map[string]func(r *Service, tx *store.Tx) error{
-		"signed": func(r *Service, tx *store.Tx) error {
-			_, err := r.Signed(tx, p, []office.Signature{{DocumentID: "d", SignerID: "a"}})
-			return err
+	for name, do := range map[string]func(r *Service, tx *store.Tx){
+		"signed":        func(r *Service, tx *store.Tx) { r.Signed(tx, p, []office.Signature{{DocumentID: "d", SignerID: "a"}}) },
+		"declined":      func(r *Service, tx *store.Tx) { r.Declined(tx, p) },
+		"not withdrawn": func(r *Service, tx *store.Tx) { r.NotWithdrawn(tx, p) },
+		"saved": func(r *Service, tx *store.Tx) {
+			r.Saved(tx, p, []office.Job{{PackageID: "p", DocumentID: "d", State: office.JobDone}})
 		},
-		"declined":      func(r *Service, tx *store.Tx) error { _, err := r.Declined(tx, p); return err },
-		"not withdrawn": func(r *Service, tx *store.Tx) error { _, err := r.NotWithdrawn(tx, p); return err },
-		"saved": func(r *Service, tx *store.Tx) error {
-			_, err := r.Saved(tx, p, []office.Job{{PackageID: "p", DocumentID: "d", State: office.JobDone}})
-			return err
-		},
-		"due":     func(r *Service, tx *store.Tx) error { _, err := r.DueSoon(tx, p, time.Now()); return err },
-		"expired": func(r *Service, tx *store.Tx) error { _, err := r.Expired(tx, p); return err },
-		"a new version": func(r *Service, tx *store.Tx) error {
-			_, err := r.NewVersion(tx, "2", message.Message{}, true)
-			return err
-		},
-		"one that is no news": func(r *Service, tx *store.Tx) error {
-			_, err := r.NewVersion(tx, "3", message.Message{}, false)
-			return err
-		},
-		"to come":     func(r *Service, tx *store.Tx) error { return r.Queue(tx, office.Fact{Key: "k"}, office.Fact{Key: "l"}) },
-		"not to come": func(r *Service, tx *store.Tx) error { return r.Withhold(tx, []office.Fact{{Key: "k"}, {Key: "l"}}) },
-		"forgotten":   func(_ *Service, tx *store.Tx) error { return ForgetPending(tx) },
+		"due":                 func(r *Service, tx *store.Tx) { r.DueSoon(tx, p, time.Now()) },
+		"expired":             func(r *Service, tx *store.Tx) { r.Expired(tx, p) },
+		"a new version":       func(r *Service, tx *store.Tx) { r.NewVersion(tx, "2", message.Message{}, true) },
+		"one that is no news": func(r *Service, tx *store.Tx) { r.NewVersion(tx, "3", message.Message{}, false) },
+		"to come":             func(r *Service, tx *store.Tx) { r.Queue(tx, office.Fact{Key: "k"}, office.Fact{Key: "l"}) },
+		"not to come":         func(r *Service, tx *store.Tx) { r.Withhold(tx, []office.Fact{{Key: "k"}, {Key: "l"}}) },
+		"forgotten":           func(_ *Service, tx *store.Tx) { ForgetPending(tx) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			looptest.EachFault(t, func() (*Service, *data.Data) {
@@ -457,7 +437,7 @@ func TestWhatTheDiskRefusesIsNotTakenForTold(t *testing.T) {
 				r, err := New(tools, Deps{Settings: func() office.Settings { return office.Settings{} }})
 				noErr(t, err)
 				return r, tools.Data
-			}, func(r *Service) error { return r.Data.Update(func(tx *store.Tx) error { return do(r, tx) }) })
+			}, func(r *Service) error { return r.Data.Update(func(tx *store.Tx) error { do(r, tx); return nil }) })
 		})
 	}
 }

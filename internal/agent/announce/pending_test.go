@@ -17,10 +17,7 @@ import (
 func (x *testService) found(t *testing.T, p office.Package, signatures ...office.Signature) []office.Fact {
 	t.Helper()
 	var facts []office.Fact
-	noErr(t, x.Data.Update(func(tx *store.Tx) (err error) {
-		facts, err = x.Signed(tx, p, signatures)
-		return err
-	}))
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { facts = x.Signed(tx, p, signatures); return nil }))
 	return facts
 }
 

@@ -143,13 +143,8 @@ func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, faile
 		who := lines[i].Who
 		list, read := whos[who]
 		if !read {
-			ok, err := tx.GetDoc(docSent+who, &list)
-			if err != nil {
-				return err
-			}
-			if there, err := tx.DocNames(docSent + who); err != nil {
-				return err
-			} else if !ok && len(there) > 0 {
+			ok, _ := tx.GetDoc(docSent+who, &list)
+			if there, _ := tx.DocNames(docSent + who); !ok && len(there) > 0 {
 				list = []sent{{}} // it cannot be read
 			}
 		}
@@ -195,8 +190,8 @@ func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, faile
 // sent. An unreadable line counts as sent.
 func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft string, waits bool, err error) {
 	var x line
-	if ok, err := tx.GetDoc(lineDoc(s.List, s.Line), &x); err != nil || !ok {
-		return true, "", false, err
+	if ok, _ := tx.GetDoc(lineDoc(s.List, s.Line), &x); !ok {
+		return true, "", false, nil
 	}
 	if x.Handed {
 		d, ok, err := tx.Draft(x.Draft)
@@ -212,9 +207,7 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 	}
 	b, ok := lists[s.List]
 	if !ok {
-		if _, err := tx.GetDoc(docLists+s.List, &b); err != nil {
-			return true, "", false, err
-		}
+		tx.GetDoc(docLists+s.List, &b)
 		lists[s.List] = b
 	}
 	waits = b.State != office.BulkStopped
@@ -248,28 +241,21 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 				return message.Error(message.ListSentMeanwhile(l.File), nil)
 			}
 			x.Package.Replaces, x.Package.Files, x.Package.Template = failed[n], nil, nil
-			if err := tx.PutDoc(lineDoc(id, n), line{BulkLine: x, Draft: uuid.NewString()}); err != nil {
-				return err
-			}
+			tx.PutDoc(lineDoc(id, n), line{BulkLine: x, Draft: uuid.NewString()})
 			var list []sent
-			if _, err := tx.GetDoc(docSent+x.Who, &list); err != nil {
-				return err
-			}
-			if err := tx.PutDoc(docSent+x.Who, append(list, sent{x.What, id, n})); err != nil {
-				return err
-			}
+			tx.GetDoc(docSent+x.Who, &list)
+			tx.PutDoc(docSent+x.Who, append(list, sent{x.What, id, n}))
 		}
 		for n, x := range faulty {
 			var why []message.Message
 			for _, w := range x.Wrong {
 				why = append(why, w.Text)
 			}
-			if err := tx.PutDoc(lineDoc(id, len(lines)+n), line{BulkLine: office.BulkLine{ListRow: x.ListRow}, Problem: message.Then(why...)}); err != nil {
-				return err
-			}
+			tx.PutDoc(lineDoc(id, len(lines)+n), line{BulkLine: office.BulkLine{ListRow: x.ListRow}, Problem: message.Then(why...)})
 		}
 		begun = office.Activity{Time: r.Now(), Kind: "sent", Text: message.ListBegun(len(lines), l.File)}
-		return errors.Join(put(tx, b), tx.AddActivity(begun))
+		put(tx, b)
+		return tx.AddActivity(begun)
 	})
 	if err != nil {
 		return "", err
@@ -392,13 +378,12 @@ func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 }
 
 func readTurn(tx *store.Tx, id string) (t turn, err error) {
-	if _, err := tx.GetDoc(docLists+id, &t.list); err != nil || t.list.State != office.BulkRunning {
-		return t, err
+	if tx.GetDoc(docLists+id, &t.list); t.list.State != office.BulkRunning {
+		return t, nil
 	}
-	ok, err := tx.GetDoc(lineDoc(id, t.list.Next), &t.line)
-	if err != nil || !ok { // an unreadable line is skipped
+	if ok, _ := tx.GetDoc(lineDoc(id, t.list.Next), &t.line); !ok { // one that cannot be read is passed over
 		t.done = true
-		return t, err
+		return t, nil
 	}
 	if t.common, _, err = tx.Draft(id); err != nil {
 		return t, err
@@ -407,10 +392,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 		t.full = true
 		return t, nil
 	}
-	waiting, err := tx.Drafts(office.DraftQueued, office.DraftAdding)
-	if err != nil {
-		return t, err
-	}
+	waiting, _ := tx.Drafts(office.DraftQueued, office.DraftAdding)
 	waiting = slices.DeleteFunc(waiting, func(d office.Draft) bool { return d.List != id })
 	if t.full = len(waiting) >= ahead; t.full {
 		return t, nil
@@ -419,10 +401,8 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	if err != nil {
 		return t, err
 	}
-	_, sent, err := tx.PackageByDraft(t.line.Draft) // possibly sent after the backup that was restored
-	if t.done = known || sent; err != nil {
-		return t, err
-	}
+	_, sent, _ := tx.PackageByDraft(t.line.Draft) // in a time that a backup does not know
+	t.done = known || sent
 	if t.list.Next-t.list.Since >= stalled {
 		t.stalls, err = stalls(tx, t.list)
 	}
@@ -433,8 +413,8 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
 	for n := b.Next - stalled; n < b.Next; n++ {
 		var x line
-		if ok, err := tx.GetDoc(lineDoc(b.ID, n), &x); err != nil || !ok {
-			return message.Message{}, err
+		if ok, _ := tx.GetDoc(lineDoc(b.ID, n), &x); !ok {
+			return message.Message{}, nil
 		}
 		d, _, err := tx.Draft(x.Draft)
 		if err != nil {
@@ -458,9 +438,7 @@ var errTurned = errors.New("the list is not at that line any more")
 // hand records, in the commit that stores a line's draft, that its turn is over.
 func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 	var b office.Bulk
-	if _, err := tx.GetDoc(docLists+t.list.ID, &b); err != nil {
-		return err
-	}
+	tx.GetDoc(docLists+t.list.ID, &b)
 	if b.State != office.BulkRunning || b.Next != t.list.Next {
 		return errTurned
 	}
@@ -473,9 +451,7 @@ func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 		}
 	}
 	if x.Draft != "" {
-		if err := tx.PutDoc(lineDoc(b.ID, t.list.Next), x); err != nil {
-			return err
-		}
+		tx.PutDoc(lineDoc(b.ID, t.list.Next), x)
 	}
 	return put(tx, b)
 }
@@ -490,25 +466,25 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 	var told office.Activity
 	decide := func(tx *store.Tx) error {
 		var b office.Bulk
-		_, err := tx.GetDoc(docLists+id, &b)
-		switch {
-		case err != nil:
-			return err
-		case b.State != office.BulkRunning && b.State != office.BulkPaused:
+		tx.GetDoc(docLists+id, &b)
+		if b.State != office.BulkRunning && b.State != office.BulkPaused {
 			return message.Error(message.ListIsOver(), nil)
 		}
 		if b.State, b.Problem = to, why; to == office.BulkRunning {
 			b.Since = b.Next
 		}
 		if to == office.BulkStopped {
-			err = r.deps.LetGo(tx, id)
+			if err := r.deps.LetGo(tx, id); err != nil {
+				return err
+			}
 		}
 		told = office.Activity{Time: r.Now(), Kind: "problem", Text: why}
 		if why.IsZero() {
 			says := map[office.BulkState]func(string) message.Message{office.BulkPaused: message.ListPaused, office.BulkRunning: message.ListContinued, office.BulkStopped: message.ListStopped}
 			told.Kind, told.Text = "sent", says[to](b.File)
 		}
-		return errors.Join(err, put(tx, b), tx.AddActivity(told))
+		put(tx, b)
+		return tx.AddActivity(told)
 	}
 	if to == office.BulkStopped {
 		err = r.deps.Stop(id, decide) // a kill after its commit lets nothing more be sent
@@ -523,16 +499,15 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 	return err
 }
 
-// Doubt pauses lists of which more may have been sent than the state knows.
-func Doubt(tx *store.Tx) error {
-	all, err := lists(tx)
+// Doubt pauses the lists of which more may have been sent than the state knows.
+func Doubt(tx *store.Tx) {
+	all, _ := lists(tx)
 	for _, b := range all {
 		if b.State == office.BulkRunning {
 			b.State, b.Problem = office.BulkPaused, message.ListRestored(b.File)
-			err = errors.Join(err, put(tx, b))
+			put(tx, b)
 		}
 	}
-	return err
 }
 
 // Lists returns the lists, newest first.
@@ -559,10 +534,8 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 	p.Bulk, p.Lines = b, b.Lines+b.Faulty
 	for n := range p.Lines {
 		var x line
-		if _, err := tx.GetDoc(lineDoc(b.ID, n), &x); err != nil {
-			return p, nil, err
-		}
-		x.Handed = x.Handed || x.Draft == "" // unreadable
+		tx.GetDoc(lineDoc(b.ID, n), &x)
+		x.Handed = x.Handed || x.Draft == "" // it cannot be read
 		res := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Signers: x.Package.Signers, DraftID: x.Draft, Problem: x.Problem}
 		if x.Handed && x.Problem.IsZero() {
 			d, ok, err := tx.Draft(x.Draft)
@@ -570,10 +543,7 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 				return p, nil, err
 			}
 			if res.State, res.PackageID, res.Problem = d.State, d.PackageID, d.Problem; !ok {
-				known, _, err := tx.PackageByDraft(x.Draft)
-				if err != nil && !store.OfOneRecord(err) {
-					return p, nil, err
-				}
+				known, _, _ := tx.PackageByDraft(x.Draft)
 				if res.State, res.PackageID = office.DraftSent, known.ID; known.ID == "" {
 					res.State = office.DraftUnknown
 				}

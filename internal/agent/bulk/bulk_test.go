@@ -301,7 +301,7 @@ func TestAListPausesByItself(t *testing.T) {
 	}
 
 	other := d.send(d.prepare("x1@example.com;1", "x2@example.com;2"))
-	noErr(t, d.tools.Data.Update(Doubt))
+	noErr(t, d.tools.Data.Update(func(tx *store.Tx) error { Doubt(tx); return nil }))
 	d.work(office.DraftSent)
 	if p := d.progress(other); p.State != office.BulkPaused || p.Next != 0 {
 		t.Errorf("after a restore: %+v", p)

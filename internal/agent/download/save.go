@@ -142,12 +142,8 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		}
 		j.State, j.Done, j.Seal, j.Problem, j.NextTry = office.JobDone, r.Now(), office.Seal{}, message.Message{}, time.Time{}
 		j.Refused, j.Found = time.Time{}, j.Found || recognised
-		if err := r.planLine(tx, &j); err != nil {
-			return err
-		}
-		if err := tx.PutJob(j); err != nil {
-			return err
-		}
+		r.planLine(tx, &j)
+		tx.PutJob(j)
 		p, ok, err := tx.Package(j.PackageID)
 		if errors.Is(err, store.ErrRecord) {
 			ok = false // the file is saved regardless
@@ -156,12 +152,8 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		}
 		if ok {
 			p.AddHistory(office.HistoryEntry{Time: office.When{Time: r.Now(), By: recognised}, What: office.EntrySaved, Ref: j.Target})
-			if facts, err = r.NoteFiles(tx, &p); err != nil {
-				return err
-			}
-			if err := tx.PutPackage(p); err != nil {
-				return err
-			}
+			facts = r.NoteFiles(tx, &p)
+			tx.PutPackage(p)
 		}
 		line = office.Activity{
 			Time: r.Now(), Kind: "saved", PackageID: j.PackageID,
@@ -191,12 +183,9 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 	return nil
 }
 
-// NoteFiles updates p with the state of its files, and returns the fact that it is saved, unless already reported.
-func (r *Service) NoteFiles(tx *store.Tx, p *office.Package) ([]office.Fact, error) {
-	jobs, err := tx.JobsOf(p.ID)
-	if err != nil {
-		return nil, err
-	}
+// NoteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet.
+func (r *Service) NoteFiles(tx *store.Tx, p *office.Package) []office.Fact {
+	jobs, _ := tx.JobsOf(p.ID)
 	p.Saved = p.Planned && (office.AllSaved(jobs) || len(jobs) == 0 && r.deps.Settings().SavedElsewhere)
 	p.Problem = office.FirstProblem(jobs)
 	return r.deps.Saved(tx, *p, jobs)
@@ -344,10 +333,8 @@ func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Sav
 		if err != nil || !ok || stored.Folder != j.Folder || stored.Target != j.Target { // it has been moved meanwhile, see settle
 			return err
 		}
-		// Its own reservation does not block the name, but the file there does.
-		if stored.Target, err = freeName(tx, j.Folder, wanted, inUse); err != nil {
-			return err
-		}
+		// Its own reservation is not in the way, but the file of that name is.
+		stored.Target = freeName(tx, j.Folder, wanted, inUse)
 		stored.Size, stored.Digest = 0, ""
 		if saved.Digest != "" && !stored.Problem.IsZero() { // the service provides it after all
 			stored.Tries, stored.Problem = 0, message.Message{}
@@ -450,9 +437,7 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 			stored.State, most = office.JobFailed, maxFailedPause
 		}
 		stored.NextTry = now.Add(max(r.Backoff(stored.Tries, r.Pace.Retry, most), atLeast))
-		if err := tx.PutJob(stored); err != nil {
-			return err
-		}
+		tx.PutJob(stored)
 		p, ok, err := tx.Package(j.PackageID)
 		if errors.Is(err, store.ErrRecord) {
 			return nil // the job is retried like any other
@@ -466,12 +451,10 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 		}
 		if problem := office.FirstProblem(jobs); p.Problem != problem {
 			p.Problem = problem
-			if err := tx.PutPackage(p); err != nil {
-				return err
-			}
+			tx.PutPackage(p)
 		}
-		facts, err = r.deps.Saved(tx, p, jobs)
-		return err
+		facts = r.deps.Saved(tx, p, jobs)
+		return nil
 	})
 	if err == nil {
 		r.deps.Announce(facts...)
@@ -506,17 +489,11 @@ func (r *Service) withheld() (packages map[string]string, extras int, err error)
 	packages, err = data.Read(r.Data, "what the service does not give", func(tx *store.Tx) (map[string]string, error) {
 		names := map[string]string{}
 		since := r.Now().Add(-office.WithheldAfter)
-		packages, err := tx.PackagesRefused(since)
-		if err != nil {
-			return nil, err
-		}
+		packages, _ := tx.PackagesRefused(since)
 		for _, p := range packages {
 			names[p.ID] = p.DisplayName()
 		}
-		jobs, err := tx.JobsRefused(since)
-		if err != nil {
-			return nil, err
-		}
+		jobs, _ := tx.JobsRefused(since)
 		for _, j := range jobs {
 			if _, known := names[j.PackageID]; j.Kind != office.FileSigned || known {
 				continue
@@ -563,10 +540,7 @@ func (r *Service) SaveAgain(packageID string) error {
 		if err != nil || !ok || p.State != office.PackageExecuted {
 			return err
 		}
-		jobs, err := tx.JobsOf(packageID)
-		if err != nil {
-			return err
-		}
+		jobs, _ := tx.JobsOf(packageID)
 		for _, j := range jobs {
 			j.State, j.Planned, j.NextTry = office.JobPending, r.Now(), r.Now()
 			j.Tries, j.Problem, j.Size, j.Digest = 0, message.Message{}, 0, ""
@@ -574,12 +548,8 @@ func (r *Service) SaveAgain(packageID string) error {
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
 				j.Folder = s.SaveTo
 			}
-			if err := nameAgain(tx, &j, inUse[j.Folder]); err != nil {
-				return err
-			}
-			if err := tx.PutJob(j); err != nil {
-				return err
-			}
+			nameAgain(tx, &j, inUse[j.Folder])
+			tx.PutJob(j)
 		}
 		p.Saved, p.Planned = false, p.Planned && len(jobs) > 0
 		p.NextCheck = r.Now() // if nothing is planned, ask the service again
@@ -622,25 +592,23 @@ func (r *Service) namesInUse(packageID, saveTo string) (map[string]map[string]bo
 	return inUse, err
 }
 
-// nameAgain keeps j's name if no file or other job has it, and otherwise chooses the next free one.
-func nameAgain(tx *store.Tx, j *office.Job, inUse map[string]bool) error {
-	other, taken, err := tx.JobAt(j.Folder, j.Target)
-	if err != nil || !(taken && other.Key() != j.Key()) && !inUse[j.Target] {
-		return err
+// nameAgain keeps j's name when no file and no other job has it, and chooses the next free one otherwise.
+func nameAgain(tx *store.Tx, j *office.Job, inUse map[string]bool) {
+	other, taken, _ := tx.JobAt(j.Folder, j.Target)
+	if taken && other.Key() != j.Key() || inUse[j.Target] {
+		j.Target = freeName(tx, j.Folder, j.WantedName(), inUse)
 	}
-	j.Target, err = freeName(tx, j.Folder, j.WantedName(), inUse)
-	return err
 }
 
 // RetryFailed requests now, and again as often as new ones, the files that the service has not provided for weeks.
 func (r *Service) RetryFailed() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
-		failed, err := tx.FailedJobs()
+		failed, _ := tx.FailedJobs()
 		for _, j := range failed {
 			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, r.Now(), r.Now(), 0, message.Message{}
-			err = errors.Join(err, tx.PutJob(j))
+			tx.PutJob(j)
 		}
-		return err
+		return nil
 	})
 	r.TellRefused()
 	if err != nil {

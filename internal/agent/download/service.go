@@ -35,8 +35,9 @@ type Deps struct {
 	Language     func() string // the system's language, for an office that has chosen none
 	Installation func() string // identifies this data folder
 
-	// Saved returns the fact that p's files are saved, unless already reported. Announce reports it after the commit.
-	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job) ([]office.Fact, error)
+	// Saved is the fact that p's files are saved, when people were not told yet. Announce tells it once it is
+	// committed.
+	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job) []office.Fact
 	Announce func(...office.Fact)
 
 	Ended func() // work on a file has ended
@@ -217,9 +218,7 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 		var next time.Time
 		due, err = data.Read(r.Data, "the files that are due", func(tx *store.Tx) (due []office.Job, err error) {
 			skip := r.state.beyondShare(underWay)
-			if next, err = tx.NextJob(); err != nil {
-				return nil, err
-			}
+			next, _ = tx.NextJob()
 			return tx.JobsDue(r.Due(loop.MaxJobWait), most, skip)
 		})
 		return due, loop.UntilNext(now, next, idle), err

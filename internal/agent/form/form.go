@@ -98,9 +98,7 @@ func (r *Service) Presets() ([]office.FormPreset, error) {
 func (r *Service) KeepPreset(x office.FormPreset) error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		var list []office.FormPreset
-		if _, err := tx.GetDoc(DocPresets, &list); err != nil {
-			return err
-		}
+		tx.GetDoc(DocPresets, &list)
 		return tx.PutDoc(DocPresets, office.WithPreset(list, x))
 	})
 }

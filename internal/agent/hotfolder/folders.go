@@ -29,12 +29,8 @@ import (
 // Folders returns the hot folders in the order of adding, each with its state.
 func (r *Service) Folders() ([]office.HotFolderRow, error) {
 	rows, err := data.Read(r.Data, "the folders that send", func(tx *store.Tx) (rows []office.HotFolderRow, err error) {
-		list, err := foldersIn(tx)
-		if err != nil {
-			return nil, err
-		}
-		intakes, err := intakesIn(tx)
-		for _, f := range list {
+		intakes := intakesIn(tx)
+		for _, f := range foldersIn(tx) {
 			row := office.HotFolderRow{HotFolder: f}
 			if m, _ := r.sender(f); !m.IsZero() {
 				row.Confirm = true
@@ -46,7 +42,7 @@ func (r *Service) Folders() ([]office.HotFolderRow, error) {
 			}
 			rows = append(rows, row)
 		}
-		return rows, err
+		return rows, nil
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,10 +69,7 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 		real = "" // its share is unavailable
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
-		list, err := foldersIn(tx)
-		if err != nil {
-			return err
-		}
+		list := foldersIn(tx)
 		kept := f
 		kept.By = ""
 		if i := slices.IndexFunc(list, func(x office.HotFolder) bool { return x.ID == f.ID }); i >= 0 && f.ID != "" {
@@ -110,10 +103,7 @@ func (r *Service) Remove(id string) (known bool, err error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
 	err = r.Data.Update(func(tx *store.Tx) error {
-		list, err := foldersIn(tx)
-		if err != nil {
-			return err
-		}
+		list := foldersIn(tx)
 		left := slices.DeleteFunc(list, func(f office.HotFolder) bool { return f.ID == id })
 		known = len(left) < len(list)
 		return tx.PutDoc(DocFolders, left)
@@ -238,31 +228,31 @@ const (
 )
 
 func (r *Service) folders() ([]office.HotFolder, error) {
-	return data.Read(r.Data, "the folders that send", foldersIn)
+	return data.Read(r.Data, "the folders that send", func(tx *store.Tx) ([]office.HotFolder, error) { return foldersIn(tx), nil })
 }
 
-func foldersIn(tx *store.Tx) (list []office.HotFolder, err error) {
-	_, err = tx.GetDoc(DocFolders, &list)
-	return list, err
+func foldersIn(tx *store.Tx) (list []office.HotFolder) {
+	tx.GetDoc(DocFolders, &list)
+	return list
 }
 
-func folderIn(tx *store.Tx, id string) (office.HotFolder, bool, error) {
-	list, err := foldersIn(tx)
+func folderIn(tx *store.Tx, id string) (office.HotFolder, bool) {
+	list := foldersIn(tx)
 	i := slices.IndexFunc(list, func(f office.HotFolder) bool { return f.ID == id })
-	if err != nil || i < 0 {
-		return office.HotFolder{}, false, err
+	if i < 0 {
+		return office.HotFolder{}, false
 	}
-	return list[i], true, nil
+	return list[i], true
 }
 
 // intakes returns the files in progress, oldest first.
 func (r *Service) intakes() ([]office.Intake, error) {
-	return data.Read(r.Data, "the files of folders that send", intakesIn)
+	return data.Read(r.Data, "the files of folders that send", func(tx *store.Tx) ([]office.Intake, error) { return intakesIn(tx), nil })
 }
 
-func intakesIn(tx *store.Tx) (list []office.Intake, err error) {
-	all, err := store.Docs[office.Intake](tx, prefixIntake, "", math.MaxInt) // the file of an unreadable one stays where it is
-	return slices.SortedFunc(maps.Values(all), func(a, b office.Intake) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) }), err
+func intakesIn(tx *store.Tx) []office.Intake {
+	all, _ := store.Docs[office.Intake](tx, prefixIntake, "", math.MaxInt) // the file of one that cannot be read stays where it is
+	return slices.SortedFunc(maps.Values(all), func(a, b office.Intake) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 }
 
 // recorded returns the names of files in a folder that are already recorded but could not be moved yet.
@@ -287,14 +277,12 @@ func (r *Service) drop(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
 }
 
-// holdOld holds the draft of a file last changed before the state was restored: it may have been sent after the backup, so it is
-// sent only when a person says so.
-func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now time.Time) error {
-	restored, err := data.Restored(tx, now)
-	if err == nil && changed.Before(restored) {
+// holdOld holds the draft of a file that was changed last before the state was restored: it may have been sent in the time that the
+// backup does not know, and is sent at a person's word alone.
+func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now time.Time) {
+	if changed.Before(data.Restored(tx, now)) {
 		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
 	}
-	return err
 }
 
 // keepSeen is how many counted days sent files are remembered.
@@ -304,36 +292,25 @@ const keepSeen = 730
 // are not returned.
 func (r *Service) Forget() error {
 	return r.Data.Update(func(tx *store.Tx) error {
-		today, err := tx.Day()
-		if err != nil {
-			return err
-		}
-		return errors.Join(
-			forget(tx, prefixSeen, func(s seen) (bool, error) { return today-s.Day > keepSeen, nil }),
-			forget(tx, prefixResting, func(in office.Intake) (bool, error) {
-				p, _, err := tx.PackageByDraft(in.Draft)
-				return today-in.Day > keepSeen && (p.ID == "" || p.State.Over()), err
-			}))
+		today, _ := tx.Day()
+		forget(tx, prefixSeen, func(s seen) bool { return today-s.Day > keepSeen })
+		forget(tx, prefixResting, func(in office.Intake) bool {
+			p, _, _ := tx.PackageByDraft(in.Draft)
+			return today-in.Day > keepSeen && (p.ID == "" || p.State.Over())
+		})
+		return nil
 	})
 }
 
-// forget deletes old documents with that prefix. An unreadable one stays: its name tells what was sent.
-func forget[T any](tx *store.Tx, prefix string, old func(T) (bool, error)) error {
-	names, err := tx.DocNames(prefix)
+// forget removes the documents whose names begin so and that are old. One that cannot be read stays: its name tells what was sent.
+func forget[T any](tx *store.Tx, prefix string, old func(T) bool) {
+	names, _ := tx.DocNames(prefix)
 	for _, name := range names {
 		var x T
-		var known, gone bool
-		if known, err = tx.GetDoc(name, &x); err == nil && known {
-			gone, err = old(x)
-		}
-		if err == nil && gone {
-			err = tx.PutDoc(name, nil)
-		}
-		if err != nil {
-			break
+		if known, _ := tx.GetDoc(name, &x); known && old(x) {
+			tx.PutDoc(name, nil)
 		}
 	}
-	return err
 }
 
 // A file in Waiting without a record, because the state was lost or restored from a backup, waits for a person: it may have been
@@ -381,11 +358,11 @@ func (r *Service) recover(f office.HotFolder, dir *disk.Dir) error {
 		return err
 	}
 	if len(found) > 0 {
-		err = r.Data.Update(func(tx *store.Tx) (err error) {
+		err = r.Data.Update(func(tx *store.Tx) error {
 			for _, in := range found {
-				err = errors.Join(err, putIntake(tx, in))
+				putIntake(tx, in)
 			}
-			return err
+			return nil
 		})
 		r.Wake()
 	}

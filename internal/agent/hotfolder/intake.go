@@ -143,8 +143,8 @@ func (r *Service) told(dir *disk.Dir, in *office.Intake) error {
 func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) (goOn bool, err error) {
 	var known bool
 	f, err := data.Read(r.Data, "a folder that sends", func(tx *store.Tx) (f office.HotFolder, err error) {
-		f, known, err = folderIn(tx, in.Folder)
-		return f, err
+		f, known = folderIn(tx, in.Folder)
+		return f, nil
 	})
 	if err != nil {
 		return false, err
@@ -204,8 +204,8 @@ func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolde
 		next = *in
 		if in.Found {
 			d.State, d.Problem = office.DraftHeld, message.FileOfBefore(in.Name)
-		} else if err := holdOld(tx, d, info.ModTime(), in.Name, r.Now()); err != nil {
-			return err
+		} else {
+			holdOld(tx, d, info.ModTime(), in.Name, r.Now())
 		}
 		twin, err := r.repeats(tx, *in, d)
 		if err != nil {
@@ -222,7 +222,7 @@ func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolde
 		err = r.put(next)
 	} else if errors.Is(err, errAgain) {
 		line := office.Activity{Time: r.Now(), Kind: "sent", Text: message.FileCameTwice(in.Name, filepath.Base(in.Path))}
-		err = r.Data.Update(func(tx *store.Tx) error { return errors.Join(putIntake(tx, next), tx.AddActivity(line)) })
+		err = r.Data.Update(func(tx *store.Tx) error { putIntake(tx, next); return tx.AddActivity(line) })
 		if err == nil {
 			r.Tell(line)
 		}
@@ -301,9 +301,9 @@ func progressOf(tx *store.Tx, id string) (progress, error) {
 	default:
 		return waiting, nil
 	}
-	p, known, err := tx.PackageByDraft(d.ID)
-	if err != nil || !known || p.State.Over() || p.State == office.PackageExecuted || p.Withdrawal != nil || p.SomeoneDeclined() {
-		return ended, err
+	p, known, _ := tx.PackageByDraft(d.ID)
+	if !known || p.State.Over() || p.State == office.PackageExecuted || p.Withdrawal != nil || p.SomeoneDeclined() {
+		return ended, nil
 	}
 	return signing, nil
 }
@@ -332,25 +332,21 @@ type seen struct {
 
 func seenDoc(folder, sha256 string) string { return prefixSeen + folder + "/" + sha256 }
 
-// cameBefore returns the earlier file with these bytes that became a draft. If its record is unreadable, only its existence is
-// certain, and the present file's name is used.
-func cameBefore(tx *store.Tx, doc, name string) (s seen, before bool, err error) {
-	known, err := tx.GetDoc(doc, &s)
-	if err != nil || known {
-		return s, known, err
+// cameBefore is the file that became a draft with these bytes. Of a record that cannot be read that much is certain, and the name
+// is that of the file at hand.
+func cameBefore(tx *store.Tx, doc, name string) (s seen, before bool) {
+	if known, _ := tx.GetDoc(doc, &s); known {
+		return s, true
 	}
-	names, err := tx.DocNames(doc)
-	return seen{Name: name}, len(names) > 0, err
+	names, _ := tx.DocNames(doc)
+	return seen{Name: name}, len(names) > 0
 }
 
 // repeats handles d, the draft of in's file, if its document came before: it holds d with the reason, or returns the draft to which
 // the file belongs. Otherwise it records that the document came.
 func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin string, err error) {
 	doc := seenDoc(d.Folder, d.Files[0].SHA256)
-	before, again, err := cameBefore(tx, doc, in.Name)
-	if err != nil {
-		return "", err
-	}
+	before, again := cameBefore(tx, doc, in.Name)
 	far := unsent
 	if again {
 		if far, err = progressOf(tx, before.Draft); err != nil {
@@ -359,14 +355,11 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 	}
 	switch age := r.Now().Sub(before.Time); {
 	case far == unsent:
-		day, err := tx.Day()
-		if err != nil {
-			return "", err
-		}
+		day, _ := tx.Day()
 		return "", tx.PutDoc(doc, seen{in.Name, d.ID, r.Now(), day})
-	case in.Found: // only its record was lost
-		if there, err := hasIntake(tx, before.Draft); err != nil || far == waiting && !there {
-			return before.Draft, err
+	case in.Found: // and its record alone was lost
+		if far == waiting && !hasIntake(tx, before.Draft) {
+			return before.Draft, nil
 		}
 	case before.Name == in.Name && (far == waiting || far == signing && age.Abs() < echo):
 		first, _, err := tx.Draft(before.Draft)
@@ -384,10 +377,9 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 	return "", nil
 }
 
-// hasIntake reports whether there is a record of a draft's file.
-func hasIntake(tx *store.Tx, draft string) (bool, error) {
-	all, err := intakesIn(tx)
-	return slices.ContainsFunc(all, func(x office.Intake) bool { return x.Draft == draft && !x.Again }), err
+// hasIntake reports whether there is a record of the file of a draft.
+func hasIntake(tx *store.Tx, draft string) bool {
+	return slices.ContainsFunc(intakesIn(tx), func(x office.Intake) bool { return x.Draft == draft && !x.Again })
 }
 
 // sameTerms reports whether two drafts of one document ask the same of the same people.

@@ -2,7 +2,6 @@ package hotfolder
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -195,9 +194,9 @@ func TestALinkInThePlaceOfTheFolderItselfIsAQuestion(t *testing.T) {
 				t.Errorf("it led to %q, and now to %q", f.Real, rows[0].Real)
 			}
 			noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
-				list, err := foldersIn(tx)
+				list := foldersIn(tx)
 				list[0].Paused = false
-				return errors.Join(err, tx.PutDoc(DocFolders, list))
+				return tx.PutDoc(DocFolders, list)
 			}))
 			d.looks()
 			if got := files(t, elsewhere); len(d.drafts()) != sent || !slices.Equal(got, []string{"private.pdf"}) {

@@ -28,11 +28,10 @@ import (
 // realOf returns the real path of in's folder when a person last saved it, or, if it no longer sends, when the file was found.
 func (r *Service) realOf(in office.Intake) (string, error) {
 	return data.Read(r.Data, "a folder that sends", func(tx *store.Tx) (string, error) {
-		f, known, err := folderIn(tx, in.Folder)
-		if known && f.Path == in.Path {
-			return f.Real, err
+		if f, known := folderIn(tx, in.Folder); known && f.Path == in.Path {
+			return f.Real, nil
 		}
-		return in.Real, err
+		return in.Real, nil
 	})
 }
 
@@ -268,29 +267,30 @@ func (r *Service) moved(dir *disk.Dir, in *office.Intake) error {
 // prefixResting plus the draft's id is the document with a resting intake.
 const prefixResting = "hot-folder-sent/"
 
-// WakeReturn starts returning the saved files of p to its hot folder, if any. If the record of its document is lost, as after a
-// restore, it makes a new one.
-func WakeReturn(tx *store.Tx, p office.Package) error {
+// WakeReturn has the files of p that are saved given back to the folder that p came from, if it came from one. Where the record of
+// its document is lost, as after a restore, a new one is made for what comes back.
+func WakeReturn(tx *store.Tx, p office.Package) {
 	if p.DraftID == "" {
-		return nil
+		return
 	}
 	var in office.Intake
-	known, err := tx.GetDoc(prefixResting+p.DraftID, &in)
-	if err == nil && !known {
-		in, known, err = lostIntake(tx, p)
+	known, _ := tx.GetDoc(prefixResting+p.DraftID, &in)
+	if !known {
+		in, known = lostIntake(tx, p)
 	}
-	if err != nil || !known {
-		return err
+	if known {
+		putIntake(tx, in)
+		tx.PutDoc(prefixResting+p.DraftID, nil)
 	}
-	return errors.Join(putIntake(tx, in), tx.PutDoc(prefixResting+p.DraftID, nil))
 }
 
-// lostIntake returns a new record for p's document if its folder sends and has something to return; otherwise known is false.
-func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, err error) {
-	folders, err := foldersIn(tx)
+// lostIntake is a new record of the document of p, whose folder sends and which has something to give back; known is false where
+// there is none to be made.
+func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool) {
+	folders := foldersIn(tx)
 	at := slices.IndexFunc(folders, func(f office.HotFolder) bool { return f.ID == p.Folder || office.TagAt(p.Service, f.ID) == p.Folder })
-	if err != nil || at < 0 {
-		return in, false, err
+	if at < 0 {
+		return in, false
 	}
 	f := folders[at]
 	in = office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Real: f.Real, Name: p.DisplayName(), Created: p.Created, Draft: p.DraftID}
@@ -298,56 +298,47 @@ func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool, e
 		in.Name = p.Documents[0].FileName
 	}
 	in.At = path.Join(office.HotSent, filename.File(in.Name))
-	jobs, err := due(tx, &in)
-	there, unread := hasIntake(tx, p.DraftID)
-	err = errors.Join(err, unread)
-	return in, err == nil && len(jobs) > 0 && !there, err
+	return in, len(due(tx, &in)) > 0 && !hasIntake(tx, p.DraftID)
 }
 
 // rest lets the record of a document in Sent rest if there is nothing to return now, or deletes it if nothing more will come. It
 // reports whether it did.
 func (r *Service) rest(in *office.Intake) (rests bool, err error) {
-	if due, err := data.Read(r.Data, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) }); err != nil || len(due) > 0 {
+	if due, err := data.Read(r.Data, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in), nil }); err != nil || len(due) > 0 {
 		return false, err
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
-		jobs, err := due(tx, in)
-		if rests = err == nil && len(jobs) == 0; !rests {
-			return err // it has just arrived
+		if rests = len(due(tx, in)) == 0; !rests {
+			return nil // it has come this moment
 		}
-		if err := tx.PutDoc(prefixIntake+in.ID, nil); err != nil || in.Again { // its twin gets what comes back
-			return err
+		if tx.PutDoc(prefixIntake+in.ID, nil); in.Again { // its twin has what comes back
+			return nil
 		}
-		p, _, err := tx.PackageByDraft(in.Draft)
-		if err != nil {
-			return err
-		}
+		p, _, _ := tx.PackageByDraft(in.Draft)
 		if p.State == office.PackageExecuted && p.Planned {
-			if jobs, err = tx.JobsOf(p.ID); err != nil || office.AllSaved(jobs) {
-				return err
+			if jobs, _ := tx.JobsOf(p.ID); office.AllSaved(jobs) {
+				return nil
 			}
 		}
-		if in.Day, err = tx.Day(); err != nil {
-			return err
-		}
+		in.Day, _ = tx.Day()
 		return tx.PutDoc(prefixResting+in.Draft, in)
 	})
 	return rests && err == nil, err
 }
 
-// due returns the saved files of the document's package that have not been returned.
-func due(tx *store.Tx, in *office.Intake) ([]office.Job, error) {
-	p, known, err := tx.PackageByDraft(in.Draft)
-	if err != nil || !known || in.Again {
-		return nil, err
+// due are the files of the document's package that are saved and not given back.
+func due(tx *store.Tx, in *office.Intake) []office.Job {
+	p, known, _ := tx.PackageByDraft(in.Draft)
+	if !known || in.Again {
+		return nil
 	}
-	jobs, err := tx.JobsOf(p.ID)
-	return slices.DeleteFunc(jobs, func(j office.Job) bool { return j.State != office.JobDone || in.Returned[j.Key()] }), err
+	jobs, _ := tx.JobsOf(p.ID)
+	return slices.DeleteFunc(jobs, func(j office.Job) bool { return j.State != office.JobDone || in.Returned[j.Key()] })
 }
 
 // giveBack saves copies of the due files beside the original, each once.
 func (r *Service) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake) error {
-	jobs, err := data.Read(r.Data, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in) })
+	jobs, err := data.Read(r.Data, "what came back signed", func(tx *store.Tx) ([]office.Job, error) { return due(tx, in), nil })
 	for _, j := range jobs {
 		if err == nil {
 			err = r.giveBackFile(ctx, dir, in, j)

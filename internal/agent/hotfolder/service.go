@@ -48,10 +48,10 @@ type Deps struct {
 	// Moved records that a draft's file has moved.
 	Moved func(tx *store.Tx, draftID, from, to string) error
 
-	Owe      func(*store.Tx, ...office.Fact) error // records, in a commit, that facts are to be reported
-	Announce func(...office.Fact)                  // reports them after the commit
-	Changed  func()                                // the list of folders has changed
-	Events   func(ring func()) Events              // starts to listen for changes
+	Owe      func(*store.Tx, ...office.Fact) // people are to be told of facts, from the commit on
+	Announce func(...office.Fact)            // which follows it
+	Changed  func()                          // the list of folders is another one
+	Events   func(ring func()) Events        // begins to listen for changes
 }
 
 // Account is the sender of documents.
@@ -353,9 +353,7 @@ func (r *Service) owned() ([]office.HotFolder, error) {
 		return list, err
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
-		if list, err = foldersIn(tx); err != nil {
-			return err
-		}
+		list = foldersIn(tx)
 		for i := range list {
 			if orphan(list[i]) {
 				list[i].By = now.ID
@@ -398,12 +396,13 @@ func (r *Service) tell() error {
 		return nil
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
-		err := errors.Join(r.deps.Owe(tx, facts...), noteNotSent(tx, unsent))
+		r.deps.Owe(tx, facts...)
+		noteNotSent(tx, unsent)
 		for _, in := range append(ask, unsent...) {
 			in.Ask, in.Tell = false, false
-			err = errors.Join(err, putIntake(tx, in))
+			putIntake(tx, in)
 		}
-		return err
+		return nil
 	})
 	if err == nil {
 		r.deps.Announce(facts...)
@@ -420,15 +419,13 @@ type notSent struct {
 	Text message.Message `json:"text"`
 }
 
-func noteNotSent(tx *store.Tx, files []office.Intake) error {
+func noteNotSent(tx *store.Tx, files []office.Intake) {
 	files = slices.DeleteFunc(slices.Clone(files), func(in office.Intake) bool { return in.Draft != "" })
 	if len(files) == 0 {
-		return nil
+		return
 	}
 	var x notSent
-	if _, err := tx.GetDoc(docNotSent, &x); err != nil && !store.OfOneRecord(err) {
-		return err
-	}
+	tx.GetDoc(docNotSent, &x)
 	fact := unsentFact(files)
 	if x.N += len(files); x.N > len(files) {
 		fact.Title, fact.Body = message.FilesNotSentSomewhere(x.N), message.FilesInProblems()
@@ -436,7 +433,7 @@ func noteNotSent(tx *store.Tx, files []office.Intake) error {
 	if x.Text = message.Then(fact.Title, fact.Body); x.N == 1 {
 		x.Text = message.Then(x.Text, message.FileInProblems(calledFolder(files[0])))
 	}
-	return tx.PutDoc(docNotSent, x)
+	tx.PutDoc(docNotSent, x)
 }
 
 func (r *Service) tellNotSent() error {
@@ -452,10 +449,10 @@ func (r *Service) tellNotSent() error {
 func (r *Service) Read(text message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var x notSent
-		if _, err := tx.GetDoc(docNotSent, &x); err != nil || x.Text != text {
-			return err
+		if tx.GetDoc(docNotSent, &x); x.Text == text {
+			tx.PutDoc(docNotSent, nil)
 		}
-		return tx.PutDoc(docNotSent, nil)
+		return nil
 	})
 	return errors.Join(err, r.tellNotSent())
 }

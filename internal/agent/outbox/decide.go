@@ -182,7 +182,8 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 	d.Decision = office.Decision{}
 	if send {
 		if taken, err := r.takePlaces(tx, &d); err != nil || !taken {
-			return errors.Join(err, tx.PutDraft(d))
+			tx.PutDraft(d)
+			return err
 		}
 	}
 	d.By = "" // the person deciding becomes the sender

@@ -211,11 +211,8 @@ func key(d office.Draft) string { return "draft " + d.ID }
 
 func (r *Service) draftsDue() (due []office.Draft, next time.Time, err error) {
 	due, err = data.Read(r.Data, "the drafts that are due", func(tx *store.Tx) (due []office.Draft, err error) {
-		if due, err = tx.DraftsDue(r.Due(loop.MaxWait(maxDraftPause))); err != nil {
-			return nil, err
-		}
-		next, err = tx.NextDraft()
-		return due, err
+		next, _ = tx.NextDraft()
+		return tx.DraftsDue(r.Due(loop.MaxWait(maxDraftPause)))
 	})
 	return due, next, err
 }
@@ -288,11 +285,8 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 			next.Problem = stored.Problem // it now waits for its own service, whatever the last answer was
 		}
 		if state == office.DraftAdding {
-			p, known, err := tx.PackageByDraft(d.ID)
-			if err != nil {
-				return err
-			}
-			if sent = known; sent {
+			var p office.Package
+			if p, sent, _ = tx.PackageByDraft(d.ID); sent {
 				markSent(&next, p.ID, r.Now())
 			}
 		}
@@ -417,20 +411,18 @@ func (r *Service) People() ([]office.Signer, error) {
 	return people, err
 }
 
-// PutPeople replaces the people used before.
-func PutPeople(tx *store.Tx, people []office.Signer) error {
-	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
+// PutPeople has people be all that are known.
+func PutPeople(tx *store.Tx, people []office.Signer) {
+	tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
 }
 
-// rememberPeople moves signers to the front of the people used before.
-func rememberPeople(tx *store.Tx, signers []office.Signer) error {
+// rememberPeople puts signers to the front of the people used before.
+func rememberPeople(tx *store.Tx, signers []office.Signer) {
 	var people []office.Signer
-	if _, err := tx.GetDoc(docPeople, &people); err != nil {
-		return err
-	}
+	tx.GetDoc(docPeople, &people)
 	for _, s := range slices.Backward(signers) {
 		people = slices.DeleteFunc(people, func(x office.Signer) bool { return x.Email == s.Email })
 		people = slices.Insert(people, 0, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
 	}
-	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
+	PutPeople(tx, people)
 }

@@ -309,7 +309,11 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 		}
 		markSent(&d, p.ID, r.Now())
 		line = r.sentLine(p, d)
-		return errors.Join(tx.PutPackage(p), tx.PutDraft(d), rememberPeople(tx, d.Signers), r.noteTemplate(tx, d), tx.AddActivity(line))
+		tx.PutPackage(p)
+		tx.PutDraft(d)
+		rememberPeople(tx, d.Signers)
+		r.noteTemplate(tx, d)
+		return tx.AddActivity(line)
 	})
 	if err != nil {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
@@ -365,37 +369,32 @@ func fromDraft(p *office.Package, d office.Draft, sent office.When) {
 	p.AddHistory(office.HistoryEntry{Time: sent, What: office.EntrySent})
 }
 
-// Claim marks p as made here if its external data carries the id of one of our drafts. A draft with an unknown outcome is thereby
-// known to be sent; after the commit, call Wake. A package sent by this installation whose draft is no longer known, for example
-// after a restore, becomes ours without the draft. The caller stores p.
-func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
+// Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was
+// unknown is thereby known to be sent; after the commit, call Wake. One that this installation has sent, and of which
+// nothing is known any more, as after a restore, is ours without its draft. The caller stores p.
+func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	came := cameFrom(data)
 	if came.draft == "" {
-		return nil
+		return
 	}
 	d, ok, err := tx.Draft(came.draft)
+	if err != nil {
+		return // a package whose draft cannot be read is followed and saved like one made elsewhere
+	}
 	var ours bool
-	if err == nil && !ok && came.installation != "" {
-		var home string
-		home, err = tx.Service()
+	if !ok && came.installation != "" {
+		home, _ := tx.Service()
 		ours = came.installation == office.TagAt(cmp.Or(p.Service, home), r.deps.Installation())
 	}
-	if err == nil && (ok || ours) {
-		var other office.Package
-		var taken bool
-		if other, taken, err = tx.PackageByDraft(came.draft); taken && other.ID != p.ID {
-			return err
-		}
-		if err == nil && !ok {
-			p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
-			return nil
-		}
+	if !ok && !ours {
+		return
 	}
-	if store.OfOneRecord(err) {
-		return nil // if its draft is unreadable, it is treated like a package made elsewhere
+	if other, taken, _ := tx.PackageByDraft(came.draft); taken && other.ID != p.ID {
+		return
 	}
-	if err != nil || !ok {
-		return err
+	if !ok {
+		p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
+		return
 	}
 	fromDraft(p, d, office.At(time.Time{}, r.Now()))
 	// A queued draft has yet to get its answer, or was sent by a run that ended before storing the answer. A held one may have been
@@ -403,13 +402,13 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) e
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
 		unknown := d.State == office.DraftUnknown
 		markSent(&d, p.ID, r.Now())
-		err = errors.Join(r.noteTemplate(tx, d), rememberPeople(tx, d.Signers), tx.PutDraft(d))
-		if unknown { // people were told that it is unknown, so tell them that it was sent
-			err = errors.Join(err, tx.AddActivity(r.sentLine(*p, d)))
+		r.noteTemplate(tx, d)
+		rememberPeople(tx, d.Signers)
+		tx.PutDraft(d)
+		if unknown { // which people were told: now they can read that it was sent
+			tx.AddActivity(r.sentLine(*p, d))
 		}
-		return err
 	}
-	return nil
 }
 
 // correlationKey is the member of externalData that identifies what the package came from, so that it can be recognized in an event
@@ -454,22 +453,22 @@ func cameFrom(data json.RawMessage) (s source) {
 // known, so they must not be sent again automatically.
 func (r *Service) recoverAdding() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
-		drafts, err := tx.Drafts(office.DraftAdding)
+		drafts, _ := tx.Drafts(office.DraftAdding)
 		for _, d := range drafts {
 			d.State, d.Changed, d.NextTry = office.DraftUnknown, r.Now(), r.Now()
 			d.Problem = message.OutcomeUnknown(d.Name)
-			err = errors.Join(err, tx.PutDraft(d))
+			tx.PutDraft(d)
 		}
-		return err
+		return nil
 	})
 	r.TellUnknown()
 	return err
 }
 
-// Doubt prevents sending automatically what may have been sent in a time missing from the state: the outcome of drafts about to be
-// sent is unknown, and drafts waiting for a person say why to check first.
-func Doubt(tx *store.Tx, now time.Time) error {
-	drafts, err := tx.Drafts(office.DraftsWaiting...)
+// Doubt has nothing sent by itself that may have been sent in a time of which the state knows nothing: what became of a draft
+// that was to be sent is unknown, and one that waits for a person says why to look first.
+func Doubt(tx *store.Tx, now time.Time) {
+	drafts, _ := tx.Drafts(office.DraftsWaiting...)
 	for _, d := range drafts {
 		switch d.State {
 		case office.DraftQueued, office.DraftAdding:
@@ -481,9 +480,8 @@ func Doubt(tx *store.Tx, now time.Time) error {
 			d.Problem = message.DraftOfBefore()
 		}
 		d.Changed, d.Decision = now, office.Decision{}
-		err = errors.Join(err, tx.PutDraft(d))
+		tx.PutDraft(d)
 	}
-	return err
 }
 
 // findUnknown settles drafts with an unknown outcome whose package an event has reported meanwhile. For the others it has the
@@ -494,10 +492,7 @@ func (r *Service) findUnknown(client *esign.Client, idle time.Duration) (time.Du
 	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
 		unknown, err := tx.Drafts(office.DraftUnknown)
 		for _, d := range unknown {
-			p, _, err := tx.PackageByDraft(d.ID)
-			if err != nil && !store.OfOneRecord(err) { // an unreadable record must not hold up others
-				return nil, err
-			}
+			p, _, _ := tx.PackageByDraft(d.ID)
 			packages[d.ID] = p.ID
 		}
 		return unknown, err

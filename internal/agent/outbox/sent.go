@@ -153,14 +153,8 @@ func letGo(tx *store.Tx, d *office.Draft, keep int) error {
 	if err != nil {
 		return err
 	}
-	jobs, err := tx.JobsOf(d.PackageID)
-	if err != nil {
-		return err
-	}
-	today, err := tx.Day()
-	if err != nil {
-		return err
-	}
+	jobs, _ := tx.JobsOf(d.PackageID)
+	today, _ := tx.Day()
 	ended := p.State.Over() || p.Gone || p.State == "declined" || p.State == office.PackageExecuted && p.Saved
 	compared := !slices.ContainsFunc(jobs, func(j office.Job) bool { return j.Match.State == "" })
 	switch {

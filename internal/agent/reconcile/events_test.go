@@ -171,8 +171,8 @@ func TestAPanicBetweenEventsIsAnErrorOfTheirLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hears(t)
 		h.arrives("e", esign.PackageSent, "p")
-		h.deps.Claim = func(*store.Tx, *office.Package, json.RawMessage) error { return looptest.ErrFault }
-		if err := h.RunEvents(t.Context()); !errors.Is(err, looptest.ErrFault) {
+		h.deps.Claim = func(tx *store.Tx, _ *office.Package, _ json.RawMessage) { tx.PutDoc("no JSON", make(chan int)) }
+		if err := h.RunEvents(t.Context()); !errors.As(err, new(*json.UnsupportedTypeError)) {
 			t.Errorf("what is not recorded is taken for handled: %v", err)
 		}
 		h.Now = func() time.Time { panic("a bug") }

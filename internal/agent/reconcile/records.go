@@ -201,9 +201,7 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 		if record != nil || !p.State.Over() || r.noRecords.Waits(p.Service, r.Now()) {
 			p.RecordPending = time.Time{}
 		}
-		if found.facts, found.lines, err = r.ended(tx, was, p, question.tell, true); err != nil {
-			return err
-		}
+		found.facts, found.lines = r.ended(tx, was, p, question.tell, true)
 		if p.State == office.PackageExecuted && !p.Planned {
 			p.NextCheck = office.AtOnce
 		}

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -96,15 +95,12 @@ func (r *Service) publish(f changes) {
 	r.deps.Files.TellGiven()
 }
 
-// ended returns the facts that people declined to sign p and that it expired, with the activity lines; was is p as known before.
-// Expiry waits for the full record, which may name who declined. Neither notifications nor the activity report what happened before
-// the office first signed in, or before its state was restored from a backup, nor anything about a package that is old news as a
-// whole (tell is false): a new computer also learns of last year's.
-func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity, err error) {
-	restored, err := data.Restored(tx, r.Now())
-	if err != nil {
-		return nil, nil, err
-	}
+// ended are the facts that people declined to sign p, and that it has expired, and the lines of the activity that say so; was is p as
+// it was known before. That it has expired waits until its record is told, which may say who declined. Neither people nor the activity are told
+// of what had happened when the office first signed in, or before its state was restored from a backup, nor of anything about a package
+// that is old news as a whole (tell is false): a fresh computer learns of last year's, too.
+func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity) {
+	restored := data.Restored(tx, r.Now())
 	since := r.deps.Since()
 	old := func(when time.Time) bool {
 		return !tell || when.Before(since) || when.Before(restored.Add(-loop.ClockSlack))
@@ -120,32 +116,24 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 			before.Signers[i].Declined = office.When{}
 		}
 	}
-	past, err := r.deps.News.Declined(tx, before)
-	if err != nil {
-		return nil, nil, err
-	}
-	if facts, err = r.deps.News.Declined(tx, lately); err != nil {
-		return nil, nil, err
-	}
+	past := r.deps.News.Declined(tx, before)
+	facts = r.deps.News.Declined(tx, lately)
 	news := was.State != "" && !was.State.Over() || !was.RecordPending.IsZero()
 	if p.State == office.PackageExpired && news && told {
-		expired, err := r.deps.News.Expired(tx, p)
-		if err != nil {
-			return nil, nil, err
-		}
+		expired := r.deps.News.Expired(tx, p)
 		if old(p.Due) && !p.Due.IsZero() {
 			past = append(past, expired...)
 		} else {
 			facts = append(facts, expired...)
 		}
 	}
-	err = r.deps.News.Withhold(tx, past)
+	r.deps.News.Withhold(tx, past)
 	for _, d := range facts {
 		line := office.Activity{Time: r.Now(), Happened: d.When, Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
 		lines = append(lines, line)
-		err = errors.Join(err, tx.AddActivity(line))
+		tx.AddActivity(line)
 	}
-	return facts, lines, err
+	return facts, lines
 }
 
 // tells reports whether to report what an answer shows of p beyond what is known. Signatures made before the package was known are
@@ -171,41 +159,26 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	if was.Origin == office.MadeElsewhere && was.Checked.IsZero() && slices.ContainsFunc(was.Documents, func(d office.Document) bool { return len(d.SignedBy) > 0 }) {
 		news = nil // known through a signature's event: others are old, or reported by the next event
 	}
-	if f.facts, err = r.deps.News.Signed(tx, *p, news); err != nil {
-		return f, err
-	}
+	f.facts = r.deps.News.Signed(tx, *p, news)
 	if !tell {
-		if err := r.deps.News.Withhold(tx, f.facts); err != nil {
-			return f, err
-		}
+		r.deps.News.Withhold(tx, f.facts)
 		f.facts = nil
 	}
-	ended, lines, err := r.ended(tx, was, *p, tell, f.record == nil)
-	if err != nil {
-		return f, err
-	}
+	ended, lines := r.ended(tx, was, *p, tell, f.record == nil)
 	f.facts, f.lines = append(f.facts, ended...), lines
 	if p.State != office.PackageExecuted { // otherwise its files may have been saved before
 		p.Restored = time.Time{}
 	}
-	if err := r.settle(tx, p, &f); err != nil {
-		return f, err
-	}
+	r.settle(tx, p, &f)
 	if p.DraftID == "" {
-		if err := r.deps.Claim(tx, p, p.ExternalData); err != nil {
-			return f, err
-		}
+		r.deps.Claim(tx, p, p.ExternalData)
 	}
 	if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some && f.record == nil {
 		if f.planned, err = r.deps.Files.Plan(tx, p, s, folder); err != nil {
 			return f, err
 		}
-		if p.Planned = all; all && f.planned == 0 { // until now it was open whether there are more
-			told, err := r.deps.Files.NoteFiles(tx, p)
-			if err != nil {
-				return f, err
-			}
-			f.facts = append(f.facts, told...)
+		if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
+			f.facts = append(f.facts, r.deps.Files.NoteFiles(tx, p)...)
 		}
 	}
 	noteAnswer(p, r.Now())
@@ -225,25 +198,21 @@ func (r *Service) NoteGone(asked office.Package) error {
 	return err
 }
 
-// settle ends a request to withdraw p according to what is now known of it, and adds what to tell people to found.
-func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) error {
+// settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.
+func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) {
 	if !p.Settle() {
-		return nil
+		return
 	}
 	w := p.Withdrawal
 	line := office.Activity{Time: r.Now(), PackageID: p.ID}
 	if w.State == office.WithdrawDone {
 		line.Kind, line.Text, line.Happened = "withdrawn", withdrawnText(p.DisplayName(), w), p.Ended()
 	} else {
-		facts, err := r.deps.News.NotWithdrawn(tx, *p)
-		if err != nil {
-			return err
-		}
-		found.facts = append(found.facts, facts...)
+		found.facts = append(found.facts, r.deps.News.NotWithdrawn(tx, *p)...)
 		line.Kind, line.Text = "problem", message.Then(message.NotWithdrawn(p.DisplayName()), w.Problem)
 	}
 	found.lines = append(found.lines, line)
-	return tx.AddActivity(line)
+	tx.AddActivity(line)
 }
 
 func withdrawnText(called string, w *office.Withdrawal) message.Message {
@@ -330,14 +299,11 @@ func (r *Service) TellDueSoon() error {
 	}
 	now := r.Now()
 	due, err := data.Read(r.Data, "the packages that are due soon", func(tx *store.Tx) (ids []string, err error) {
-		err = tx.OpenLines(func(l office.PackageLine) {
+		tx.OpenLines(func(l office.PackageLine) {
 			if l.DueSoon(now, days) {
 				ids = append(ids, l.ID)
 			}
 		})
-		if err != nil {
-			return nil, err
-		}
 		return slices.DeleteFunc(ids, func(id string) bool { return r.deps.News.ToldDue(tx, id) }), nil
 	})
 	if err != nil || len(due) == 0 {
@@ -354,12 +320,9 @@ func (r *Service) TellDueSoon() error {
 			if err != nil {
 				return err
 			}
-			told, err := r.deps.News.DueSoon(tx, p, now)
+			told := r.deps.News.DueSoon(tx, p, now)
 			for _, f := range told {
-				err = errors.Join(err, tx.AddActivity(office.Activity{Time: now, Kind: "due", PackageID: p.ID, Text: message.Then(f.Title, f.Body)}))
-			}
-			if err != nil {
-				return err
+				tx.AddActivity(office.Activity{Time: now, Kind: "due", PackageID: p.ID, Text: message.Then(f.Title, f.Body)})
 			}
 			facts = append(facts, told...)
 		}

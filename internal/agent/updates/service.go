@@ -63,9 +63,9 @@ type Deps struct {
 	Folder  string         // for downloads; created and removed here
 
 	Settings func() office.Settings
-	Silent   func() bool // people want no notifications now
-	// News returns what to tell people of a version, once; with tell unset they know it already.
-	News     func(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error)
+	Silent   func() bool // people want to hear nothing now
+	// News is what people are to be told of a version, once; with tell unset they know it already.
+	News     func(tx *store.Tx, version string, todo message.Message, tell bool) []office.Fact
 	Announce func(...office.Fact)
 	Busy     func() bool // something is being sent or saved now
 	// Start starts an installer that is held open. The installer waits for the program to end and restarts it.
@@ -179,13 +179,10 @@ func (r *Service) latest(ctx context.Context, byItself bool) (update.Manifest, e
 		} else {
 			k = r.heard(k, m)
 		}
-		return k, r.Data.Update(func(tx *store.Tx) (errNews error) {
+		return k, r.Data.Update(func(tx *store.Tx) error {
 			facts = nil
 			if err == nil && r.newer(k) && !(byItself && r.deps.Silent()) {
-				facts, errNews = r.deps.News(tx, k.Newest, r.todo(k), byItself)
-			}
-			if errNews != nil {
-				return errNews
+				facts = r.deps.News(tx, k.Newest, r.todo(k), byItself)
 			}
 			return tx.PutDoc(doc, k)
 		})

@@ -82,12 +82,11 @@ func (w *world) restart(tools loop.Base, version string) {
 		Client: client, Keys: []string{w.public}, Version: version, Kind: update.Installer, System: "windows", Arch: "amd64", Folder: folder,
 		Settings: func() office.Settings { return office.Settings{CheckUpdates: w.on} },
 		Silent:   func() bool { return w.silent }, Busy: w.isBusy,
-		News: func(tx *store.Tx, version string, _ message.Message, tell bool) ([]office.Fact, error) {
-			first, err := tx.Once("update/" + version)
-			if !first || !tell {
-				return nil, err
+		News: func(tx *store.Tx, version string, _ message.Message, tell bool) []office.Fact {
+			if first, _ := tx.Once("update/" + version); !first || !tell {
+				return nil
 			}
-			return []office.Fact{{Key: version}}, err
+			return []office.Fact{{Key: version}}
 		},
 		Announce: func(facts ...office.Fact) {
 			for _, f := range facts {

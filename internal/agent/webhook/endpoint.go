@@ -291,7 +291,8 @@ func (r *Service) End(i issuer.Name) (values map[string][]byte, also func(*store
 }
 
 func (r *Service) Forget(tx *store.Tx) error {
-	return errors.Join(tx.PutDoc(docPending, nil), tx.PutDoc(docLost, nil))
+	tx.PutDoc(docPending, nil)
+	return tx.PutDoc(docLost, nil)
 }
 
 func (r *Service) Open(i issuer.Name) {

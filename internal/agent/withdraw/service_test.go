@@ -140,7 +140,7 @@ func newService(t *testing.T) *testService {
 			_, err := x.note(p, esign.Status{State: "rescinded"})
 			return err
 		},
-		NotDone:  func(*store.Tx, office.Package) ([]office.Fact, error) { return []office.Fact{{}}, nil },
+		NotDone:  func(*store.Tx, office.Package) []office.Fact { return []office.Fact{{}} },
 		Announce: func(facts ...office.Fact) { x.told += len(facts) }, Ended: func() { x.ended++ },
 	})
 	x.put(office.Package{ID: "p", Name: "Offer", State: office.PackageOpen})

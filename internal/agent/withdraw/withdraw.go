@@ -40,9 +40,9 @@ type Deps struct {
 
 	// NoteGone records that a package is withdrawn which the service no longer shows.
 	NoteGone func(asked office.Package) error
-	// NotDone returns the facts that p was not withdrawn, unless already reported; call it in the commit that records this. Announce
-	// reports them afterwards.
-	NotDone  func(tx *store.Tx, p office.Package) ([]office.Fact, error)
+	// NotDone are the facts that p was not withdrawn, when people were not told yet; in the commit that records it. Announce
+	// tells them after it.
+	NotDone  func(tx *store.Tx, p office.Package) []office.Fact
 	Announce func(...office.Fact)
 
 	Ended func() // a request has ended, for which something may have waited
@@ -92,9 +92,7 @@ func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 		}
 		var next time.Time
 		due, err := data.Read(r.Data, "the packages to be withdrawn", func(tx *store.Tx) (due []office.Package, err error) {
-			if next, err = tx.NextWithdrawal(); err != nil {
-				return nil, err
-			}
+			next, _ = tx.NextWithdrawal()
 			return tx.WithdrawalsDue(r.Due(loop.MaxWait(maxPause)))
 		})
 		if err != nil {
@@ -164,9 +162,7 @@ func (r *Service) wish(n office.NewWithdrawal) (list []office.Withdrawn, err err
 			if w := p.Withdrawal; p.State != office.PackageRescinded && (!w.Pending() || w.State == office.WithdrawWanted) {
 				p.Withdrawal = &office.Withdrawal{State: office.WithdrawWanted, Message: strings.TrimSpace(n.Message), Quiet: n.Quiet,
 					By: r.deps.Who(), Asked: r.Now(), NextTry: r.Now().Add(n.Undo), AskFirst: w != nil && (w.State == office.WithdrawUnknown || w.AskFirst)}
-				if err := tx.PutPackage(p); err != nil {
-					return err
-				}
+				tx.PutPackage(p)
 			}
 			list = append(list, withdrawn(p))
 		}
@@ -306,7 +302,7 @@ func (r *Service) tellLate() error {
 // Retry makes every waiting request due at once.
 func (r *Service) Retry() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
-		waiting, err := tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)})
+		waiting, _ := tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)})
 		for _, p := range waiting {
 			if p.Withdrawal.Undoable() {
 				continue // a person may still cancel it
@@ -314,9 +310,9 @@ func (r *Service) Retry() error {
 			w := *p.Withdrawal
 			w.NextTry = r.Now()
 			p.Withdrawal = &w
-			err = errors.Join(err, tx.PutPackage(p))
+			tx.PutPackage(p)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("try the withdrawals again: %w", err)
@@ -541,14 +537,12 @@ func (r *Service) end(id string, state office.WithdrawalState, problem message.M
 		w := *p.Withdrawal
 		w.State, w.Problem, w.NextTry = state, problem, time.Time{}
 		p.Withdrawal = &w
-		if err := tx.PutPackage(p); err != nil {
-			return err
-		}
+		tx.PutPackage(p)
 		text := message.Then(message.NotWithdrawn(p.DisplayName()), problem)
 		if state == office.WithdrawUnknown {
 			text = message.WithdrawalLeft(p.DisplayName())
-		} else if facts, err = r.deps.NotDone(tx, p); err != nil {
-			return err
+		} else {
+			facts = r.deps.NotDone(tx, p)
 		}
 		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: id, Text: text}
 		return tx.AddActivity(line)
