@@ -173,7 +173,7 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 	err = a.Data.Store.View(func(tx *store.Tx) error {
 		o.Packages, o.Drafts, o.Record = nil, nil, nil
 		recorded := 0
-		o.Stamps, _ = proof.Stamps(tx)
+		o.Stamps = proof.Stamps(tx)
 		tx.Log().Export(func(r store.Record) error {
 			if recorded += len(r.Bytes); recorded > mostRecorded {
 				o.Record, o.Stamps = nil, nil

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"time"
@@ -373,27 +374,26 @@ func (tx *Tx) PutDoc(name string, v any) error {
 	return tx.err
 }
 
-// Docs returns up to limit documents whose names begin with prefix and come after after (which may be empty), by name. Names
-// must not be longer than MaxID. It skips unreadable documents.
-func Docs[T any](tx *Tx, prefix, after string, limit int) (map[string]T, error) {
-	docs := map[string]T{}
+// Docs returns the documents whose names begin with prefix and come after after (which may be empty), in the order of their names,
+// which must not be longer than MaxID. It skips unreadable documents. Nothing may be written while they are read.
+func Docs[T any](tx *Tx, prefix, after string) iter.Seq2[string, T] {
 	start := []byte(prefix)
 	if after != "" {
 		start = append([]byte(after), 0)
 	}
-	tx.between(bucketDocs, start, nil, func(key, value []byte) bool {
-		if !bytes.HasPrefix(key, []byte(prefix)) {
-			return false
-		}
-		var v T
-		if err := json.Unmarshal(value, &v); err != nil {
-			tx.leaveOut(fmt.Errorf("document %q: %w: %v", key, ErrRecord, err))
-			return true
-		}
-		docs[string(key)] = v
-		return len(docs) < limit
-	})
-	return docs, tx.err
+	return func(yield func(string, T) bool) {
+		tx.between(bucketDocs, start, nil, func(key, value []byte) bool {
+			if !bytes.HasPrefix(key, []byte(prefix)) {
+				return false
+			}
+			var v T
+			if err := json.Unmarshal(value, &v); err != nil {
+				tx.leaveOut(fmt.Errorf("document %q: %w: %v", key, ErrRecord, err))
+				return true
+			}
+			return yield(string(key), v)
+		})
+	}
 }
 
 // WithdrawalsDue returns the packages of the service in use with a pending withdrawal whose Withdrawal.NextTry is due,

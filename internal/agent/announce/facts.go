@@ -3,7 +3,6 @@ package announce
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -345,21 +344,22 @@ func ForgetPending(tx *store.Tx) {
 // Resume queues what an earlier start left pending. Call it only in a program that runs long enough for people to read. Facts about
 // packages of another service stay pending until that service is in use again.
 func (r *Service) Resume() {
-	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
-		facts, err := store.Docs[office.Fact](tx, docPending, "", maxPending)
-		for name, f := range facts {
-			if p, _, _ := tx.Package(f.PackageID); p.Away {
-				delete(facts, name)
+	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (facts []office.Fact, err error) {
+		for _, f := range store.Docs[office.Fact](tx, docPending, "") {
+			if p, _, _ := tx.Package(f.PackageID); !p.Away {
+				facts = append(facts, f)
+			}
+			if len(facts) == maxPending {
+				break
 			}
 		}
-		return facts, err
+		return facts, nil
 	})
 	if err != nil { // health reports it
 		r.Log.Error("read what people are to be told", "err", err)
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(facts)) {
-		f := facts[name]
+	for _, f := range facts {
 		f.CaughtUp = true
 		r.Announce(f)
 	}

@@ -10,12 +10,9 @@
 package bulk
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -270,8 +267,11 @@ func put(tx *store.Tx, b office.Bulk) error { return tx.PutDoc(docLists+b.ID, b)
 
 // lists returns all lists, oldest first.
 func lists(tx *store.Tx) (all []office.Bulk, err error) {
-	docs, err := store.Docs[office.Bulk](tx, docLists, "", math.MaxInt)
-	return slices.SortedFunc(maps.Values(docs), func(a, b office.Bulk) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) }), err
+	for _, b := range store.Docs[office.Bulk](tx, docLists, "") {
+		all = append(all, b)
+	}
+	slices.SortStableFunc(all, func(a, b office.Bulk) int { return a.Created.Compare(b.Created) })
+	return all, tx.Err()
 }
 
 // Run makes drafts from running lists until ctx ends.

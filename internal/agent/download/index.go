@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,20 +130,17 @@ func (r *Service) missingLines(after string) (missing []office.Job, next string,
 	var stale []string
 	missing, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
 		stale, next = nil, ""
-		keys, _ := store.Docs[string](tx, docUnlisted, after, indexBatch)
-		if len(keys) == indexBatch {
-			next = slices.Max(slices.Collect(maps.Keys(keys)))
-		}
-		for name, key := range keys {
-			j, ok, err := tx.Job(key)
-			if err != nil && !store.OfOneRecord(err) {
-				return nil, err
-			}
-			if err != nil || !ok || j.State != office.JobDone {
+		read := 0
+		for name, key := range store.Docs[string](tx, docUnlisted, after) {
+			if j, _, _ := tx.Job(key); j.State == office.JobDone { // the zero one when there is none, or it cannot be read
+				jobs = append(jobs, j)
+			} else {
 				stale = append(stale, name)
-				continue
 			}
-			jobs = append(jobs, j)
+			if read++; read == indexBatch {
+				next = name
+				break
+			}
 		}
 		return jobs, nil
 	})

@@ -1,13 +1,10 @@
 package hotfolder
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"maps"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -250,9 +247,12 @@ func (r *Service) intakes() ([]office.Intake, error) {
 	return data.Read(r.Data, "the files of folders that send", func(tx *store.Tx) ([]office.Intake, error) { return intakesIn(tx), nil })
 }
 
-func intakesIn(tx *store.Tx) []office.Intake {
-	all, _ := store.Docs[office.Intake](tx, prefixIntake, "", math.MaxInt) // the file of one that cannot be read stays where it is
-	return slices.SortedFunc(maps.Values(all), func(a, b office.Intake) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+func intakesIn(tx *store.Tx) (all []office.Intake) {
+	for _, in := range store.Docs[office.Intake](tx, prefixIntake, "") { // the file of one that cannot be read stays where it is
+		all = append(all, in)
+	}
+	slices.SortStableFunc(all, func(a, b office.Intake) int { return a.Created.Compare(b.Created) })
+	return all
 }
 
 // recorded returns the names of files in a folder that are already recorded but could not be moved yet.

@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -239,13 +237,12 @@ func (r *Service) keepRecord(ctx context.Context) error {
 	})
 }
 
-// Stamps returns the stamped heads, which move along with the record.
-func Stamps(tx *store.Tx) (all []json.RawMessage, err error) {
-	docs, err := store.Docs[json.RawMessage](tx, stampDocs, "", math.MaxInt)
-	for _, name := range slices.Sorted(maps.Keys(docs)) {
-		all = append(all, docs[name])
+// Stamps are the heads that authorities stamped, as they move with the record.
+func Stamps(tx *store.Tx) (all []json.RawMessage) {
+	for _, one := range store.Docs[json.RawMessage](tx, stampDocs, "") {
+		all = append(all, one)
 	}
-	return all, err
+	return all
 }
 
 // Adopt has the record of another computer go on here. What was logged here before, as whose key counts, was of no office.
