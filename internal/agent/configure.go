@@ -65,7 +65,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	moved, err := a.account.Configure(ctx, s, secrets, func(tx *store.Tx, before office.Settings, moved bool) error {
 		download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now())
 		tx.UseService(issuer.Home(s))
-		if moved { // packages and drafts of another service stay, and wait for it to come back
+		if moved { // packages and drafts of the other service stay until it is used again
 			reconcile.ForgetList(tx)
 			moveDrafts(tx)
 		}
@@ -101,7 +101,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 // otherService says that a draft waits until its service is in use again.
 var otherService = message.ForAnotherService()
 
-// moveDrafts says of the drafts that are not sent yet what they wait for.
+// moveDrafts updates what unsent drafts wait for.
 func moveDrafts(tx *store.Tx) {
 	drafts, _ := tx.Drafts(office.DraftQueued)
 	for _, d := range drafts {

@@ -186,7 +186,7 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 		tx.GetDoc(form.DocPresets, &o.Presets)
 		tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
 		drafts, _ := tx.Drafts(office.DraftsWaiting...)
-		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // which no other service is to get
+		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // no other service may get them
 		return nil
 	})
 	return o, err

@@ -181,7 +181,7 @@ func (a *Agent) bringDocuments(path string, key safe.Secret, documents []transfe
 	return nil
 }
 
-// becomeHere has the state of a backup be that of this computer, of which here is known from the office's second file.
+// becomeHere adapts a backup's state to this computer; here is what the office's second file knows of it.
 func (a *Agent) becomeHere(tx *store.Tx, here backedUp) {
 	var made string
 	tx.GetDoc(docInstallation, &made)
@@ -191,14 +191,14 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) {
 		here.put(tx)
 		return
 	}
-	if moved := here.Docs[docMoved]; moved != nil { // which is of this computer, whatever office is here
+	if moved := here.Docs[docMoved]; moved != nil { // it belongs to this computer, whichever office is here
 		tx.PutDoc(docMoved, moved)
 	}
 	account.ForgetPassing(tx)
 	account.Expire(tx)
 }
 
-// unsettle has everything found out that may have happened since the backup was made.
+// unsettle marks everything that may have happened since the backup was made to be found out.
 func (a *Agent) unsettle(tx *store.Tx, now time.Time) {
 	a.forgetWithdrawals(tx, now)
 	outbox.Doubt(tx, now)
@@ -210,7 +210,7 @@ func (a *Agent) unsettle(tx *store.Tx, now time.Time) {
 	a.noteDueSoon(tx, now)
 }
 
-// forgetWithdrawals ends the wishes to withdraw packages: they may have been taken back.
+// forgetWithdrawals drops requests to withdraw packages, because they may have been cancelled.
 func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) {
 	open, _ := tx.Unfinished()
 	for _, p := range open {
@@ -223,7 +223,7 @@ func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) {
 	}
 }
 
-// noteDueSoon has nobody told again of what was due soon already.
+// noteDueSoon suppresses repeated notifications of packages that were already due soon.
 func (a *Agent) noteDueSoon(tx *store.Tx, now time.Time) {
 	var s office.Settings
 	tx.GetDoc(account.DocSettings, &s)

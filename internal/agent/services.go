@@ -303,7 +303,7 @@ func (a *Agent) newHotFolders() *hotfolder.Service {
 	})
 }
 
-// saved notes that a file of p is saved, and returns what people are to be told of it.
+// saved records that a file of p has been saved, and returns what to tell people of it.
 func (a *Agent) saved(tx *store.Tx, p office.Package, jobs []office.Job) []office.Fact {
 	hotfolder.WakeReturn(tx, p)
 	return a.announcer.Saved(tx, p, jobs)
@@ -417,7 +417,7 @@ func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 	return list, nil
 }
 
-// claim makes p a package of ours when its external data says so; see outbox.Service.Claim.
+// claim marks p as made here if its external data says so; see outbox.Service.Claim.
 func (a *Agent) claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	a.outbox.Claim(tx, p, data)
 	hotfolder.WakeReturn(tx, *p)

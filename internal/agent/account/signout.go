@@ -432,7 +432,7 @@ func passing(name string) bool {
 	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), string(sealedRevocation)}, kind)
 }
 
-// ReplaceSealed makes sealed values all that there are.
+// ReplaceSealed replaces all sealed values.
 func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) {
 	names, _ := tx.SealedNames()
 	for _, name := range names {
@@ -443,7 +443,7 @@ func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) {
 	}
 }
 
-// ForgetPassing forgets the sealed values of another moment.
+// ForgetPassing deletes short-lived sealed values.
 func ForgetPassing(tx *store.Tx) {
 	names, _ := tx.SealedNames()
 	for _, name := range names {
@@ -453,7 +453,7 @@ func ForgetPassing(tx *store.Tx) {
 	}
 }
 
-// Expire notes, in a state from elsewhere, that nobody is signed in any more.
+// Expire records, in a state from elsewhere, that nobody is signed in any more.
 func Expire(tx *store.Tx) {
 	var acc Record
 	if tx.GetDoc(Doc, &acc); acc.SignedIn {

@@ -317,8 +317,7 @@ func (r *Service) Silent() bool {
 // dueKey is the key of the only notification that a package is due soon.
 func dueKey(packageID string) string { return "due/" + packageID }
 
-// DueSoon is the fact that p is to be signed soon and is not, when people were not told yet. Call it in the commit that
-// records it.
+// DueSoon returns the fact that p is due soon and unsigned, unless already reported. Call it in the commit that records it.
 func (r *Service) DueSoon(tx *store.Tx, p office.Package, now time.Time) []office.Fact {
 	return r.untold(tx, p, office.Fact{Key: dueKey(p.ID), PackageID: p.ID, Kind: office.FactDeadline,
 		Title: office.DueText(p.DisplayName(), now.Local(), p.Due), Body: unsigned(p)})
@@ -327,8 +326,8 @@ func (r *Service) DueSoon(tx *store.Tx, p office.Package, now time.Time) []offic
 // ToldDue reports whether people were told that a package is due soon.
 func (r *Service) ToldDue(tx *store.Tx, packageID string) bool { return tx.Told(dueKey(packageID)) }
 
-// Expired is the fact that p can be signed no more, when people were not told yet. One that is opened again with another
-// due date may expire again. Call it in the commit that records it.
+// Expired returns the fact that p can no longer be signed, unless already reported. A package reopened with another due date may
+// expire again. Call it in the commit that records it.
 func (r *Service) Expired(tx *store.Tx, p office.Package) []office.Fact {
 	return r.untold(tx, p, office.Fact{
 		Key: "expired/" + p.ID + "/" + p.Due.UTC().Format("20060102150405"), PackageID: p.ID, Kind: office.FactDeadline,

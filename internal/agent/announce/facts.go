@@ -15,7 +15,7 @@ import (
 	"countersign/internal/store"
 )
 
-// Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
+// Signed returns the facts of signatures on p, without those already reported. Call it in the commit that records them.
 func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) []office.Fact {
 	var facts []office.Fact
 	last := p.LastSigner()
@@ -27,14 +27,14 @@ func (r *Service) Signed(tx *store.Tx, p office.Package, signatures []office.Sig
 	return r.untold(tx, p, facts...)
 }
 
-// Declined are the facts that people declined to sign p, without those that people were told of before. Call it in the
-// commit that records them.
+// Declined returns the facts that people declined to sign p, without those already reported. Call it in the commit that records
+// them.
 func (r *Service) Declined(tx *store.Tx, p office.Package) []office.Fact {
 	return r.untold(tx, p, declinedFacts(p)...)
 }
 
-// NotWithdrawn is the fact that p was not withdrawn though somebody wished for it, when people were not told yet. Call it
-// in the commit that records it.
+// NotWithdrawn returns the fact that p was not withdrawn as requested, unless already reported. Call it in the commit that records
+// it.
 func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) []office.Fact {
 	w := p.Withdrawal
 	asked := office.Package{} // requested on this computer, so it is reported whoever owns p
@@ -46,11 +46,11 @@ func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) []office.Fact {
 	})
 }
 
-// Saved is the fact that p is saved, when people were not told yet. Call it in the commit that records the files.
+// Saved returns the fact that p is saved, unless already reported. Call it in the commit that records the files.
 func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) []office.Fact {
 	elsewhere := p.Saved && len(jobs) == 0 // by another desk
 	if !p.Planned || !isSaved(jobs) && !elsewhere {
-		return nil // without knowing all of its documents, nobody can say
+		return nil // not decidable before all documents are known
 	}
 	f := savedFact(p, jobs)
 	if elsewhere {
@@ -63,7 +63,7 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) []off
 		return nil
 	}
 	nameLast(tx, p, &f)
-	if found && !p.Restored.IsZero() { // people were told, in the time that the backup does not know
+	if found && !p.Restored.IsZero() { // people were told after the backup was made
 		return nil
 	}
 	r.Queue(tx, f)
@@ -76,8 +76,8 @@ func wereThere(jobs []office.Job) bool {
 	return len(saved) > 0 && !slices.ContainsFunc(saved, func(j office.Job) bool { return !j.Found })
 }
 
-// nameLast names in f whoever signed p last, where that is certain and people were not told of it before; nor are they told of it
-// again when its event comes after the files.
+// nameLast names p's last signer in f if known for certain and not reported yet, and suppresses a later report when that event
+// arrives after the files.
 func nameLast(tx *store.Tx, p office.Package, f *office.Fact) {
 	last := p.LastSigner()
 	if p.SignerName(last) == "" {
@@ -90,8 +90,8 @@ func nameLast(tx *store.Tx, p office.Package, f *office.Fact) {
 	}
 }
 
-// NewVersion is the fact that there is a newer version of the program, when people were not told of that one yet; with tell
-// unset they have just seen it, and are not told later either. Call it in the commit that records it.
+// NewVersion returns the fact that there is a newer version of the program, unless already reported; with tell unset people have
+// just seen it, and are not told later either. Call it in the commit that records it.
 func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message, tell bool) []office.Fact {
 	f := office.Fact{Key: "update/" + version, Subject: office.UpdateSubject, Title: message.UpdateAvailable(version), Body: todo}
 	if !tell {
@@ -106,8 +106,7 @@ func (r *Service) concerns(p office.Package) bool {
 	return !r.deps.Settings().Mine || p.DraftID != "" || p.MemberID == "" || p.MemberID == r.deps.Member()
 }
 
-// untold leaves out the facts that people were told of before, and those of packages that are not theirs, and notes that they are told
-// of the others.
+// untold drops the facts already reported and those of packages that are not theirs, and records the others as reported.
 func (r *Service) untold(tx *store.Tx, of office.Package, all ...office.Fact) (news []office.Fact) {
 	for _, f := range all {
 		if first, _ := tx.Once(f.Key); first && r.concerns(of) {
@@ -318,22 +317,22 @@ func pendingDoc(key string) string {
 	return docPending + hex.EncodeToString(sum[:16])
 }
 
-// Queue notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
-// succeeded. Whoever commits sees to it that it is once.
+// Queue records, in the commit of the underlying change, that facts are to be reported. Hand them to Announce once it has succeeded.
+// The caller makes sure that this happens once.
 func (r *Service) Queue(tx *store.Tx, facts ...office.Fact) {
 	for _, f := range facts {
 		tx.PutDoc(pendingDoc(f.Key), f)
 	}
 }
 
-// Withhold notes, in the commit that found them, that nobody is told of facts after all: they are old.
+// Withhold records, in the commit that found them, that facts are not to be reported after all because they are old.
 func (r *Service) Withhold(tx *store.Tx, facts []office.Fact) {
 	for _, f := range facts {
 		tx.PutDoc(pendingDoc(f.Key), nil)
 	}
 }
 
-// ForgetPending drops what is pending: the state is that of a backup, and what was pending then was told since.
+// ForgetPending drops all pending facts: after restoring a backup, those in it have been reported since.
 func ForgetPending(tx *store.Tx) {
 	names, _ := tx.DocNames(docPending)
 	for _, name := range names {

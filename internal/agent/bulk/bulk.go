@@ -381,7 +381,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	if tx.GetDoc(docLists+id, &t.list); t.list.State != office.BulkRunning {
 		return t, nil
 	}
-	if ok, _ := tx.GetDoc(lineDoc(id, t.list.Next), &t.line); !ok { // one that cannot be read is passed over
+	if ok, _ := tx.GetDoc(lineDoc(id, t.list.Next), &t.line); !ok { // an unreadable line is skipped
 		t.done = true
 		return t, nil
 	}
@@ -401,7 +401,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	if err != nil {
 		return t, err
 	}
-	_, sent, _ := tx.PackageByDraft(t.line.Draft) // in a time that a backup does not know
+	_, sent, _ := tx.PackageByDraft(t.line.Draft) // possibly sent after the backup that was restored
 	t.done = known || sent
 	if t.list.Next-t.list.Since >= stalled {
 		t.stalls, err = stalls(tx, t.list)
@@ -499,7 +499,7 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 	return err
 }
 
-// Doubt pauses the lists of which more may have been sent than the state knows.
+// Doubt pauses lists of which more may have been sent than the state knows.
 func Doubt(tx *store.Tx) {
 	all, _ := lists(tx)
 	for _, b := range all {
@@ -535,7 +535,7 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 	for n := range p.Lines {
 		var x line
 		tx.GetDoc(lineDoc(b.ID, n), &x)
-		x.Handed = x.Handed || x.Draft == "" // it cannot be read
+		x.Handed = x.Handed || x.Draft == "" // unreadable
 		res := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Signers: x.Package.Signers, DraftID: x.Draft, Problem: x.Problem}
 		if x.Handed && x.Problem.IsZero() {
 			d, ok, err := tx.Draft(x.Draft)

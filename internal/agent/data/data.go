@@ -172,11 +172,11 @@ func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
 // docRestored is the document with when the state was restored from a backup.
 const docRestored = "restored"
 
-// MarkRestored notes that the state is that of a backup, as of now.
+// MarkRestored records that the state was restored from a backup now.
 func MarkRestored(tx *store.Tx, now time.Time) { tx.PutDoc(docRestored, now) }
 
-// Restored is when the state was restored; zero for never. A moment that is still to come was noted by a wrong clock: it was at the
-// latest now.
+// Restored returns when the state was restored; zero for never. A time in the future was recorded by a wrong clock and counts as
+// now.
 func Restored(tx *store.Tx, now time.Time) (at time.Time) {
 	if tx.GetDoc(docRestored, &at); at.After(now) {
 		at = now

@@ -47,7 +47,7 @@ func unlisted(key string) string {
 	return docUnlisted + hex.EncodeToString(sum[:16])
 }
 
-// planLine records, in the commit that says that j is saved, that its line is missing in the index.
+// planLine marks j's line as missing in the index, in the commit that records j as saved.
 func (r *Service) planLine(tx *store.Tx, j *office.Job) {
 	s := r.deps.Settings()
 	j.ListIn = ""

@@ -16,9 +16,9 @@ import (
 	"countersign/internal/store"
 )
 
-// freeName is the first of rel, "rel (2)", "rel (3)" ... that no other job has reserved and that is not in use. Where nil is given for
-// that, whether a file of that name is in the folder is seen when the bytes are there: it may be the very document, saved before the
-// state was lost.
+// freeName returns the first of rel, "rel (2)", "rel (3)" ... that is neither reserved by another job nor in use. If inUse is nil,
+// files in the folder are checked only when the bytes have arrived, because an existing file may be the very document, saved before
+// the state was lost.
 func freeName(tx *store.Tx, folder, rel string, inUse map[string]bool) string {
 	for i := 1; ; i++ {
 		name := filename.Numbered(rel, i)
@@ -212,13 +212,13 @@ func (r *Service) mayHave(j office.Job, name, digest string) (bool, error) {
 	return mine, err
 }
 
-// MoveJobs sends the files that still wait for folder old to folder next, but not those that are named there already: they stay
-// the only ones of their documents.
+// MoveJobs moves the files still waiting for folder old to folder next, except those already named in old: a second copy must not be
+// made.
 func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Time) {
 	if old == next || old == "" || next == "" {
 		return
 	}
-	waiting, _ := tx.UnfinishedJobs() // also those of a service not in use: it may be used again
+	waiting, _ := tx.UnfinishedJobs() // includes those of a service not in use, which may be used again
 	for _, j := range waiting {
 		if j.Folder != old || named[j.Key()] {
 			continue

@@ -183,7 +183,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 	return nil
 }
 
-// NoteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet.
+// NoteFiles updates p with the state of its files, and returns the fact that it is saved, unless already reported.
 func (r *Service) NoteFiles(tx *store.Tx, p *office.Package) []office.Fact {
 	jobs, _ := tx.JobsOf(p.ID)
 	p.Saved = p.Planned && (office.AllSaved(jobs) || len(jobs) == 0 && r.deps.Settings().SavedElsewhere)
@@ -333,7 +333,7 @@ func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Sav
 		if err != nil || !ok || stored.Folder != j.Folder || stored.Target != j.Target { // it has been moved meanwhile, see settle
 			return err
 		}
-		// Its own reservation is not in the way, but the file of that name is.
+		// Its own reservation does not block the name, but the file there does.
 		stored.Target = freeName(tx, j.Folder, wanted, inUse)
 		stored.Size, stored.Digest = 0, ""
 		if saved.Digest != "" && !stored.Problem.IsZero() { // the service provides it after all
@@ -592,7 +592,7 @@ func (r *Service) namesInUse(packageID, saveTo string) (map[string]map[string]bo
 	return inUse, err
 }
 
-// nameAgain keeps j's name when no file and no other job has it, and chooses the next free one otherwise.
+// nameAgain keeps j's name if no file or other job has it, and otherwise chooses the next free one.
 func nameAgain(tx *store.Tx, j *office.Job, inUse map[string]bool) {
 	other, taken, _ := tx.JobAt(j.Folder, j.Target)
 	if taken && other.Key() != j.Key() || inUse[j.Target] {

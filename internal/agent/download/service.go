@@ -35,8 +35,7 @@ type Deps struct {
 	Language     func() string // the system's language, for an office that has chosen none
 	Installation func() string // identifies this data folder
 
-	// Saved is the fact that p's files are saved, when people were not told yet. Announce tells it once it is
-	// committed.
+	// Saved returns the fact that p's files are saved, unless already reported. Announce reports it after the commit.
 	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job) []office.Fact
 	Announce func(...office.Fact)
 

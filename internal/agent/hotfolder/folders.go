@@ -248,7 +248,7 @@ func (r *Service) intakes() ([]office.Intake, error) {
 }
 
 func intakesIn(tx *store.Tx) (all []office.Intake) {
-	for _, in := range store.Docs[office.Intake](tx, prefixIntake, "") { // the file of one that cannot be read stays where it is
+	for _, in := range store.Docs[office.Intake](tx, prefixIntake, "") { // the file of an unreadable one stays where it is
 		all = append(all, in)
 	}
 	slices.SortStableFunc(all, func(a, b office.Intake) int { return a.Created.Compare(b.Created) })
@@ -277,8 +277,8 @@ func (r *Service) drop(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
 }
 
-// holdOld holds the draft of a file that was changed last before the state was restored: it may have been sent in the time that the
-// backup does not know, and is sent at a person's word alone.
+// holdOld holds the draft of a file last changed before the state was restored: it may have been sent after the backup, so it is
+// sent only when a person says so.
 func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now time.Time) {
 	if changed.Before(data.Restored(tx, now)) {
 		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
@@ -302,7 +302,7 @@ func (r *Service) Forget() error {
 	})
 }
 
-// forget removes the documents whose names begin so and that are old. One that cannot be read stays: its name tells what was sent.
+// forget deletes old documents with that prefix. An unreadable one stays: its name tells what was sent.
 func forget[T any](tx *store.Tx, prefix string, old func(T) bool) {
 	names, _ := tx.DocNames(prefix)
 	for _, name := range names {

@@ -332,8 +332,8 @@ type seen struct {
 
 func seenDoc(folder, sha256 string) string { return prefixSeen + folder + "/" + sha256 }
 
-// cameBefore is the file that became a draft with these bytes. Of a record that cannot be read that much is certain, and the name
-// is that of the file at hand.
+// cameBefore returns the earlier file with these bytes that became a draft. If its record is unreadable, only its existence is
+// certain, and the present file's name is used.
 func cameBefore(tx *store.Tx, doc, name string) (s seen, before bool) {
 	if known, _ := tx.GetDoc(doc, &s); known {
 		return s, true
@@ -357,7 +357,7 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 	case far == unsent:
 		day, _ := tx.Day()
 		return "", tx.PutDoc(doc, seen{in.Name, d.ID, r.Now(), day})
-	case in.Found: // and its record alone was lost
+	case in.Found: // only its record was lost
 		if far == waiting && !hasIntake(tx, before.Draft) {
 			return before.Draft, nil
 		}
@@ -377,7 +377,7 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 	return "", nil
 }
 
-// hasIntake reports whether there is a record of the file of a draft.
+// hasIntake reports whether there is a record of a draft's file.
 func hasIntake(tx *store.Tx, draft string) bool {
 	return slices.ContainsFunc(intakesIn(tx), func(x office.Intake) bool { return x.Draft == draft && !x.Again })
 }

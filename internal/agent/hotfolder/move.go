@@ -267,8 +267,8 @@ func (r *Service) moved(dir *disk.Dir, in *office.Intake) error {
 // prefixResting plus the draft's id is the document with a resting intake.
 const prefixResting = "hot-folder-sent/"
 
-// WakeReturn has the files of p that are saved given back to the folder that p came from, if it came from one. Where the record of
-// its document is lost, as after a restore, a new one is made for what comes back.
+// WakeReturn starts returning the saved files of p to its hot folder, if any. If the record of its document is lost, as after a
+// restore, it makes a new one.
 func WakeReturn(tx *store.Tx, p office.Package) {
 	if p.DraftID == "" {
 		return
@@ -284,8 +284,7 @@ func WakeReturn(tx *store.Tx, p office.Package) {
 	}
 }
 
-// lostIntake is a new record of the document of p, whose folder sends and which has something to give back; known is false where
-// there is none to be made.
+// lostIntake returns a new record for p's document if its folder sends and has something to return; otherwise known is false.
 func lostIntake(tx *store.Tx, p office.Package) (in office.Intake, known bool) {
 	folders := foldersIn(tx)
 	at := slices.IndexFunc(folders, func(f office.HotFolder) bool { return f.ID == p.Folder || office.TagAt(p.Service, f.ID) == p.Folder })
@@ -309,9 +308,9 @@ func (r *Service) rest(in *office.Intake) (rests bool, err error) {
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		if rests = len(due(tx, in)) == 0; !rests {
-			return nil // it has come this moment
+			return nil // it has just arrived
 		}
-		if tx.PutDoc(prefixIntake+in.ID, nil); in.Again { // its twin has what comes back
+		if tx.PutDoc(prefixIntake+in.ID, nil); in.Again { // its twin gets what comes back
 			return nil
 		}
 		p, _, _ := tx.PackageByDraft(in.Draft)
@@ -326,7 +325,7 @@ func (r *Service) rest(in *office.Intake) (rests bool, err error) {
 	return rests && err == nil, err
 }
 
-// due are the files of the document's package that are saved and not given back.
+// due returns the saved files of the document's package that have not been returned.
 func due(tx *store.Tx, in *office.Intake) []office.Job {
 	p, known, _ := tx.PackageByDraft(in.Draft)
 	if !known || in.Again {

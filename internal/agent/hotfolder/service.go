@@ -48,10 +48,10 @@ type Deps struct {
 	// Moved records that a draft's file has moved.
 	Moved func(tx *store.Tx, draftID, from, to string) error
 
-	Owe      func(*store.Tx, ...office.Fact) // people are to be told of facts, from the commit on
-	Announce func(...office.Fact)            // which follows it
-	Changed  func()                          // the list of folders is another one
-	Events   func(ring func()) Events        // begins to listen for changes
+	Owe      func(*store.Tx, ...office.Fact) // records, in a commit, that facts are to be reported
+	Announce func(...office.Fact)            // reports them after the commit
+	Changed  func()                          // the list of folders has changed
+	Events   func(ring func()) Events        // starts to listen for changes
 }
 
 // Account is the sender of documents.

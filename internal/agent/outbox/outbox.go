@@ -411,12 +411,12 @@ func (r *Service) People() ([]office.Signer, error) {
 	return people, err
 }
 
-// PutPeople has people be all that are known.
+// PutPeople replaces the people used before.
 func PutPeople(tx *store.Tx, people []office.Signer) {
 	tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
 }
 
-// rememberPeople puts signers to the front of the people used before.
+// rememberPeople moves signers to the front of the people used before.
 func rememberPeople(tx *store.Tx, signers []office.Signer) {
 	var people []office.Signer
 	tx.GetDoc(docPeople, &people)

@@ -369,9 +369,9 @@ func fromDraft(p *office.Package, d office.Draft, sent office.When) {
 	p.AddHistory(office.HistoryEntry{Time: sent, What: office.EntrySent})
 }
 
-// Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was
-// unknown is thereby known to be sent; after the commit, call Wake. One that this installation has sent, and of which
-// nothing is known any more, as after a restore, is ours without its draft. The caller stores p.
+// Claim marks p as made here if its external data carries the id of one of our drafts. A draft with an unknown outcome is thereby
+// known to be sent; after the commit, call Wake. A package sent by this installation whose draft is no longer known, for example
+// after a restore, becomes ours without the draft. The caller stores p.
 func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	came := cameFrom(data)
 	if came.draft == "" {
@@ -379,7 +379,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	}
 	d, ok, err := tx.Draft(came.draft)
 	if err != nil {
-		return // a package whose draft cannot be read is followed and saved like one made elsewhere
+		return // if its draft is unreadable, it is treated like a package made elsewhere
 	}
 	var ours bool
 	if !ok && came.installation != "" {
@@ -405,7 +405,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 		r.noteTemplate(tx, d)
 		rememberPeople(tx, d.Signers)
 		tx.PutDraft(d)
-		if unknown { // which people were told: now they can read that it was sent
+		if unknown { // people were told that it is unknown, so tell them that it was sent
 			tx.AddActivity(r.sentLine(*p, d))
 		}
 	}
@@ -465,8 +465,8 @@ func (r *Service) recoverAdding() error {
 	return err
 }
 
-// Doubt has nothing sent by itself that may have been sent in a time of which the state knows nothing: what became of a draft
-// that was to be sent is unknown, and one that waits for a person says why to look first.
+// Doubt prevents sending automatically what may have been sent in a time missing from the state: the outcome of drafts about to be
+// sent is unknown, and drafts waiting for a person say why to check first.
 func Doubt(tx *store.Tx, now time.Time) {
 	drafts, _ := tx.Drafts(office.DraftsWaiting...)
 	for _, d := range drafts {

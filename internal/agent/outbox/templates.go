@@ -135,7 +135,7 @@ type use struct {
 	Used    time.Time `json:"used"`
 }
 
-// noteTemplate remembers that the service has made a package from the template of d. It belongs into the commit that records it.
+// noteTemplate remembers that the service has made a package from d's template. Call it in the commit that records this.
 func (r *Service) noteTemplate(tx *store.Tx, d office.Draft) {
 	if d.Template == nil {
 		return

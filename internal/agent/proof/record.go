@@ -237,7 +237,7 @@ func (r *Service) keepRecord(ctx context.Context) error {
 	})
 }
 
-// Stamps are the heads that authorities stamped, as they move with the record.
+// Stamps returns the stamped heads, which move along with the record.
 func Stamps(tx *store.Tx) (all []json.RawMessage) {
 	for _, one := range store.Docs[json.RawMessage](tx, stampDocs, "") {
 		all = append(all, one)
@@ -245,7 +245,7 @@ func Stamps(tx *store.Tx) (all []json.RawMessage) {
 	return all
 }
 
-// Adopt has the record of another computer go on here. What was logged here before, as whose key counts, was of no office.
+// Adopt continues another computer's record here. What was logged here before, such as a new key, belonged to no office.
 func Adopt(tx *store.Tx, lines []store.Record, stamps []json.RawMessage) {
 	tx.ClearLog()
 	tx.PutDoc(docKey, nil)

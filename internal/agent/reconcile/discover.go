@@ -63,7 +63,7 @@ const (
 	listUnsent  = 30 * 24 * time.Hour // how long to watch for a package made in the web application to be sent
 )
 
-// ForgetList forgets what was read of the service's list: another service has another one.
+// ForgetList forgets what was read of the service's list, because another service has a different one.
 func ForgetList(tx *store.Tx) { tx.PutDoc(docListed, nil) }
 
 // discovery is how long the service's list is not read again, how many tries in a row have failed, and an unfinished reading.
@@ -264,7 +264,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 			p.Service = home
 			if p.DraftID == "" {
 				r.deps.Claim(tx, &p, s.ExternalData)
-				news = news || p.DraftID != "" // whatever has become of it
+				news = news || p.DraftID != "" // whatever its outcome
 			}
 			if !news {
 				continue
@@ -282,8 +282,8 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 	return err
 }
 
-// MarkRestored has it found out what happened to packages since the backup was made that the state is from, and what they were made;
-// nobody is told of it a second time.
+// MarkRestored makes the service be asked what has happened to packages, and which were made, since the backup from which the state
+// was restored; people are not told a second time.
 func MarkRestored(tx *store.Tx, now time.Time) {
 	open, _ := tx.Unfinished()
 	waiting, _ := tx.UnfinishedJobs()
@@ -298,8 +298,8 @@ func MarkRestored(tx *store.Tx, now time.Time) {
 	}
 }
 
-// wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,
-// what it shows as executed the first time was so before, and is remembered; what is new among it later was not.
+// wasBefore reports whether a package was finished before the office first signed in. If the list does not say when, what it shows
+// as executed the first time counts as before, and is remembered; later additions do not.
 func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) bool {
 	if s.State != office.PackageExecuted || !s.TimeCreated.Before(since) {
 		return false

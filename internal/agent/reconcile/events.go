@@ -164,7 +164,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 			return err
 		}
 		restored := data.Restored(tx, r.Now())
-		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // a hub has handed it on once more
+		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // passed on once more by a hub
 		p, known, err := r.packageForEvent(tx, e, ev.Received)
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 			e = apply.AsKnown(p, e)
 		}
 		home, _ := tx.Service()
-		if ev.Service == home || p.Service == "" && ev.Service != "" { // which may not be the one in use any more; no package moves there
+		if ev.Service == home || p.Service == "" && ev.Service != "" { // the event's service may no longer be in use; do not move a package there
 			p.Service = ev.Service
 		}
 		signed := apply.Event(&p, e, ev.Received)
@@ -185,7 +185,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		r.settle(tx, &p, &found)
 		tx.PutPackage(p)
 		facts := r.deps.News.Signed(tx, p, signed)
-		if again || ev.Received.Before(p.Restored) { // it was told, in the time that the backup does not know
+		if again || ev.Received.Before(p.Restored) { // it was reported after the backup
 			r.deps.News.Withhold(tx, facts)
 			facts = nil
 		}

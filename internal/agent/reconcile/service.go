@@ -30,9 +30,9 @@ type Files interface {
 	Folder(s office.Settings, p office.Package) (string, error)
 	Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error)
 	NoteFiles(tx *store.Tx, p *office.Package) []office.Fact
-	TellRefused() // keeps in step what health says of what the service does not give
-	TellGiven()   // the same, where something may have come that it did not give
-	Resume()      // lets downloads begin again that wait for the service
+	TellRefused() // updates the health issue about files that the service does not provide
+	TellGiven()   // the same, when something withheld may have arrived
+	Resume()      // restarts downloads waiting for the service
 	Wake()
 }
 
@@ -43,9 +43,9 @@ type News interface {
 	NotWithdrawn(tx *store.Tx, p office.Package) []office.Fact
 	Expired(tx *store.Tx, p office.Package) []office.Fact
 	DueSoon(tx *store.Tx, p office.Package, now time.Time) []office.Fact
-	ToldDue(tx *store.Tx, packageID string) bool // DueSoon has been told
-	Silent() bool                                // people want to hear nothing for now
-	Withhold(tx *store.Tx, facts []office.Fact)  // of what is too old to be told; in the commit that found it
+	ToldDue(tx *store.Tx, packageID string) bool // whether DueSoon has been reported
+	Silent() bool                                // people want no notifications now
+	Withhold(tx *store.Tx, facts []office.Fact)  // for facts too old to report; in the commit that found them
 	Announce(...office.Fact)
 	WorkEnded()
 }
@@ -70,11 +70,11 @@ type Deps struct {
 	News    News
 	Webhook Webhook
 
-	// Claim makes p a package of ours when its external data carries the id of one of our drafts.
+	// Claim marks p as made here if its external data carries the id of one of our drafts.
 	Claim  func(tx *store.Tx, p *office.Package, data json.RawMessage)
-	Drafts func()                 // has drafts looked at: one may have been found among the packages
-	Resend func()                 // has those sent at once that could not be sent
-	WokeUp func(by time.Duration) // the wall clock has jumped
+	Drafts func()                 // makes drafts be checked: one may have been found among the packages
+	Resend func()                 // sends at once those that could not be sent
+	WokeUp func(by time.Duration) // called when the wall clock has jumped
 }
 
 // Service follows packages. Safe for concurrent use.

@@ -95,10 +95,10 @@ func (r *Service) publish(f changes) {
 	r.deps.Files.TellGiven()
 }
 
-// ended are the facts that people declined to sign p, and that it has expired, and the lines of the activity that say so; was is p as
-// it was known before. That it has expired waits until its record is told, which may say who declined. Neither people nor the activity are told
-// of what had happened when the office first signed in, or before its state was restored from a backup, nor of anything about a package
-// that is old news as a whole (tell is false): a fresh computer learns of last year's, too.
+// ended returns the facts that people declined to sign p and that it expired, with the activity lines; was is p as known before.
+// Expiry waits for the full record, which may name who declined. Neither notifications nor the activity report what happened before
+// the office first signed in, or before its state was restored from a backup, nor anything about a package that is old news as a
+// whole (tell is false): a new computer also learns of last year's.
 func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity) {
 	restored := data.Restored(tx, r.Now())
 	since := r.deps.Since()
@@ -177,7 +177,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 		if f.planned, err = r.deps.Files.Plan(tx, p, s, folder); err != nil {
 			return f, err
 		}
-		if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
+		if p.Planned = all; all && f.planned == 0 { // until now it was open whether there are more
 			f.facts = append(f.facts, r.deps.Files.NoteFiles(tx, p)...)
 		}
 	}
@@ -198,7 +198,7 @@ func (r *Service) NoteGone(asked office.Package) error {
 	return err
 }
 
-// settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.
+// settle ends a request to withdraw p according to what is now known of it, and adds what to tell people to found.
 func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) {
 	if !p.Settle() {
 		return

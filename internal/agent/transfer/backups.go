@@ -58,7 +58,7 @@ const (
 // docLast is the document with the day number of the last backup.
 const docLast = "backup"
 
-// Forget has the next backup made at once: what is stored is another office's, or one of another day.
+// Forget makes the next backup due at once, because the store now holds another office's data, or data of another day.
 func Forget(tx *store.Tx) { tx.PutDoc(docLast, nil) }
 
 // Backups makes the backups. Its methods are safe for concurrent use.

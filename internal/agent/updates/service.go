@@ -63,8 +63,8 @@ type Deps struct {
 	Folder  string         // for downloads; created and removed here
 
 	Settings func() office.Settings
-	Silent   func() bool // people want to hear nothing now
-	// News is what people are to be told of a version, once; with tell unset they know it already.
+	Silent   func() bool // people want no notifications now
+	// News returns what to tell people of a version, once; with tell unset they know it already.
 	News     func(tx *store.Tx, version string, todo message.Message, tell bool) []office.Fact
 	Announce func(...office.Fact)
 	Busy     func() bool // something is being sent or saved now

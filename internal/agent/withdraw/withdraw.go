@@ -40,8 +40,8 @@ type Deps struct {
 
 	// NoteGone records that a package is withdrawn which the service no longer shows.
 	NoteGone func(asked office.Package) error
-	// NotDone are the facts that p was not withdrawn, when people were not told yet; in the commit that records it. Announce
-	// tells them after it.
+	// NotDone returns the facts that p was not withdrawn, unless already reported; call it in the commit that records this. Announce
+	// reports them afterwards.
 	NotDone  func(tx *store.Tx, p office.Package) []office.Fact
 	Announce func(...office.Fact)
 
