@@ -205,7 +205,7 @@ func (a *Agent) forgetDropped() error {
 		}
 	}
 	form := a.form.Form()
-	for _, f := range form.Files {
+	for _, f := range append(form.Files, form.List) {
 		needed[f.Path] = true
 	}
 	if form.Template != nil {

@@ -448,6 +448,7 @@ func ListDateUnread(given string) Message  { return of("list.list-date-unread", 
 func ListEmpty(file string) Message        { return of("list.list-empty", Name("File", file)) }
 func ListIsOver() Message                  { return of("list.list-is-over") }
 func ListLineHidden() Message              { return of("list.list-line-hidden") }
+func ListLineSent() Message                { return of("list.list-line-sent") }
 func ListLineTwice(line int) Message       { return of("list.list-line-twice", Number("Line", line)) }
 func ListPaused(file string) Message       { return of("list.list-paused", Name("File", file)) }
 func ListProtected(file string) Message    { return of("list.list-protected", Name("File", file)) }

@@ -576,25 +576,27 @@ type BulkState string
 const (
 	BulkRunning BulkState = "running"
 	BulkPaused  BulkState = "paused"
-	BulkStopped BulkState = "stopped" // the remaining lines are not sent
+	BulkStopped BulkState = "stopped" // the remaining lines are not sent unless it is resumed
 	BulkDone    BulkState = "done"    // every line has become a package
 )
 
 // Bulk is a list being sent. Its lines are stored separately.
 type Bulk struct {
-	ID      string          `json:"id"` // also of the draft that holds what its packages share
-	File    string          `json:"file"`
-	Name    string          `json:"name"` // of its packages, as typed
-	Heads   []string        `json:"heads"`
-	Lines   int             `json:"lines"`
-	Faulty  int             `json:"faulty,omitempty"` // faulty lines, stored after those that can be sent, to show what is wrong with them
-	Next    int             `json:"next"`             // how many lines have become packages
-	State   BulkState       `json:"state"`
-	Problem message.Message `json:"problem,omitzero"` // why it was paused
-	Created time.Time       `json:"created"`
-	Begins  time.Time       `json:"begins"`          // nothing is sent earlier
-	Since   int             `json:"since,omitempty"` // value of Next when sending last resumed
-	By      string          `json:"by,omitempty"`    // the account that must send it
+	ID        string          `json:"id"` // also of the draft that holds what its packages share
+	File      string          `json:"file"`
+	Name      string          `json:"name"`      // of its packages, as typed
+	Documents []string        `json:"documents"` // what is sent to all, as NewPackage.Titles
+	Heads     []string        `json:"heads"`
+	Lines     int             `json:"lines"`
+	Faulty    int             `json:"faulty,omitempty"` // faulty lines, stored after those that can be sent, to show what is wrong with them
+	Next      int             `json:"next"`             // how many lines have become packages
+	State     BulkState       `json:"state"`
+	Problem   message.Message `json:"problem,omitzero"` // why it was paused
+	Created   time.Time       `json:"created"`
+	Begins    time.Time       `json:"begins"`           // nothing is sent earlier
+	Undone    bool            `json:"undone,omitempty"` // it was stopped before that
+	Since     int             `json:"since,omitempty"`  // value of Next when sending last resumed
+	By        string          `json:"by,omitempty"`     // the account that must send it
 	Home
 }
 

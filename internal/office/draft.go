@@ -2,6 +2,7 @@ package office
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -44,27 +45,32 @@ func (d Decision) Pending() bool { return !d.At.IsZero() }
 
 // Draft is a package on its way to the service.
 type Draft struct {
-	ID                string          `json:"id"` // also the correlation id in externalData
-	Name              string          `json:"name"`
-	Message           string          `json:"message,omitempty"`
-	Sequential        bool            `json:"sequential,omitempty"`
-	Due               time.Time       `json:"due,omitzero"`
-	ExternalData      json.RawMessage `json:"external_data,omitempty"` // the caller's, without our correlation id
-	Corrects          string          `json:"corrects,omitempty"`      // as NewPackage.Corrects, until a person decides to send it anyway
-	Files             []DraftFile     `json:"files"`
-	Signers           []Signer        `json:"signers"`
-	Template          *Template       `json:"template,omitempty"`   // the template it is made from; nil if there is none
-	Recipients        []Recipient     `json:"recipients,omitempty"` // everyone who gets a copy, including the default recipients
-	DefaultRecipients []string        `json:"standing,omitempty"`   // addresses of those Recipients that come from the settings
-	NoCopy            []string        `json:"no_copy,omitempty"`    // as NewPackage.NoCopy
-	Folder            string          `json:"folder,omitempty"`     // the hot folder it came from, by HotFolder.ID
-	List              string          `json:"list,omitempty"`       // the list whose line it is, by Bulk.ID
-	By                string          `json:"by,omitempty"`         // the account that must send it, as HotFolder.By; empty for whoever is signed in
-	State             DraftState      `json:"state"`
-	Created           time.Time       `json:"created"`
-	Changed           time.Time       `json:"changed"`
+	ID           string          `json:"id"` // also the correlation id in externalData
+	Name         string          `json:"name"`
+	Message      string          `json:"message,omitempty"`
+	Sequential   bool            `json:"sequential,omitempty"`
+	Due          time.Time       `json:"due,omitzero"`
+	ExternalData json.RawMessage `json:"external_data,omitempty"` // the caller's, without our correlation id
+	Corrects     string          `json:"corrects,omitempty"`      // as NewPackage.Corrects, until a person decides to send it anyway
+	Files        []DraftFile     `json:"files"`
+	Signers      []Signer        `json:"signers"`
+	Template     *Template       `json:"template,omitempty"`   // the template it is made from; nil if there is none
+	Recipients   []Recipient     `json:"recipients,omitempty"` // everyone who gets a copy, including the default recipients
+	Folder       string          `json:"folder,omitempty"`     // the hot folder it came from, by HotFolder.ID
+	List         string          `json:"list,omitempty"`       // the list whose line it is, by Bulk.ID
+	By           string          `json:"by,omitempty"`         // the account that must send it, as HotFolder.By; empty for whoever is signed in
+	State        DraftState      `json:"state"`
+	Created      time.Time       `json:"created"`
+	Changed      time.Time       `json:"changed"`
+	Standing
 	Delivery
 	Home
+}
+
+// Standing are the recipients of the settings, by their addresses.
+type Standing struct {
+	DefaultRecipients []string `json:"standing,omitempty"` // those of Recipients who are from there
+	NoCopy            []string `json:"no_copy,omitempty"`  // as NewPackage.NoCopy
 }
 
 // Delivery is what has become of a draft so far, besides its state.
@@ -124,6 +130,7 @@ func (d Draft) DocumentCount() int {
 // Form is the content of the form for a new package, complete or not. It is not checked, and its files are not copied.
 type Form struct {
 	Files      []FormFile  `json:"files,omitempty"`
+	List       FormFile    `json:"list,omitzero"` // with a package for each of its lines
 	Signers    []Signer    `json:"signers,omitempty"`
 	Template   *Template   `json:"template,omitempty"`   // with the values filled in
 	Recipients []Recipient `json:"recipients,omitempty"` // as typed, besides the default ones
@@ -140,13 +147,13 @@ type Form struct {
 
 // FormFile is a file that was added to a form.
 type FormFile struct {
-	Path string `json:"path"`           // of the content to send
+	Path string `json:"path,omitempty"` // of the content to send
 	From string `json:"from,omitempty"` // where the file was found, if elsewhere
 }
 
 // Empty reports whether nothing was typed or added.
 func (f Form) Empty() bool {
-	return f.Template == nil && len(f.Files)+len(f.Signers)+len(f.Recipients)+len(f.NoCopy) == 0 && f.Name+f.Message+f.Due+f.Reference == ""
+	return f.Template == nil && len(f.Files)+len(f.Signers)+len(f.Recipients)+len(f.NoCopy) == 0 && f.List.Path+f.Name+f.Message+f.Due+f.Reference == ""
 }
 
 // FormPreset is a form without documents that is saved under a name, to be filled in again. One that has only signers is a
@@ -196,6 +203,17 @@ type NewPackage struct {
 	// Patience is how long Send waits for a service that does not accept the draft; 0 means no limit. The draft is still
 	// sent later.
 	Patience time.Duration `json:"patience,omitempty"`
+}
+
+// Titles are what its documents are called: the template, and the names of the files.
+func (d NewPackage) Titles() (list []string) {
+	if d.Template != nil {
+		list = append(list, d.Template.Name)
+	}
+	for _, path := range d.Files {
+		list = append(list, filepath.Base(path))
+	}
+	return list
 }
 
 // SendState is the current or final state of a draft being sent.

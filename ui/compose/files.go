@@ -68,7 +68,7 @@ func (s *Screen) addAt(paths []string, at int) {
 		for _, folder := range f.empty {
 			s.env.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", i18n.V{"Folder": filepath.Base(folder)}))
 		}
-		if list, sure, rest := s.listAmong(f.files); list != "" && f.inFolders == 0 {
+		if list, sure, rest := s.listAmong(f.files); list.Path != "" && f.inFolders == 0 {
 			s.offerList(list, sure, rest, func() { s.addFiles(f.files, at) })
 			return
 		}
@@ -303,8 +303,9 @@ type document struct {
 	note       *widgets.Line
 	busy       *widget.Activity
 	picture    *fyne.Container   // page 1, or an icon
-	page       fyne.CanvasObject // page 1 with its border; nil without a picture
-	say        *widget.Label     // what is wrong, on as many lines as needed
+	sight      image.Image       // page 1; nil while there is no picture of it
+	page       fyne.CanvasObject // and in its edge
+	say        *widget.Label     // what is wrong, on as many lines as it needs
 	remove     *widgets.Button
 }
 
@@ -409,7 +410,7 @@ func (d *document) showPage(page image.Image) {
 	if page.Bounds().Empty() {
 		return
 	}
-	d.page = widgets.Sheet(page, pictureSize, theme.Line)
+	d.sight, d.page = page, widgets.Sheet(page, pictureSize, theme.Line)
 	if !d.wrong() {
 		widgets.Remake(d.picture, d.page)
 	}

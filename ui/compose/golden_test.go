@@ -31,7 +31,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"template", leased, big, "light", 1},
 		{"copies", copied, big, "light", 1},
 		{"list", listed, big, "light", 1},
-		{"list-sent", underWay, small, "dark", 1},
+		{"list-sent", sending, small, "dark", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := c.act(t, officetest.Busy())
@@ -155,10 +155,10 @@ var people = []office.ListRow{
 	{Line: 8, Cells: []string{"Max Horn", "max@example.com", "31.12.2026", "5. OG", "A-7"}},
 }
 
-// underWay is that list while it is sent.
-func underWay(t *testing.T, o *officetest.Office) *bench {
+// sending is that list while it is sent.
+func sending(t *testing.T, o *officetest.Office) *bench {
 	b := listed(t, o)
-	b.Tap(b.screen.lists.panel.send)
+	b.Tap(b.screen.lists.panel.bar.send)
 	b.Settle()
 	return b
 }

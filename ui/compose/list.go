@@ -3,6 +3,7 @@ package compose
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -35,10 +37,12 @@ type Lists interface {
 	DecideList(id string, to office.BulkState) error
 }
 
-// lists are the lists sent, and the one shown instead of the form.
+// lists are those that were sent, the one that the form is for, and the one that is shown in place of the form.
 type lists struct {
 	recent []office.Bulk
-	button *widgets.Button // hidden until the office has sent a list
+	button *widgets.Button // hidden in an office that never sent one
+	draft  office.FormFile // that is not sent yet; empty for none
+	row    *fyne.Container // stands for it in the form
 	panel  *listPanel      // nil while the form is shown
 }
 
@@ -46,21 +50,21 @@ type lists struct {
 const mostLists = 12
 
 // listAmong separates a list among files, if there is one, from the others. sure says that it can only be a list.
-func (s *Screen) listAmong(files []office.FormFile) (list string, sure bool, rest []office.FormFile) {
+func (s *Screen) listAmong(files []office.FormFile) (list office.FormFile, sure bool, rest []office.FormFile) {
 	at := func(ending string) int {
 		return slices.IndexFunc(files, func(f office.FormFile) bool { return strings.EqualFold(filepath.Ext(f.Path), ending) })
 	}
 	i := at(".csv")
 	if sure = i >= 0; !sure {
 		if i = at(".xlsx"); i < 0 || len(files)+s.documentCount() < 2 {
-			return "", false, files
+			return list, false, files
 		}
 	}
-	return files[i].Path, sure, slices.Concat(files[:i], files[i+1:])
+	return files[i], sure, slices.Concat(files[:i], files[i+1:])
 }
 
 // offerList adds files of which one is, or may be, a list.
-func (s *Screen) offerList(list string, sure bool, rest []office.FormFile, all func()) {
+func (s *Screen) offerList(list office.FormFile, sure bool, rest []office.FormFile, all func()) {
 	use := func() {
 		s.addFiles(rest, atEnd)
 		s.openList(list)
@@ -69,82 +73,108 @@ func (s *Screen) offerList(list string, sure bool, rest []office.FormFile, all f
 		use()
 		return
 	}
-	widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Use “{{.File}}” as a list?", i18n.V{"File": filepath.Base(list)}),
+	widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Use “{{.File}}” as a list?", i18n.V{"File": filepath.Base(list.Path)}),
 		Text: lang.L("Each of its lines becomes a package with the other documents."), Safe: lang.L("Add as a document"), OnSafe: all, Do: lang.L("Use as a list"), OnDo: use})
 }
 
-// openList shows a list and the packages its lines become, instead of the form.
-func (s *Screen) openList(path string) {
+// openList shows a list, with what its lines become, in place of the form, which is for that list from now on.
+func (s *Screen) openList(file office.FormFile) {
 	if s.busy() {
 		return
 	}
 	if s.documentCount() == 0 {
-		s.env.Notice(lang.L("Add the document first, then drop the list."))
+		s.setList(file)
+		s.changed()
+		s.env.Notice(lang.L("The list is kept. Add the document for it."))
 		return
 	}
 	common := s.draft()
 	common.Signers = slices.DeleteFunc(common.Signers, func(x office.Signer) bool { return x.FirstName+x.LastName+x.Email == "" })
 	env.Get(s.env, func(ctx context.Context) (office.BulkList, error) {
-		return s.office.PrepareList(ctx, path, common, s.days().Order())
+		return s.office.PrepareList(ctx, file.Path, common, s.days().Order())
 	}, func(l office.BulkList) {
+		s.setList(file)
+		s.changed()
 		p := s.newListPanel()
 		p.list = l
 		for _, c := range l.Columns {
 			p.heads = append(p.heads, c.Head)
 		}
+		if files := s.files(); len(files) > 0 && files[0].sight != nil {
+			p.page.Add(widgets.Sheet(files[0].sight, pictureSize, theme.Line))
+		}
 		p.show()
 	})
 }
 
-// offerLists shows the menu of lists sent.
+// setList has the form be for a list; for an empty one, for those who are typed.
+func (s *Screen) setList(file office.FormFile) {
+	s.lists.draft = file
+	if s.lists.row.Hidden = file.Path == ""; !s.lists.row.Hidden {
+		name := i18n.Title(filepath.Base(file.Path))
+		open := widgets.NewLink(name, func() { s.openList(s.lists.draft) })
+		remove := s.newButton("", fynetheme.DeleteIcon(), func() { s.setList(office.FormFile{}); s.changed(); s.unfocus() }).Quiet()
+		remove.Says = func() string { return widgets.Removing(name) }
+		card, _ := tightCard(widgets.Across(nil, widgets.Row(0, open), remove))
+		widgets.Remake(s.lists.row, widgets.NewField(lang.L("A package for each line of"), card, ""))
+	}
+	s.layOutAnew()
+}
+
+// offerLists shows the menu of the lists that were sent.
 func (s *Screen) offerLists() {
 	var items []*fyne.MenuItem
 	for _, b := range s.lists.recent {
-		items = append(items, fyne.NewMenuItem(i18n.Title(b.File)+" · "+i18n.Day(s.env.Now(), b.Created.In(s.env.Now().Location())), func() { s.newListPanel().follow(b.ID) }))
+		text := i18n.Title(b.File) + " · " + i18n.Day(s.env.Now(), b.Created.In(s.env.Now().Location()))
+		items = append(items, fyne.NewMenuItem(strings.TrimSuffix(text+" · "+stateText(b.State), " · "), func() { s.newListPanel().follow(b.ID) }))
 	}
 	widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", items...), s.lists.button)
 }
 
-// listPanel is a list before sending, or the outcome of its lines.
+// stateText says that a list waits for a person; nothing where it does not.
+func stateText(state office.BulkState) string {
+	return map[office.BulkState]string{office.BulkPaused: lang.L("paused"), office.BulkStopped: lang.L("stopped")}[state]
+}
+
+// listPanel is a list before it is sent, or what became of its lines.
 type listPanel struct {
 	screen   *Screen
 	content  fyne.CanvasObject
-	bar      *fyne.Container
-	list     office.BulkList // before sending
-	id       string          // after sending
+	list     office.BulkList // before it is sent
+	id       string          // once it is
 	progress office.BulkProgress
 	results  []office.BulkResult
 	heads    []string
-	rows     []int // the visible lines
+	rows     []int       // those lines that are shown
+	typed    office.Form // what was sent
+	endUndo  func()      // ends the offer to undo that
 
-	title, note             *widgets.Line
-	only, again             *widgets.Check
-	table                   *widgets.Table
-	text                    *widget.Label
-	mark                    *widget.Icon
-	send, pause, stop, save *widgets.Button
+	page        *fyne.Container // the first one that is sent
+	title, note *widgets.Line
+	tabs        *widgets.Tabs // all lines, and those that need somebody
+	again       *widgets.Check
+	save, stop  *widgets.Button
+	table       *widgets.Table
+	bar         *bar
 }
 
 func (s *Screen) newListPanel() *listPanel {
-	p := &listPanel{screen: s, title: widgets.NewHeading(""), note: widgets.NewCaption(""), text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
-	p.text.Wrapping = fyne.TextWrapWord
-	p.only = widgets.NewCheck(lang.L("Only lines with mistakes"), func(bool) { p.refresh() })
+	p := &listPanel{screen: s, title: widgets.NewHeading(""), note: widgets.NewCaption(""), page: container.NewStack(), endUndo: func() {}}
+	p.tabs = widgets.NewTabs([]string{"", ""}, func(int) { p.refresh() })
 	p.again = widgets.NewCheck("", func(bool) { p.refresh() })
-	p.send = widgets.NewButton("", p.hand).Primary()
-	p.pause = widgets.NewButton("", p.turn).Quiet()
-	p.stop = widgets.NewButton(lang.L("Stop sending"), p.askToStop).Quiet()
 	p.save = widgets.NewButtonWithIcon(lang.L("Export as CSV…"), fynetheme.DocumentSaveIcon(), p.export).Quiet()
-	back := widgets.NewLink("‹ "+lang.L("Send"), s.closeList)
-	for _, b := range []*widgets.Button{p.send, p.pause, p.stop, p.save} {
-		b.OnEscape = s.closeList
-	}
-	p.table = widgets.NewTable(func() (int, int) { return len(p.rows), len(p.heads) + 1 }, p.newCell, p.cell)
+	p.stop = widgets.NewButton(lang.L("Stop sending"), p.halt).Quiet()
+	p.bar = newBar(widgets.NewButton("", p.send).Primary(), p.stop)
+	p.table = widgets.NewTable(func() (int, int) { return len(p.rows), len(p.heads) + ownColumns }, p.newCell, p.cell)
 	p.table.OnSelected = p.chosen
-	p.table.CreateHeader, p.table.UpdateHeader = newListHead, p.head
-	p.table.StickyColumnCount = 1
-	head := widgets.PadHV(20, 6, widgets.Stack(2, widgets.Row(0, back), widgets.Across(nil, widgets.Stack(2, p.title, p.note), p.save)))
-	p.bar = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(p.mark, p.text, widgets.Row(8, p.stop, p.pause, p.send)))))
-	p.content = widgets.Between(widgets.Stack(0, head, widgets.PadHV(20, 0, widgets.Flow(16, p.only, p.again))), p.bar, widgets.PadHV(20, 4, p.table))
+	p.table.CreateHeader = func() fyne.CanvasObject { return widgets.PadHV(10, 4, widgets.NewTitle("")) }
+	p.table.UpdateHeader = func(at widget.TableCellID, o fyne.CanvasObject) {
+		o.(*fyne.Container).Objects[0].(*widgets.Line).Set(p.heading(at.Col - ownColumns))
+	}
+	p.table.StickyColumnCount, p.table.HideSeparators = 1, true
+	title := widgets.Across(p.page, widgets.Stack(2, p.title, p.note), p.save)
+	head := widgets.Stack(4, widgets.Row(0, widgets.NewLink("‹ "+lang.L("Send"), s.closeList)), title, p.tabs, p.again)
+	p.content = widgets.Between(widgets.PadHV(20, 6, head), p.bar.content, widgets.PadHV(20, 4, p.table))
 	return p
 }
 
@@ -152,40 +182,56 @@ func (p *listPanel) show() {
 	s := p.screen
 	s.lists.panel = p
 	p.refresh()
-	for i := range len(p.heads) + 1 {
-		p.table.SetColumnWidth(i, p.width(i-1))
+	for i := range len(p.heads) + ownColumns {
+		p.table.SetColumnWidth(i, p.width(i-ownColumns))
 	}
-	s.content.Objects = []fyne.CanvasObject{p.content}
-	s.content.Refresh()
-	s.env.Window.Canvas().Unfocus()
+	widgets.Remake(s.content, p.content)
+	s.unfocus()
+}
+
+// Leave goes back from a list to the form, and says whether one was shown.
+func (s *Screen) Leave() (left bool) {
+	if left = s.lists.panel != nil; left {
+		s.closeList()
+	}
+	return left
 }
 
 func (s *Screen) closeList() {
 	s.lists.panel = nil
-	s.content.Objects = []fyne.CanvasObject{s.sheet}
-	s.content.Refresh()
+	widgets.Remake(s.content, s.sheet)
 	s.Focus()
 }
 
-// follow shows a list's outcome, and updates it while it changes.
+// follow shows what became of a list, and goes on while it changes. What was typed for one that is undone is in the form again.
 func (p *listPanel) follow(id string) {
-	env.Get(p.screen.env, func(context.Context) (r []office.BulkResult, err error) {
-		p.progress, r, _, err = p.screen.office.SentList(id)
+	s, first := p.screen, p.id == ""
+	if p.id = id; first {
+		p.rows = nil
+	}
+	var progress office.BulkProgress
+	env.Get(s.env, func(context.Context) (r []office.BulkResult, err error) {
+		progress, r, _, err = s.office.SentList(id)
 		return r, err
 	}, func(r []office.BulkResult) {
-		first := p.screen.lists.panel != p
-		if p.id != "" && first {
-			return // no longer shown
+		switch {
+		case progress.Undone:
+			s.Leave()
+			s.replace(func() { s.begin(p.typed); s.openList(p.typed.List) })
+			s.env.Go.ShowCompose()
+			return
+		case !first && s.lists.panel != p:
+			return // it was left
 		}
-		p.id, p.results, p.heads = id, r, p.progress.Heads
+		p.progress, p.results, p.heads = progress, r, progress.Heads
 		if first {
 			p.show()
 		} else {
 			p.refresh()
 		}
-		if !p.progress.Over() {
-			p.screen.env.Later(3*time.Second, func() { // reading thousands of lines takes a moment
-				if p.screen.lists.panel == p {
+		if !progress.Over() || slices.ContainsFunc(r, onItsWay) {
+			s.env.Later(3*time.Second, func() { // thousands of lines take a moment to read
+				if s.lists.panel == p {
 					p.follow(id)
 				}
 			})
@@ -193,66 +239,71 @@ func (p *listPanel) follow(id string) {
 	})
 }
 
-// refresh redraws everything.
+func onItsWay(x office.BulkResult) bool {
+	return x.State == office.DraftQueued || x.State == office.DraftAdding
+}
+
+// refresh shows all of it anew.
 func (p *listPanel) refresh() {
-	p.rows = nil
-	wrong, before := len(p.list.Faulty()), 0
-	for i, x := range p.list.Lines {
-		if x.Before != "" {
-			before++
+	lines, need, before, waiting := len(p.list.Lines), 0, 0, 0
+	if p.rows = nil; p.id != "" {
+		lines = len(p.results)
+	}
+	for i := range lines {
+		needs := p.needs(i)
+		if needs {
+			need++
 		}
-		if !p.only.Checked || len(x.Wrong) > 0 {
+		if needs || p.tabs.Chosen() == 0 {
 			p.rows = append(p.rows, i)
 		}
+		if p.id == "" && len(p.list.Lines[i].Wrong) == 0 && p.list.Lines[i].Before != "" {
+			before++
+		} else if p.id != "" && p.results[i].State == "" {
+			waiting++
+		}
 	}
+	titles, file, needing := p.list.Common.Titles(), p.list.File, lang.L("With mistakes")
 	if p.id != "" {
-		p.rows = nil
-		for i, x := range p.results {
-			if !p.only.Checked || x.State != office.DraftSent {
-				p.rows = append(p.rows, i)
-			}
-		}
-		wrong = p.progress.Wrong + p.progress.Unknown
+		titles, file, needing = p.progress.Documents, p.progress.File, lang.L("Not sent")
 	}
-	if p.only.Text = lang.L("Only lines with mistakes"); p.id != "" {
-		p.only.Text = lang.L("Only lines that were not sent")
-	}
-	p.title.Set(i18n.Title(cmp.Or(p.progress.File, p.list.File)))
-	p.only.Hidden = wrong == 0 && !p.only.Checked
-	p.again.Hidden, p.again.Text = before == 0 || p.id != "", lang.N("Send the {{.PluralCount}} lines again that were sent before", before)
-	running := p.id != "" && (p.progress.State == office.BulkRunning || p.progress.State == office.BulkPaused)
-	p.pause.Hidden, p.stop.Hidden, p.save.Hidden, p.send.Hidden = !running, !running, p.id == "", p.id != "" || len(p.list.Left(p.again.Checked)) == 0
-	said, grave := "", false
+	p.title.Set(i18n.Title(cmp.Or(strings.Join(titles, ", "), file)))
+	p.tabs.Label([]string{fmt.Sprint(lang.L("All"), " ", lines), fmt.Sprint(needing, " ", need)})
+	widgets.Show(p.tabs, need > 0 || p.tabs.Chosen() == 1)
+	p.again.Hidden, p.again.Text = before == 0, lang.N("Send the {{.PluralCount}} lines again that were sent before", before)
+	state := p.progress.State
+	halted := state == office.BulkPaused || state == office.BulkStopped
+	p.stop.Hidden, p.save.Hidden, p.bar.send.Hidden = state != office.BulkRunning && state != office.BulkPaused, p.id == "", p.id != "" && (!halted || waiting == 0)
+	p.note.Set(file + " · " + p.standing())
+	said, wrong, ready := i18n.Message(p.progress.Problem), true, true
 	if p.id == "" {
-		left := len(p.list.Left(p.again.Checked))
-		p.note.Set(lang.N("{{.PluralCount}} lines", len(p.list.Lines)))
-		p.send.SetText(lang.L("Send {{.Packages}}", i18n.V{"Packages": packages(left)}))
-		widgets.Enable(p.send, left > 0 && len(p.list.Wrong) == 0)
-		switch {
+		waiting = len(p.list.Left(p.again.Checked))
+		switch ready = waiting > 0 && len(p.list.Wrong) == 0; {
 		case len(p.list.Wrong) > 0:
-			said, grave = i18n.Message(p.list.Wrong[0]), true
-		case wrong > 0:
-			said, grave = lang.N("{{.PluralCount}} lines have mistakes and are not sent.", wrong), true
-		case left == 0:
-			said = lang.L("Every line was sent before.")
-		}
-	} else {
-		p.note.Set(p.standing())
-		said, grave = i18n.Message(p.progress.Problem), true
-		p.pause.SetText(lang.L("Pause"))
-		if p.progress.State == office.BulkPaused {
-			p.pause.SetText(lang.L("Resume"))
+			said = i18n.Message(p.list.Wrong[0])
+		case need > 0:
+			said = lang.N("{{.PluralCount}} lines have mistakes and will not be sent. Correct the file and drop it again.", need)
+		case waiting == 0:
+			wrong, said = false, lang.L("Every line was sent before. To send them again, tick the box above.")
 		}
 	}
-	p.say(said, grave)
-	p.only.Refresh()
+	p.bar.send.SetText(lang.L("Send"))
+	if waiting > 0 {
+		p.bar.send.SetText(lang.L("Send {{.Packages}}", i18n.V{"Packages": packages(waiting)}))
+	}
+	widgets.Enable(p.bar.send, ready)
+	p.bar.tell(said, wrong)
+	widgets.Show(p.bar.content, said != "" || !p.bar.send.Hidden || !p.stop.Hidden)
 	p.again.Refresh()
 	p.content.Refresh()
 	p.table.Refresh()
 }
 
-// standing returns the list's progress: "12 of 300 sent · 2 not sent · Paused".
+// standing is how far the list is: "9 lines", "12 of 300 sent · 2 not sent · stopped".
 func (p *listPanel) standing() string {
+	if p.id == "" {
+		return lang.N("{{.PluralCount}} lines", len(p.list.Lines))
+	}
 	parts := []string{lang.L("{{.Sent}} of {{.Packages}} sent", i18n.V{"Sent": p.progress.Sent, "Packages": packages(p.progress.Lines - p.progress.Faulty)})}
 	if p.progress.Wrong > 0 {
 		parts = append(parts, lang.N("{{.PluralCount}} not sent", p.progress.Wrong))
@@ -260,20 +311,61 @@ func (p *listPanel) standing() string {
 	if p.progress.Unknown > 0 {
 		parts = append(parts, lang.N("{{.PluralCount}} unconfirmed", p.progress.Unknown))
 	}
-	switch p.progress.State {
-	case office.BulkPaused:
-		parts = append(parts, lang.L("paused"))
-	case office.BulkStopped:
-		parts = append(parts, lang.L("stopped"))
+	return strings.TrimSuffix(strings.Join(append(parts, stateText(p.progress.State)), " · "), " · ")
+}
+
+// needs says that somebody has to look at a line.
+func (p *listPanel) needs(n int) bool {
+	_, mark, _ := p.stand(n)
+	return mark == theme.MarkProblem || p.id != "" && p.progress.State == office.BulkStopped && p.results[n].State == ""
+}
+
+// stand is what is wrong with a line or became of it, in few words and, where there is more to say, as a whole.
+func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
+	if p.id == "" {
+		var wrong []string
+		for _, w := range p.list.Lines[n].Wrong {
+			wrong = append(wrong, i18n.Message(w.Text))
+		}
+		switch before := p.list.Lines[n].Before; {
+		case len(wrong) > 0:
+			return wrong[0], theme.MarkProblem, strings.Join(wrong, "\n")
+		case before == "":
+			return lang.L("Ready"), "", ""
+		case p.again.Checked:
+			return lang.L("Will be sent again"), theme.MarkNext, ""
+		case before == office.BeforeSame:
+			return lang.L("Sent before"), theme.MarkSigned, ""
+		case before == office.BeforeWaiting:
+			return lang.L("In another list"), theme.MarkLater, lang.L("It waits in another list that was sent.")
+		default:
+			return lang.L("Sent before"), theme.MarkNext, lang.L("It was sent before, and something about it has changed since.")
+		}
 	}
-	return strings.Join(parts, " · ")
+	whole = i18n.Message(p.results[n].Problem)
+	switch x := p.results[n]; x.State {
+	case office.DraftSent:
+		return lang.L("Sent"), theme.MarkSigned, ""
+	case office.DraftFailed:
+		return cmp.Or(whole, lang.L("Not sent")), theme.MarkProblem, whole
+	case office.DraftUnknown:
+		return lang.L("Unconfirmed"), theme.MarkProblem, whole
+	case office.DraftCancelled:
+		return lang.L("Cancelled"), theme.MarkProblem, whole
+	case "":
+		if p.progress.State == office.BulkStopped {
+			return lang.L("Not sent"), theme.MarkLater, ""
+		}
+		return lang.L("Waiting"), "", ""
+	default:
+		return lang.L("Sending…"), "", ""
+	}
 }
 
-func bad(x office.BulkResult) bool {
-	return x.State == office.DraftFailed || x.State == office.DraftUnknown || x.State == office.DraftCancelled
-}
+// ownColumns are those before the columns of the list: the number of a line, and how it stands.
+const ownColumns = 2
 
-// listCell shows shortened text, and what is wrong, as a tooltip.
+// listCell shows whole, near the mouse, what is cut, and what is wrong.
 type listCell struct {
 	widgets.ListRow
 	panel *listPanel
@@ -286,22 +378,10 @@ type listCell struct {
 func (p *listPanel) newCell() fyne.CanvasObject {
 	c := &listCell{panel: p, icon: widget.NewIcon(theme.MarkProblem.Resource()), line: widgets.NewName("")}
 	c.mark = widgets.Mark(14, c.icon)
-	c.Content = widgets.PadHV(4, 2, widgets.Across(c.mark, c.line, nil))
+	c.Content = widgets.PadHV(4, 6, widgets.Across(c.mark, c.line, nil))
 	c.Lines, c.line.Begins = []*widgets.Line{c.line}, true
 	c.ExtendBaseWidget(c)
 	return c
-}
-
-// show shows a text with the mark for its meaning; none for plain text.
-func (c *listCell) show(text string, mark theme.Mark, more string) {
-	c.line.Colour = theme.Text
-	if widgets.Show(c.mark, mark != ""); mark != "" {
-		c.icon.SetResource(mark.Resource())
-		c.line.Colour = mark.Colour()
-	}
-	c.line.Set(text)
-	c.More = more
-	c.Shown()
 }
 
 // Tapped chooses the cell.
@@ -313,19 +393,11 @@ func (p *listPanel) chosen(at widget.TableCellID) {
 		return
 	}
 	c := p.newCell().(*listCell)
-	p.cell(at, c)
-	p.say(strings.TrimSpace(c.line.Text+"\n"+c.More), c.line.Colour == theme.Attention)
-}
-
-// say shows a text at the bottom, which takes no space while there is nothing to say or do.
-func (p *listPanel) say(text string, grave bool) {
-	p.mark.Hidden, p.text.Importance = !grave || text == "", widget.MediumImportance
-	if grave {
-		p.text.Importance = widget.DangerImportance
+	if p.cell(at, c); at.Col < ownColumns && c.More == "" {
+		return
 	}
-	p.text.SetText(text)
-	widgets.Show(p.bar, text != "" || !p.send.Hidden || !p.stop.Hidden)
-	p.bar.Refresh()
+	p.bar.tell(cmp.Or(c.More, c.line.Text), c.line.Colour == theme.Attention)
+	widgets.Show(p.bar.content, true)
 }
 
 func (p *listPanel) cell(at widget.TableCellID, o fyne.CanvasObject) {
@@ -334,93 +406,58 @@ func (p *listPanel) cell(at widget.TableCellID, o fyne.CanvasObject) {
 	if at.Row >= len(p.rows) {
 		return
 	}
-	n := p.rows[at.Row]
-	if at.Col == 0 {
-		c.show(p.state(n))
-		return
-	}
-	column, row := at.Col-1, office.ListRow{}
+	n, column := p.rows[at.Row], at.Col-ownColumns
+	var row office.ListRow
 	if p.id != "" {
 		row = p.results[n].ListRow
 	} else {
 		row = p.list.Lines[n].ListRow
+	}
+	text, mark, more := "", theme.Mark(""), ""
+	c.line.Scale, c.line.Most = theme.Body, 1
+	switch c.line.Colour = theme.Text; {
+	case at.Col == 0:
+		text, c.line.Colour = strconv.Itoa(row.Line), theme.Secondary
+	case column < 0:
+		c.line.Scale, c.line.Most = theme.Caption, 2
+		if text, mark, more = p.stand(n); mark == "" {
+			c.line.Colour = theme.Secondary
+		}
+	case column < len(row.Cells):
+		text = row.Cells[column]
+		if p.id != "" {
+			break
+		}
 		for _, x := range p.list.Lines[n].Wrong {
-			if x.Column == column {
-				text := i18n.Message(x.Text)
-				c.show(cmp.Or(row.Cells[column], "—"), theme.MarkProblem, text)
-				return
+			if x.Column == column && mark == "" {
+				text, mark, more = cmp.Or(text, "—"), theme.MarkProblem, i18n.Message(x.Text)
 			}
 		}
 	}
-	text := ""
-	if column < len(row.Cells) {
-		text = row.Cells[column]
+	c.icon.SetResource(nil)
+	if widgets.Show(c.mark, mark != "" || at.Col == ownColumns-1); mark != "" {
+		c.icon.SetResource(mark.Resource())
+		c.line.Colour = mark.Colour()
 	}
-	c.show(text, "", "")
+	c.line.Set(text)
+	c.More = more
+	c.Content.Refresh() // a second line needs room
+	c.Shown()
 }
 
-// state returns a line's number, and its error or outcome.
-func (p *listPanel) state(n int) (text string, mark theme.Mark, more string) {
-	said := func(number int, mark theme.Mark, words ...string) (string, theme.Mark, string) {
-		return strconv.Itoa(number) + "  " + words[0], mark, strings.Join(words[1:], "\n")
-	}
-	if p.id != "" {
-		switch x := p.results[n]; {
-		case bad(x):
-			word := map[office.DraftState]string{office.DraftFailed: lang.L("not sent"), office.DraftUnknown: lang.L("unconfirmed")}[x.State]
-			return said(x.Line, theme.MarkProblem, cmp.Or(word, lang.L("cancelled")), i18n.Message(x.Problem))
-		case x.State == office.DraftSent:
-			return said(x.Line, theme.MarkSigned, lang.L("sent"))
-		case x.State == "" && p.progress.State == office.BulkStopped:
-			return said(x.Line, theme.MarkLater, lang.L("stopped"))
-		default:
-			return said(x.Line, theme.MarkLater, lang.L("not sent yet"))
-		}
-	}
-	x := p.list.Lines[n]
-	words := []string{lang.L("not sent")}
-	for _, w := range x.Wrong {
-		words = append(words, i18n.Message(w.Text))
-	}
+// heading is the head of a column and, before the list is sent, what it is for where that is called otherwise: "Frist (Due date)".
+func (p *listPanel) heading(column int) string {
 	switch {
-	case len(words) > 1:
-		return said(x.Line, theme.MarkProblem, words...)
-	case x.Before == office.BeforeSame:
-		return said(x.Line, theme.MarkSigned, lang.L("sent before"))
-	case x.Before == office.BeforeWaiting:
-		return said(x.Line, theme.MarkNext, lang.L("waiting in another list"))
-	case x.Before == office.BeforeChanged:
-		return said(x.Line, theme.MarkNext, lang.L("changed since"))
+	case column == -ownColumns:
+		return lang.L("Line")
+	case column < 0:
+		return lang.L("Status")
 	}
-	return said(x.Line, theme.MarkLater, lang.L("ready"))
-}
-
-// newListHead is a column's head, with the column's use below.
-func newListHead() fyne.CanvasObject {
-	head, means := widgets.NewName(""), widgets.NewCaption("")
-	head.Bold, means.Shorten = true, true
-	return widgets.PadHV(4, 2, widgets.Stack(0, head, means))
-}
-
-func (p *listPanel) head(at widget.TableCellID, o fyne.CanvasObject) {
-	parts := o.(*fyne.Container).Objects[0].(*fyne.Container).Objects
-	head, means := parts[0].(*widgets.Line), parts[1].(*widgets.Line)
-	if at.Col == 0 {
-		head.Set(lang.L("Line"))
-		means.Set("")
-		return
+	head := cmp.Or(p.heads[column], "—")
+	if p.id != "" {
+		return head
 	}
-	head.Set(cmp.Or(p.heads[at.Col-1], "—"))
-	means.Set("")
-	if p.id == "" {
-		if kind := meaning(p.list.Columns[at.Col-1]); !strings.EqualFold(kind, head.Text) {
-			means.Set(kind)
-		}
-	}
-}
-
-// meaning says what a column is used for.
-func meaning(c office.Column) string {
+	c := p.list.Columns[column]
 	kind := map[office.ColumnKind]string{
 		office.ColumnName: lang.L("Name"), office.ColumnFirst: lang.L("First name"), office.ColumnLast: lang.L("Last name"), office.ColumnEmail: lang.L("E-mail"),
 		office.ColumnRole: lang.L("Role"), office.ColumnField: lang.L("Field of the template"), office.ColumnPackage: lang.L("Package name"),
@@ -430,17 +467,23 @@ func meaning(c office.Column) string {
 	if c.Person != "" {
 		kind += " · " + c.Person
 	}
-	return kind
+	switch {
+	case strings.EqualFold(kind, head):
+		return head
+	case c.Kind != "":
+		kind = "(" + kind + ")"
+	}
+	return head + " " + kind
 }
 
-// width returns a column's width, fitting its longest cells within limits; column -1 shows the lines' states.
+// width is that of a column of the list, by its longest cells within reason; columns below 0 are those before.
 func (p *listPanel) width(column int) float32 {
 	if column < 0 {
-		return widgets.Scaled(220)
+		return widgets.Scaled([]float32{56, 215}[column+ownColumns])
 	}
 	longest := 0
 	note := func(text string) { longest = max(longest, len([]rune(text))) }
-	note(p.heads[column])
+	note(p.heading(column))
 	for _, row := range p.list.Lines {
 		note(row.Cells[column])
 	}
@@ -452,49 +495,38 @@ func (p *listPanel) width(column int) float32 {
 	return widgets.Scaled(min(max(96, 36+8*float32(longest)), 250))
 }
 
-// hand passes the list to the office, which starts some seconds later unless that is undone.
-func (p *listPanel) hand() {
-	s, again := p.screen, p.again.Checked
-	typed, pressed := s.form(), s.env.Now()
-	widgets.Enable(p.send, false)
+// send gives the list to the office, which begins with it some seconds later if nobody takes it back; or has it go on.
+func (p *listPanel) send() {
+	if p.id != "" {
+		p.decide(office.BulkRunning)
+		return
+	}
+	s, again, pressed := p.screen, p.again.Checked, p.screen.env.Now()
+	p.typed = s.form()
+	widgets.Enable(p.bar.send, false)
 	async.Then(s.env.Work, func(ctx context.Context) (string, error) {
 		return s.office.SendList(ctx, p.list, again, widgets.UndoTime)
 	}, func(id string, err error) {
-		widgets.Enable(p.send, true)
 		if err != nil {
+			widgets.Enable(p.bar.send, true)
 			s.env.Notice(i18n.Error(err))
 			return
 		}
 		s.clear()
 		s.changed()
-		p.only.Checked = false
 		p.follow(id)
-		s.env.Soon(env.Undoable{Says: i18n.Message(message.ListBegun(len(p.list.Left(again)), p.list.File)), Pressed: pressed, Undone: func() {
-			p.decide(office.BulkStopped, func() {
-				s.closeList()
-				s.replace(func() { s.begin(typed) })
-			})
-		}})
+		p.endUndo = s.env.Soon(env.Undoable{Says: i18n.Message(message.ListBegun(len(p.list.Left(again)), p.list.File)), Pressed: pressed, Undone: p.halt})
 	})
 }
 
-func (p *listPanel) decide(to office.BulkState, then func()) {
-	id := p.id
-	p.screen.env.Attempt(func(context.Context) error { return p.screen.office.DecideList(id, to) }, then)
+// halt stops the list, which is undone if it has not begun.
+func (p *listPanel) halt() {
+	p.endUndo()
+	p.decide(office.BulkStopped)
 }
 
-// turn pauses or continues the list.
-func (p *listPanel) turn() {
-	to := office.BulkPaused
-	if p.progress.State == office.BulkPaused {
-		to = office.BulkRunning
-	}
-	p.decide(to, func() { p.follow(p.id) })
-}
-
-func (p *listPanel) askToStop() {
-	widgets.Ask(p.screen.env.Window.Canvas(), widgets.Question{Title: lang.L("Stop sending this list?"), Text: lang.L("What was not sent by now stays unsent. Drop the list again to send the rest."),
-		Safe: lang.L("Keep sending"), Do: lang.L("Stop sending"), OnDo: func() { p.decide(office.BulkStopped, func() { p.follow(p.id) }) }})
+func (p *listPanel) decide(to office.BulkState) {
+	p.screen.env.Attempt(func(context.Context) error { return p.screen.office.DecideList(p.id, to) }, func() { p.follow(p.id) })
 }
 
 // export writes the outcome of the lines for Excel in the window's language.

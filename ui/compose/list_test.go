@@ -18,7 +18,7 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 	b := newBench(t, told(o))
 	b.screen.Add([]string{"/x/Mieter.csv"})
 	b.Settle()
-	if b.screen.lists.panel != nil || len(b.screen.docs) != 0 || len(b.Notices) != 1 {
+	if s := b.screen; s.lists.panel != nil || len(s.docs) != 0 || len(b.Notices) != 1 || s.form().List.Path != "/x/Mieter.csv" {
 		t.Fatalf("a list without a document: %q", b.Notices)
 	}
 	b = listed(t, o)
@@ -28,39 +28,50 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 		p.cell(widget.TableCellID{Row: row, Col: column}, c)
 		return c.line.Text + "|" + c.More
 	}
+	const noAddress = "The e-mail address of “Ana Ruiz” is missing or incomplete."
 	for at, want := range map[[2]int]string{
-		{0, 0}: "2  ready|", {1, 0}: "3  not sent|The e-mail address of “Ana Ruiz” is missing or incomplete.", {1, 2}: "ana@|The e-mail address of “Ana Ruiz” is missing or incomplete.", {2, 0}: "4  sent before|",
-		{4, 4}: "#BEZUG!|The spreadsheet shows an error here: “#BEZUG!”.", {5, 3}: "31.12.2026|",
+		{0, 0}: "2|", {0, 1}: "Ready|", {1, 1}: noAddress + "|" + noAddress, {1, 3}: "ana@|" + noAddress, {2, 1}: "Sent before|",
+		{4, 5}: "#BEZUG!|The spreadsheet shows an error here: “#BEZUG!”.", {5, 4}: "31.12.2026|",
 	} {
 		if got := cell(at[0], at[1]); got != want {
 			t.Errorf("cell %v: %q, want %q", at, got, want)
 		}
 	}
-	if p.send.Text != "Send 3 packages" || !strings.HasPrefix(p.text.Text, "2 lines have mistakes") {
-		t.Errorf("%q, %q", p.send.Text, p.text.Text)
+	if p.title.Text != "Lease Sonnenweg 4.pdf" || p.bar.send.Text != "Send 3 packages" || !strings.HasPrefix(p.bar.text.Text, "2 lines have mistakes") {
+		t.Errorf("%q, %q, %q", p.title.Text, p.bar.send.Text, p.bar.text.Text)
 	}
 	p.again.SetChecked(true)
-	if p.send.Text != "Send 5 packages" {
-		t.Errorf("with those that were sent before: %q", p.send.Text)
+	if got := cell(2, 1); p.bar.send.Text != "Send 5 packages" || got != "Will be sent again|" {
+		t.Errorf("with those that were sent before: %q, %q", p.bar.send.Text, got)
 	}
-	p.only.SetChecked(true)
+	p.tabs.Choose(1)
 	if !slices.Equal(p.rows, []int{1, 4}) {
 		t.Errorf("lines with mistakes: %v", p.rows)
 	}
-	p.table.Select(widget.TableCellID{Col: 2})
-	if !strings.Contains(p.text.Text, "“Ana Ruiz”") {
-		t.Errorf("of the chosen cell it says %q", p.text.Text)
+	p.table.Select(widget.TableCellID{Col: 3})
+	if p.bar.text.Text != noAddress {
+		t.Errorf("of the chosen cell it says %q", p.bar.text.Text)
 	}
-	p.again.SetChecked(false)
+	b.screen.Leave()
+	if s := b.screen; s.lists.panel != nil || !s.lists.row.Visible() || s.Leave() {
+		t.Error("a list that was left is not in the form")
+	}
+	b.screen.Send() // shows it again
+	b.Settle()
 	b.screen.Send() // Ctrl+Enter
 	b.Settle()
-	if p.note.Text != "1 of 7 packages sent · 3 not sent" || len(b.screen.docs) != 0 || p.send.Visible() {
+	if p = b.screen.lists.panel; p.note.Text != "Mieter Sonnenweg.csv · 1 of 7 packages sent · 3 not sent" || len(b.screen.docs) != 0 || p.bar.send.Visible() {
 		t.Errorf("while it is sent: %q", p.note.Text)
 	}
-	b.Tap(p.pause)
+	b.Tap(p.stop)
 	b.Settle()
-	if o.Bulk[0].State != office.BulkPaused || p.pause.Text != "Resume" || !strings.HasSuffix(p.note.Text, "paused") {
-		t.Errorf("paused: %+v, %q", o.Bulk[0], p.note.Text)
+	if o.Bulk[0].State != office.BulkStopped || p.bar.send.Text != "Send 1 package" || p.stop.Visible() || !strings.HasSuffix(p.note.Text, "stopped") {
+		t.Errorf("stopped: %+v, %q, %q", o.Bulk[0], p.bar.send.Text, p.note.Text)
+	}
+	b.Tap(p.bar.send)
+	b.Settle()
+	if o.Bulk[0].State != office.BulkRunning || p.bar.send.Visible() {
+		t.Errorf("resumed: %+v", o.Bulk[0])
 	}
 	b.screen.Drop([]string{"/x/Next.csv"}, fyne.NewPos(100, 100))
 	b.Settle()
@@ -68,6 +79,18 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 	b.Settle()
 	if b.screen.lists.panel != nil || b.screen.lists.button.Hidden {
 		t.Error("the list cannot be found again")
+	}
+}
+
+// What was typed for a list that is undone is there again, with the list.
+func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {
+	o := officetest.Busy()
+	b := sending(t, o)
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Undone = true })
+	b.screen.lists.panel.halt()
+	b.Settle()
+	if p := b.screen.lists.panel; p == nil || p.id != "" || !slices.Equal(b.names(), []string{"Lease Sonnenweg 4.pdf"}) || b.screen.message.Text == "" {
+		t.Errorf("undone: %+v", b.screen.form())
 	}
 }
 

@@ -63,12 +63,10 @@ type Documents interface {
 
 // Screen is the send screen. Only the UI goroutine may call its methods.
 type Screen struct {
-	env     *env.Env
-	office  Office
-	reader  *async.Reader[news]
-	content *fyne.Container   // the form, or a list instead
-	sheet   fyne.CanvasObject // the form
-
+	env    *env.Env
+	office Office
+	reader *async.Reader[news]
+	frame
 	documentList
 	signerList
 	details
@@ -85,11 +83,17 @@ type Screen struct {
 
 	filling bool // fields are being filled in: store them only when all are done
 
-	columns  *container.Scroll // contains everything; see layOutAnew
-	clearing *widgets.Button
-	presets  presets
-	bar      *bar
+	presets presets
+	bar     *bar
+}
+
+// frame is what the form stands in.
+type frame struct {
+	content  *fyne.Container   // the form, or a list in its place
+	sheet    fyne.CanvasObject // the form
 	heading  *widgets.Line
+	clearing *widgets.Button
+	columns  *container.Scroll // with all that is scrolled; see layOutAnew
 }
 
 func New(d *env.Env, o Office) *Screen {
@@ -120,12 +124,14 @@ func New(d *env.Env, o Office) *Screen {
 	s.lists.button = s.newButton(lang.L("Lists"), fynetheme.MenuDropDownIcon(), s.offerLists).Quiet()
 	s.lists.button.IconPlacement = widget.ButtonIconTrailingText
 	s.lists.button.Hidden = true
+	s.lists.row = container.NewStack()
+	s.lists.row.Hide()
 	s.presets.button = s.newButton(lang.L("Presets"), fynetheme.MenuDropDownIcon(), s.offerPresets).Quiet()
 	s.presets.button.IconPlacement = widget.ButtonIconTrailingText
 	s.deeds = widgets.Flow(8, s.add, s.choose, s.sweep, s.each)
 	s.target, s.targetEdge = newTarget(s.pickFiles)
 	s.heading = widgets.NewHeading(lang.L("New package"))
-	s.bar = newBar(s)
+	s.bar = newBar(s.newButton(lang.L("Send"), nil, s.Send).Primary())
 	s.layOut()
 	s.filling = true
 	s.addSigner(noSigner, false)
@@ -136,7 +142,7 @@ func New(d *env.Env, o Office) *Screen {
 
 func (s *Screen) layOut() {
 	left := widgets.Stack(12, s.filesField, widgets.Outdent(s.deeds), s.nameField)
-	right := widgets.Stack(12, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.addCopy, s.presets.button, s.order)), s.copies.field,
+	right := widgets.Stack(12, s.lists.row, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.addCopy, s.presets.button, s.order)), s.copies.field,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, widgets.NewField(lang.L("Reference"), s.reference, "")))
 	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right))))
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, widgets.Row(8, s.lists.button, s.clearing))))
@@ -198,6 +204,7 @@ func (s *Screen) show(n news, err error) {
 		return
 	}
 	s.known, s.presets.kept = n.known, n.kept
+	n.lists = slices.DeleteFunc(n.lists, func(b office.Bulk) bool { return b.Undone })
 	s.lists.recent = n.lists[:min(len(n.lists), mostLists)]
 	widgets.Show(s.lists.button, len(n.lists) > 0)
 	s.offerTemplates(n.templates)
@@ -243,7 +250,10 @@ func (s *Screen) changed() {
 	s.keep()
 	d := s.draft()
 	s.bar.send.SetText(promise(s.documentCount(), d.Signers, s.separate()))
-	s.nameField.Hidden = s.separate() // each package is named after its document
+	if s.lists.draft.Path != "" {
+		s.bar.send.SetText(lang.L("Continue with the list"))
+	}
+	s.nameField.Hidden = s.separate() // each is named after its document
 	s.nameField.Refresh()
 	s.hintDue(d.Due)
 	w := s.check(d)
@@ -311,18 +321,23 @@ type bar struct {
 	marks   bool // it says that fields are marked
 }
 
-func newBar(s *Screen) *bar {
-	b := &bar{text: widgets.NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource())}
-	b.text.Colour, b.text.Most = theme.Attention, 2 // as high as the button, which must not move
-	b.send = s.newButton(lang.L("Send"), nil, s.Send).Primary()
-	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(b.mark, b.text, b.send))))
+func newBar(send *widgets.Button, before ...fyne.CanvasObject) *bar {
+	b := &bar{text: widgets.NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), send: send}
+	b.text.Most = 2 // as high as the button, which must not move
+	buttons := widgets.Tall(send.MinSize().Height, widgets.Row(8, append(before, send)...))
+	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(b.mark, b.text, buttons))))
 	b.say("")
 	return b
 }
 
 // say shows an error, empty for none.
-func (b *bar) say(text string) {
-	b.marks, b.mark.Hidden, b.text.Hidden = false, text == "", text == "" // without a text, the button may use the whole width
+func (b *bar) say(text string) { b.tell(text, true) }
+
+func (b *bar) tell(text string, wrong bool) {
+	b.marks, b.mark.Hidden, b.text.Hidden = false, text == "" || !wrong, text == "" // without it, the button may need all the width
+	if b.text.Colour = theme.Text; wrong {
+		b.text.Colour = theme.Attention
+	}
 	b.text.Set(text)
 	b.content.Refresh()
 }
@@ -350,7 +365,7 @@ func (s *Screen) form() office.Form {
 	for _, doc := range s.docs {
 		f.Files = append(f.Files, office.FormFile{Path: doc.path, From: doc.from})
 	}
-	f.Template = s.basis.filled()
+	f.Template, f.List = s.basis.filled(), s.lists.draft
 	for _, p := range s.signing() {
 		f.Signers = append(f.Signers, p.signer())
 	}
@@ -380,6 +395,7 @@ func (s *Screen) Fill(f office.Form) {
 	}
 	s.copies.fill(f.Recipients, f.NoCopy)
 	s.setBasis(f.Template)
+	s.setList(f.List)
 	s.filling = false
 	s.showPeople()
 	s.addFiles(f.Files, atEnd)
@@ -423,6 +439,7 @@ func (s *Screen) Waiting() bool { return s.handing == nil && !s.form().Empty() }
 func (s *Screen) clear() {
 	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
 	s.setBasis(nil)
+	s.setList(office.FormFile{})
 	s.copies.fill(nil, nil)
 	s.correct("")
 	s.replaces = ""

@@ -31,9 +31,13 @@ func (s *Screen) Send() {
 		return
 	}
 	if p := s.lists.panel; p != nil {
-		if !p.send.Hidden && !p.send.Disabled() {
-			p.hand()
+		if !p.bar.send.Hidden && !p.bar.send.Disabled() {
+			p.send()
 		}
+		return
+	}
+	if s.lists.draft.Path != "" {
+		s.openList(s.lists.draft)
 		return
 	}
 	s.tried = true

@@ -516,11 +516,39 @@ type Nav struct {
 
 func NewNav(icon string, word *Line, note fyne.CanvasObject, pressed func()) *Nav {
 	n := &Nav{icon: widget.NewIcon(nil), name: icon, word: word}
-	n.Tappable = NewTappable(PadHV(12, 8, Across(n.icon, word, note)), pressed)
+	content := Across(n.icon, word, nil)
+	if note != nil {
+		content = container.New(noted{word}, content, note)
+	}
+	n.Tappable = NewTappable(PadHV(navRoom, 8, content), pressed)
 	n.Lines = []*Line{word}
 	n.Says = func() string { return word.Text }
 	n.Choose(false)
 	return n
+}
+
+const navRoom = 12 // at the sides of an entry
+
+// noted has a note at the end of an entry, or over the corner of its icon where the word is hidden, so that it moves nothing.
+type noted struct{ word *Line }
+
+func (n noted) Layout(o []fyne.CanvasObject, size fyne.Size) {
+	entry, note := o[0], o[1]
+	place(entry, 0, 0, size.Width, size.Height)
+	side := min(note.MinSize().Height, size.Height)
+	if x := size.Width - side; n.word.Visible() {
+		place(note, x, (size.Height-side)/2, side, side)
+	} else {
+		place(note, size.Width+navRoom-side*2/3, -4, side*2/3, side*2/3)
+	}
+}
+
+func (n noted) MinSize(o []fyne.CanvasObject) fyne.Size {
+	least := o[0].MinSize()
+	if n.word.Visible() {
+		least.Width += gap + o[1].MinSize().Width
+	}
+	return least
 }
 
 func (n *Nav) Choose(chosen bool) {

@@ -117,7 +117,7 @@ func NewTabs(texts []string, chosen func(index int)) *Tabs {
 	t := &Tabs{OnChosen: chosen, row: Flow(4)}
 	for i, text := range texts {
 		line, room := NewLine(text), canvas.NewRectangle(color.Transparent)
-		item := NewTappable(PadHV(7, 7, container.NewStack(room, line)), func() { t.Choose(i) })
+		item := NewTappable(PadHV(5, 7, container.NewStack(room, line)), func() { t.Choose(i) })
 		item.underline = true
 		t.names, t.items, t.rooms = append(t.names, line), append(t.items, item), append(t.rooms, room)
 		t.row.Add(item)
@@ -127,6 +127,7 @@ func NewTabs(texts []string, chosen func(index int)) *Tabs {
 		item.below = t.down
 	}
 	t.ExtendBaseWidget(t)
+	t.reserve()
 	t.show()
 	return t
 }
@@ -155,16 +156,20 @@ func (t *Tabs) down() {
 	}
 }
 
-// Hold keeps every tab at its present width and visible until it is called with false, so that nothing moves while a person types.
+// Hold lets no tab get narrower, or leave the line, until it is called with false: nothing moves while a person types.
 func (t *Tabs) Hold(hold bool) {
-	if hold == t.held {
-		return
+	if t.held = hold; !hold {
+		t.reserve()
 	}
-	t.held = hold
+}
+
+// reserve has every tab be as wide as it is when it is chosen, in bold type.
+func (t *Tabs) reserve() {
 	for i, room := range t.rooms {
-		width := float32(0)
-		if hold {
-			width = t.names[i].MinSize().Width
+		name := t.names[i]
+		width := fyne.MeasureText(name.Text, name.Theme().Size(name.Scale), fyne.TextStyle{Bold: true}).Width
+		if t.held {
+			width = max(width, room.MinSize().Width)
 		}
 		room.SetMinSize(fyne.NewSize(width, 0))
 	}
@@ -183,6 +188,7 @@ func (t *Tabs) Label(texts []string) {
 	for i, text := range texts {
 		t.names[i].Set(text)
 	}
+	t.reserve()
 	t.row.Refresh()
 }
 
@@ -196,7 +202,7 @@ func (t *Tabs) show() {
 		t.names[i].Refresh()
 		item.Choose(i == t.chosen)
 	}
-	t.row.Refresh() // the chosen one is bold, and wider
+	t.row.Refresh()
 }
 
 // Calendar shows a month from which to choose a day. Today is marked; earlier days are disabled. Arrow keys move by a day or a week,

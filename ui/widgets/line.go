@@ -213,17 +213,21 @@ func (l *Line) wrapped(width float32) []string {
 		rows = wrap(l.Text, width, l.measure)
 	}
 	l.cut = l.Shorten && l.Most > 0 && (len(rows) > l.Most || l.Most == 1 && l.measure(l.Text) > width)
-	switch {
-	case !l.cut:
+	if !l.cut {
 		return rows
-	case l.Begins:
-		all := characters(l.Text)
-		n := sort.Search(len(all), func(n int) bool { return l.measure(strings.Join(all[:n+1], "")+"…") > width })
-		return []string{strings.Join(all[:n], "") + "…"}
 	}
 	rows = rows[: l.Most-1 : l.Most-1]
-	rest := strings.TrimPrefix(strings.Join(words(l.Text), " "), strings.Join(rows, " "))
-	return append(rows, middleOut(strings.TrimSpace(rest), width, l.measure))
+	rest := strings.TrimSpace(strings.TrimPrefix(strings.Join(words(l.Text), " "), strings.Join(rows, " ")))
+	if !l.Begins {
+		return append(rows, middleOut(rest, width, l.measure))
+	}
+	all := characters(rest)
+	n := sort.Search(len(all), func(n int) bool { return l.measure(strings.Join(all[:n+1], "")+"…") > width })
+	text := strings.Join(all[:n], "")
+	if at := strings.LastIndex(text, " "); at > 0 && l.Most > 1 {
+		text = text[:at] // a sentence ends with a whole word
+	}
+	return append(rows, text+"…")
 }
 
 // characters splits a text into user-perceived characters (Unicode annex 29).

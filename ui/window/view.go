@@ -504,6 +504,9 @@ func (w *Window) leave() {
 		w.setup.Leave()
 		return
 	}
+	if w.at == showCompose && w.compose.get().Leave() {
+		return
+	}
 	w.Go(showPackages)
 	w.packages.Leave()
 }

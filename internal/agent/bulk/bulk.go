@@ -3,7 +3,8 @@
 // It promises that a line becomes one package, whatever is interrupted: its turn and its draft are one commit, and the id of its
 // draft is chosen when the list is stored. From the commit that stores a list, a line already sent, by this list, a changed version
 // of it or another list, is recognized by its documents and signers (office.BulkLine.Who), and sent again only when a person says
-// so. A list whose packages are all refused pauses by itself.
+// so. A list whose packages are all refused pauses by itself. A stopped list can continue, without the lines that another list has
+// sent since.
 //
 // The outcome of a line is not stored here but in its draft and its package. This package must not know how lists are parsed, how
 // drafts are sent, or how they are shown.
@@ -40,8 +41,8 @@ type Deps struct {
 	// Keep stores what a list's packages have in common; Send stores a line's draft. also runs in the same commit.
 	Keep  func(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error
 	Send  func(ctx context.Context, common office.Draft, id string, d office.NewPackage, also func(*store.Tx, *office.Draft) error) error
-	Stop  func(id string, also func(*store.Tx) error) error // withdraws a list's waiting drafts
-	LetGo func(tx *store.Tx, id string) error               // releases what Keep stored, once nothing more is made of it
+	Stop  func(id string, also func(tx *store.Tx, back []string) error) error // withdraws a list's waiting drafts and passes them to also
+	LetGo func(tx *store.Tx, id string) error                                 // releases what Keep stored, once nothing more is made of it
 
 	// Refused returns why Send did not accept a line, if the line or its documents are to blame; passing says that it may be
 	// accepted later.
@@ -228,7 +229,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			return err
 		}
 		id = d.ID
-		b := office.Bulk{ID: id, File: l.File, Name: l.Common.Name, Lines: len(lines), Faulty: len(faulty), State: office.BulkRunning, Created: r.Now().UTC(),
+		b := office.Bulk{ID: id, File: l.File, Name: l.Common.Name, Documents: l.Common.Titles(), Lines: len(lines), Faulty: len(faulty), State: office.BulkRunning, Created: r.Now().UTC(),
 			Begins: r.Now().Add(undo).UTC(), By: d.By}
 		for _, c := range l.Columns {
 			b.Heads = append(b.Heads, c.Head)
@@ -402,7 +403,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 		return t, err
 	}
 	_, sent, _ := tx.PackageByDraft(t.line.Draft) // possibly sent after the backup that was restored
-	t.done = known || sent
+	t.done = t.line.Handed || known || sent
 	if t.list.Next-t.list.Since >= stalled {
 		t.stalls, err = stalls(tx, t.list)
 	}
@@ -421,7 +422,7 @@ func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
 			return message.Message{}, err
 		}
 		switch {
-		case !x.Problem.IsZero():
+		case !x.Problem.IsZero() && x.Problem.ID() != message.ListLineSent().ID():
 			why = x.Problem
 		case d.State == office.DraftFailed, d.State == office.DraftUnknown:
 			why = d.Problem
@@ -442,8 +443,13 @@ func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 	if b.State != office.BulkRunning || b.Next != t.list.Next {
 		return errTurned
 	}
-	x := t.line
-	x.Handed, x.Problem, x.Package.Message, x.Data = true, problem, "", nil // its draft has them
+	var x line
+	if tx.GetDoc(lineDoc(b.ID, b.Next), &x); x.Draft != t.line.Draft || x.Handed != t.line.Handed {
+		return errTurned
+	}
+	if !x.Handed {
+		x.Handed, x.Problem = true, problem
+	}
 	if b.Next++; b.Next >= b.Lines {
 		b.State = office.BulkDone
 		if err := r.deps.LetGo(tx, b.ID); err != nil {
@@ -456,7 +462,8 @@ func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 	return put(tx, b)
 }
 
-// Decide pauses a list, continues it (BulkRunning), or stops it: what the service does not have by then is not sent.
+// Decide pauses a list, continues it (BulkRunning), or stops it: what the service does not have by then is sent only if the list
+// continues. Stopping a list before it begins undoes it.
 func (r *Service) Decide(id string, to office.BulkState) error {
 	return r.change(id, to, message.Message{})
 }
@@ -464,20 +471,25 @@ func (r *Service) Decide(id string, to office.BulkState) error {
 // change does so and records it. why is given for a list that pauses by itself.
 func (r *Service) change(id string, to office.BulkState, why message.Message) (err error) {
 	var told office.Activity
-	decide := func(tx *store.Tx) error {
+	decide := func(tx *store.Tx, back []string) error {
 		var b office.Bulk
 		tx.GetDoc(docLists+id, &b)
-		if b.State != office.BulkRunning && b.State != office.BulkPaused {
+		stopped := b.State == office.BulkStopped
+		if b.State != office.BulkRunning && b.State != office.BulkPaused && (!stopped || b.Undone || to != office.BulkRunning) {
 			return message.Error(message.ListIsOver(), nil)
 		}
-		if b.State, b.Problem = to, why; to == office.BulkRunning {
-			b.Since = b.Next
+		switch b.State, b.Problem = to, why; {
+		case to == office.BulkStopped && b.Next == 0 && r.Now().Before(b.Begins):
+			b.Undone, err = true, r.deps.LetGo(tx, id)
+		case to == office.BulkStopped:
+			takeBack(tx, &b, back)
+		case stopped:
+			err = claim(tx, b)
 		}
-		if to == office.BulkStopped {
-			if err := r.deps.LetGo(tx, id); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
+		b.Since = b.Next
 		told = office.Activity{Time: r.Now(), Kind: "problem", Text: why}
 		if why.IsZero() {
 			says := map[office.BulkState]func(string) message.Message{office.BulkPaused: message.ListPaused, office.BulkRunning: message.ListContinued, office.BulkStopped: message.ListStopped}
@@ -489,7 +501,7 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 	if to == office.BulkStopped {
 		err = r.deps.Stop(id, decide) // a kill after its commit lets nothing more be sent
 	} else {
-		err = r.Data.Update(decide)
+		err = r.Data.Update(func(tx *store.Tx) error { return decide(tx, nil) })
 	}
 	if err == nil {
 		r.Tell(told)
@@ -499,14 +511,65 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 	return err
 }
 
+// takeBack gives the lines whose drafts were taken back another turn. The IDs of their next drafts derive from the previous ones, so
+// that a backup knows them, too.
+func takeBack(tx *store.Tx, b *office.Bulk, back []string) {
+	for n := b.Next - 1; n >= 0; n-- {
+		var x line
+		if tx.GetDoc(lineDoc(b.ID, n), &x); x.Draft == "" || !slices.Contains(back, x.Draft) {
+			continue
+		}
+		x.Draft, x.Handed, b.Next = uuid.NewSHA1(uuid.Nil, []byte(x.Draft)).String(), false, n
+		tx.PutDoc(lineDoc(b.ID, n), x)
+	}
+}
+
+// claim gives the remaining lines of a stopped list back to it, as the last list that has them. Lines that another list has sent since,
+// or will send, are not sent.
+func claim(tx *store.Tx, b office.Bulk) error {
+	lists := map[string]office.Bulk{}
+	for n := b.Next; n < b.Lines; n++ {
+		var x line
+		if ok, _ := tx.GetDoc(lineDoc(b.ID, n), &x); !ok || x.Handed {
+			continue
+		}
+		var list []sent
+		tx.GetDoc(docSent+x.Who, &list)
+		own := slices.IndexFunc(list, func(s sent) bool { return s.List == b.ID && s.Line == n })
+		taken := own < 0 // unreadable
+		for _, s := range list[own+1:] {
+			if s.List == b.ID {
+				continue
+			}
+			live, draft, _, err := alive(tx, lists, s)
+			if err != nil {
+				return err
+			}
+			if taken = taken || live; draft != "" {
+				x.Package.Replaces = append(x.Package.Replaces, draft)
+			}
+		}
+		if x.Handed = taken; taken {
+			x.Problem = message.ListLineSent()
+		} else {
+			tx.PutDoc(docSent+x.Who, append(slices.Delete(list, own, own+1), sent{x.What, b.ID, n}))
+		}
+		tx.PutDoc(lineDoc(b.ID, n), x)
+	}
+	return nil
+}
+
 // Doubt pauses lists of which more may have been sent than the state knows.
 func Doubt(tx *store.Tx) {
 	all, _ := lists(tx)
 	for _, b := range all {
-		if b.State == office.BulkRunning {
-			b.State, b.Problem = office.BulkPaused, message.ListRestored(b.File)
-			put(tx, b)
+		if b.State == office.BulkDone || b.Undone {
+			continue
 		}
+		if b.Problem = message.ListRestored(b.File); b.State == office.BulkRunning {
+			b.State = office.BulkPaused
+		}
+		put(tx, b)
 	}
 }
 

@@ -76,8 +76,19 @@ func (d *desk) restart() {
 			}
 			return keep(office.Draft{ID: id, Name: p.Name, Signers: p.Signers, State: office.DraftQueued, By: common.By}, also)
 		},
-		Stop: func(id string, also func(*store.Tx) error) error {
-			return errors.Join(d.tools.Data.Update(also), d.end(office.DraftCancelled, 9))
+		Stop: func(id string, also func(*store.Tx, []string) error) error {
+			var back []string
+			for _, x := range d.drafts(office.DraftQueued) {
+				if x.List == id {
+					back = append(back, x.ID)
+				}
+			}
+			return d.tools.Data.Update(func(tx *store.Tx) (err error) {
+				for _, draft := range back {
+					err = errors.Join(err, tx.PutDraft(office.Draft{ID: draft, List: id, State: office.DraftCancelled}))
+				}
+				return errors.Join(err, also(tx, back))
+			})
 		},
 		LetGo: func(tx *store.Tx, id string) error {
 			return tx.PutDraft(office.Draft{ID: id, State: office.DraftCancelled})
@@ -169,30 +180,48 @@ func before(l office.BulkList) (said string) {
 func TestALineIsSentOnceWhateverIsInterrupted(t *testing.T) {
 	for seed := range uint64(4) {
 		d, chance := newDesk(t), rand.New(rand.NewPCG(seed, 31))
-		id := d.send(d.prepare(people(40)...))
-		d.kill = func(bool) bool { return chance.IntN(5) == 0 }
-		for !d.progress(id).Over() {
+		ids := []string{d.send(d.prepare(people(40)...))}
+		kill := func(bool) bool { return chance.IntN(5) == 0 }
+		open := func(id string) bool { return !d.progress(id).Over() }
+		for d.kill = kill; slices.ContainsFunc(ids, open); {
+			id := ids[chance.IntN(len(ids))]
 			switch chance.IntN(8) {
 			case 0:
 				d.restart()
 			case 1:
-				noErr(t, errors.Join(d.Decide(id, office.BulkPaused), d.Decide(id, office.BulkRunning)))
+				if open(id) {
+					noErr(t, errors.Join(d.Decide(id, office.BulkPaused), d.Decide(id, office.BulkRunning)))
+				}
+			case 2: // stopped, begun anew with another list in part or not, and resumed
+				if !open(id) {
+					continue
+				}
+				d.kill = func(bool) bool { return false }
+				noErr(t, d.Decide(id, office.BulkStopped))
+				if rest := d.prepare(people(1 + chance.IntN(39))...); len(rest.Left(false)) > 0 && len(ids) < 4 {
+					ids = append(ids, d.send(rest))
+				}
+				noErr(t, d.Decide(id, office.BulkRunning))
+				d.kill = kill
 			default:
 				if _, err := d.feed(t.Context()); err != nil && !errors.Is(err, errKilled) {
 					t.Fatal(err)
 				}
 				noErr(t, d.end(office.DraftSent, chance.IntN(3)))
 			}
-			if p := d.progress(id); p.State == office.BulkDone && p.Next == 40 {
-				noErr(t, d.end(office.DraftSent, 9))
+			if p := d.progress(id); p.State == office.BulkDone {
+				noErr(t, d.end(office.DraftSent, 99))
 			}
 		}
-		names := map[string]int{}
+		names, sent := map[string]int{}, 0
 		for _, x := range d.drafts(office.DraftSent) {
 			names[x.Name]++
 		}
-		if p := d.progress(id); len(names) != 40 || len(d.drafts()) != 40 || p.Sent != 40 || d.most > ahead {
-			t.Errorf("seed %d: %d packages of %d drafts, %d at once, %+v", seed, len(names), len(d.drafts()), d.most, p)
+		for _, id := range ids {
+			sent += d.progress(id).Sent
+		}
+		if len(names) != 40 || len(d.drafts(office.DraftSent, office.DraftQueued)) != 40 || sent != 40 || d.most > ahead*len(ids) {
+			t.Errorf("seed %d: %d packages of %d drafts, %d at once, %d sent of %d lists", seed, len(names), len(d.drafts()), d.most, sent, len(ids))
 		}
 	}
 }
@@ -267,8 +296,12 @@ func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
 		return nil
 	}))
 	expect(t, replaces, 1, "%d drafts that were refused are replaced")
-	if err := d.Decide(id, office.BulkRunning); err == nil {
-		t.Error("a list that was stopped goes on")
+	noErr(t, errors.Join(d.Decide(second, office.BulkStopped), d.Decide(id, office.BulkRunning)))
+	d.work(office.DraftSent)
+	noErr(t, d.Decide(second, office.BulkRunning)) // of which the first one has sent everything by now
+	d.work(office.DraftSent)
+	if a, b := d.progress(id), d.progress(second); a.Sent+b.Sent != 20 || b.State != office.BulkDone || len(d.drafts(office.DraftSent)) != 20 {
+		t.Errorf("resumed one after the other: %+v, %+v", a, b)
 	}
 }
 
@@ -329,7 +362,7 @@ func TestAListWaitsUntilItCannotBeUndone(t *testing.T) {
 	d.tools.Now = func() time.Time { return time.Now().Add(time.Hour) }
 	d.restart()
 	d.work(office.DraftSent)
-	if len(d.drafts()) != 0 || before(d.prepare(people(2)...)) != "nn" {
+	if err := d.Decide(id, office.BulkRunning); err == nil || len(d.drafts()) != 0 || before(d.prepare(people(2)...)) != "nn" {
 		t.Error("it is sent though it was taken back")
 	}
 }

@@ -110,10 +110,10 @@ func TestNothingOfAListWaitsOnceItIsStopped(t *testing.T) {
 	}
 	id := ""
 	noErr(t, r.Data.Store.View(func(tx *store.Tx) error { d, _, err := tx.Draft("one"); id = d.List; return err }))
-	if err := r.StopList(id, func(*store.Tx) error { return errors.New("no room") }); err == nil || states() != "queued queued queued " {
+	if err := r.StopList(id, func(*store.Tx, []string) error { return errors.New("no room") }); err == nil || states() != "queued queued queued " {
 		t.Errorf("%v, %s", err, states())
 	}
-	noErr(t, r.StopList(id, func(*store.Tx) error { return nil }))
+	noErr(t, r.StopList(id, func(*store.Tx, []string) error { return nil }))
 	if states() != "cancelled cancelled queued " {
 		t.Error(states())
 	}

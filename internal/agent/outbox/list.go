@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"slices"
 
@@ -87,25 +88,24 @@ func (r *Service) FromList(ctx context.Context, common office.Draft, id string, 
 	return nil
 }
 
-// StopList withdraws a list's waiting drafts. also runs in the same commit.
-func (r *Service) StopList(id string, also func(*store.Tx) error) error {
+// StopList withdraws a list's waiting drafts. also gets their IDs and runs in the same commit.
+func (r *Service) StopList(id string, also func(tx *store.Tx, back []string) error) error {
 	var back []string
 	err := r.Data.Update(func(tx *store.Tx) error {
 		back = nil
-		if err := also(tx); err != nil {
-			return err
-		}
 		waiting, err := tx.Drafts(office.DraftQueued)
 		for _, d := range waiting {
 			if d.List != id {
 				continue
 			}
-			if _, failed := r.takeBack(tx, d.ID, office.DraftCancelled); failed != nil {
+			inTime, failed := r.takeBack(tx, d.ID, office.DraftCancelled)
+			if failed != nil {
 				return failed
+			} else if inTime {
+				back = append(back, d.ID)
 			}
-			back = append(back, d.ID)
 		}
-		return err
+		return errors.Join(err, also(tx, back))
 	})
 	if err != nil {
 		return err

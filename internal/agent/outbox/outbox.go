@@ -340,7 +340,7 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), Delivery: office.Delivery{NextTry: r.Now()},
-		Template: d.Template.Clone(), Corrects: d.Corrects, NoCopy: slices.Clone(d.NoCopy),
+		Template: d.Template.Clone(), Corrects: d.Corrects, Standing: office.Standing{NoCopy: slices.Clone(d.NoCopy)},
 	}
 	if len(d.Files) == 0 && d.Template.Empty() {
 		return out, &DraftError{message.NoDocument()}
