@@ -206,7 +206,7 @@ func (a *Agent) TakeBack(ctx context.Context) error {
 	if err := a.comeBack(ctx); err != nil {
 		return err
 	}
-	a.Record(office.Activity{Kind: "moved", Text: message.TakenBack()})
+	a.Record(office.Activity{Kind: office.ActivityMoved, Text: message.TakenBack()})
 	return nil
 }
 
@@ -317,7 +317,7 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	s.SaveTo = saveTo
 	var told []office.Activity
 	for _, text := range append([]message.Message{message.BroughtOver(o.Header.Computer)}, o.LeftOut...) {
-		told = append(told, office.Activity{Time: a.Now(), Kind: "moved", Text: text})
+		told = append(told, office.Activity{Time: a.Now(), Kind: office.ActivityMoved, Text: text})
 	}
 	err = a.configure(ctx, s.Normal(), o.Secrets, func(tx *store.Tx) error { return a.adopt(tx, o, told) })
 	if errors.Is(err, transfer.ErrDamaged) {

@@ -219,7 +219,7 @@ func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) {
 		}
 		p.Withdrawal = &office.Withdrawal{State: office.WithdrawUnknown, Asked: p.Withdrawal.Asked, Problem: message.NobodyKnowsWhetherWithdrawn()}
 		tx.PutPackage(p)
-		tx.AddActivity(office.Activity{Time: now, Kind: "problem", PackageID: p.ID, Text: message.WithdrawAgain(p.DisplayName())})
+		tx.AddActivity(office.Activity{Time: now, Kind: office.ActivityProblem, PackageID: p.ID, Text: message.WithdrawAgain(p.DisplayName())})
 	}
 }
 
@@ -269,7 +269,7 @@ func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 		a.keepUnread(text)
 	}
 	if !r.waits {
-		a.Record(office.Activity{Kind: "problem", Text: text})
+		a.Record(office.Activity{Kind: office.ActivityProblem, Text: text})
 	}
 }
 

@@ -147,7 +147,7 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 		return nil, errors.Join(err, notifier.Close(), trace.Close(), log.Close(), instance.Close())
 	}
 	if !ended.IsZero() {
-		a.Record(office.Activity{Kind: "problem", Text: message.EndedByFault(locations.Log(r.global.Data))})
+		a.Record(office.Activity{Kind: office.ActivityProblem, Text: message.EndedByFault(locations.Log(r.global.Data))})
 	}
 	notifier.OnClick(a.Click)
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))

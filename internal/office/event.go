@@ -115,11 +115,29 @@ const (
 // NewFor is how long a package or its files count as new.
 const NewFor = 10 * time.Minute
 
+// ActivityKind is what happened, roughly.
+type ActivityKind string
+
+const (
+	ActivityEvent     ActivityKind = "event"    // the service reported something about a package
+	ActivityExecuted  ActivityKind = "executed" // it reported that everyone has signed a package
+	ActivitySent      ActivityKind = "sent"
+	ActivityDue       ActivityKind = "due"
+	ActivityWithdrawn ActivityKind = "withdrawn"
+	ActivitySaved     ActivityKind = "saved"
+	ActivitySignedIn  ActivityKind = "signed_in"
+	ActivitySignedOut ActivityKind = "signed_out"
+	ActivityEndpoint  ActivityKind = "endpoint" // events are delivered to this computer
+	ActivityDesk      ActivityKind = "desk"     // a desk was invited or removed
+	ActivityMoved     ActivityKind = "moved"    // the office moved to another computer, or back
+	ActivityProblem   ActivityKind = "problem"
+)
+
 // Activity is one line of the activity list.
 type Activity struct {
 	Time      time.Time       `json:"time"`              // when it was noted
 	Happened  When            `json:"happened,omitzero"` // if it happened earlier; see When
-	Kind      string          `json:"kind"`              // event, sent, saved, signed_in, problem, ...
+	Kind      ActivityKind    `json:"kind"`
 	PackageID string          `json:"package_id,omitempty"`
 	Text      message.Message `json:"text"`
 }

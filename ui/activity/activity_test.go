@@ -216,6 +216,10 @@ func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
 	screentest.Equal(t, "it says", strings.Join(says, "|"),
 		"Mandate Keller: 1 file saved · Thomas Keller signed · Sent to 1 person|Offer 2026-118: Sent to 2 people")
 	screentest.Equal(t, "of what happened", len(b.screen.happened.rows[0].entries), 3)
+	r := b.screen.happened.rows[0]
+	r.entries = append([]office.Activity{{Kind: office.ActivityExecuted, PackageID: "p3", Text: message.EveryoneSigned("Mandate Keller")}}, r.entries...)
+	_, below := r.says()
+	screentest.Equal(t, "once everyone has signed", below, "1 file saved · Everyone has signed · Sent to 1 person")
 }
 
 func TestTheDiaryKeepsItsPlace(t *testing.T) {

@@ -253,8 +253,8 @@ func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 // row is what happened to a package on a day, newest first, or one entry without a package.
 type row struct {
 	entries []office.Activity
-	name    string // the package's name, with its signers if another one has the same name
-	kind    string // the most important kind
+	name    string              // the package's name, with its signers if another one has the same name
+	kind    office.ActivityKind // the most important one
 	day     string
 }
 
@@ -314,11 +314,13 @@ func (r row) says() (title, below string) {
 	}
 	saved := 0
 	var list []string
+	executed := slices.ContainsFunc(r.entries, func(e office.Activity) bool { return e.Kind == office.ActivityExecuted })
 	for _, e := range r.entries {
 		text := i18n.Brief(e.Text)
 		switch {
-		case e.Kind == "saved":
+		case e.Kind == office.ActivitySaved:
 			saved++
+		case e.Kind == office.ActivityEvent && executed: // everyone has signed, which says it all
 		case markOf(e.Kind) == theme.MarkProblem:
 			list = slices.Insert(list, 0, text)
 		case !slices.Contains(list, text):
@@ -346,7 +348,7 @@ func (s *Screen) openRow(r row) {
 // tells lists the marks, most important first.
 var tells = []theme.Mark{theme.MarkProblem, theme.MarkEnded, theme.MarkSaved, theme.MarkSigned, theme.MarkLater}
 
-func markOf(kind string) theme.Mark {
-	return cmp.Or(map[string]theme.Mark{"saved": theme.MarkSaved, "event": theme.MarkSigned, "signed": theme.MarkSigned, "executed": theme.MarkSigned,
-		"withdrawn": theme.MarkEnded, "problem": theme.MarkProblem, "failed": theme.MarkProblem}[kind], theme.MarkLater)
+func markOf(kind office.ActivityKind) theme.Mark {
+	return cmp.Or(map[office.ActivityKind]theme.Mark{office.ActivitySaved: theme.MarkSaved, office.ActivityEvent: theme.MarkSigned, office.ActivityExecuted: theme.MarkSigned,
+		office.ActivityWithdrawn: theme.MarkEnded, office.ActivityProblem: theme.MarkProblem}[kind], theme.MarkLater)
 }

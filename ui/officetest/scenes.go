@@ -88,12 +88,12 @@ func Busy() *Office {
 		Signers: []office.Signer{tom}, Signing: office.Signing{SignersTotal: 1}}}
 	o.Rows = []office.PackageRow{offer, mandate, lease, saving, withdrawn}
 	o.Happened = []office.Activity{
-		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: message.Then(message.EveryoneSigned("Mandate Keller"), message.FilesSaved(2, "Signed"))},
-		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: message.Signed("Thomas Keller", "Mandate Keller")},
-		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: message.SentTo("Offer 2026-118", 2)},
-		{Time: Now.Add(-5 * time.Hour), Kind: "problem", Text: message.Then(message.NotSent("Letter"), message.ServiceSilent())},
-		{Time: Now.Add(-28 * time.Hour), Kind: "event", PackageID: "p1", Text: message.Then(message.Signed("Jan Weber", "Lease Sonnenweg 4"), message.NextSigner("Ana Ruiz"))},
-		{Time: Now.Add(-76 * time.Hour), Kind: "signed_in", Text: message.SignedInAs("office@weber-partner.example")},
+		{Time: Now.Add(-19 * time.Minute), Kind: office.ActivitySaved, PackageID: "p3", Text: message.Then(message.EveryoneSigned("Mandate Keller"), message.FilesSaved(2, "Signed"))},
+		{Time: Now.Add(-20 * time.Minute), Kind: office.ActivityEvent, PackageID: "p3", Text: message.Signed("Thomas Keller", "Mandate Keller")},
+		{Time: Now.Add(-time.Hour), Kind: office.ActivitySent, PackageID: "p2", Text: message.SentTo("Offer 2026-118", 2)},
+		{Time: Now.Add(-5 * time.Hour), Kind: office.ActivityProblem, Text: message.Then(message.NotSent("Letter"), message.ServiceSilent())},
+		{Time: Now.Add(-28 * time.Hour), Kind: office.ActivityEvent, PackageID: "p1", Text: message.Then(message.Signed("Jan Weber", "Lease Sonnenweg 4"), message.NextSigner("Ana Ruiz"))},
+		{Time: Now.Add(-76 * time.Hour), Kind: office.ActivitySignedIn, Text: message.SignedInAs("office@weber-partner.example")},
 	}
 	signed := filepath.FromSlash("/home/office/Documents/Signed")
 	o.Files = []office.Job{{PackageID: "p3", Folder: signed, Target: "Mandate Keller - Letter of mandate.pdf"},

@@ -186,7 +186,7 @@ func (r *Service) lapse(ctx context.Context) {
 	r.Signal(office.StatusChanged)
 	switch {
 	case err == nil:
-		r.Record(office.Activity{Kind: "signed_out", Text: message.SignInExpired()})
+		r.Record(office.Activity{Kind: office.ActivitySignedOut, Text: message.SignInExpired()})
 		r.Changed()
 	case !errors.Is(err, errNothing):
 		r.Log.Error("record the lapsed sign-in", "err", err)

@@ -219,7 +219,7 @@ func (r *Service) adopt(ctx context.Context, l *login, svc *service, g esign.Gra
 	if acc.Email != "" {
 		text = message.SignedInAs(acc.Email)
 	}
-	r.Record(office.Activity{Kind: "signed_in", Text: text})
+	r.Record(office.Activity{Kind: office.ActivitySignedIn, Text: text})
 	r.tellReplaced()
 	r.Breaker.Close()
 	r.SignedUp()

@@ -47,7 +47,7 @@ func (r *Service) SignOut(ctx context.Context) error {
 	}
 	r.tellSignedOut()
 	r.Health.End(health.WithSignIn)
-	r.Record(office.Activity{Kind: "signed_out", Text: message.SignedOut()})
+	r.Record(office.Activity{Kind: office.ActivitySignedOut, Text: message.SignedOut()})
 	r.Signal(office.StatusChanged)
 	if owed != "" {
 		unsaid, _ := r.revokePending(ctx, owed, false)

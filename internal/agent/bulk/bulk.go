@@ -251,7 +251,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			}
 			tx.PutDoc(lineDoc(id, len(lines)+n), line{BulkLine: office.BulkLine{ListRow: x.ListRow}, Problem: message.Then(why...)})
 		}
-		begun = office.Activity{Time: r.Now(), Kind: "sent", Text: message.ListBegun(len(lines), l.File)}
+		begun = office.Activity{Time: r.Now(), Kind: office.ActivitySent, Text: message.ListBegun(len(lines), l.File)}
 		put(tx, b)
 		return tx.AddActivity(begun)
 	})
@@ -490,10 +490,10 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 			return err
 		}
 		b.Since = b.Next
-		told = office.Activity{Time: r.Now(), Kind: "problem", Text: why}
+		told = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, Text: why}
 		if why.IsZero() {
 			says := map[office.BulkState]func(string) message.Message{office.BulkPaused: message.ListPaused, office.BulkRunning: message.ListContinued, office.BulkStopped: message.ListStopped}
-			told.Kind, told.Text = "sent", says[to](b.File)
+			told.Kind, told.Text = office.ActivitySent, says[to](b.File)
 		}
 		put(tx, b)
 		return tx.AddActivity(told)

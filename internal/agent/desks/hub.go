@@ -498,7 +498,7 @@ func (r *Service) Invite(ctx context.Context, q office.DeskInvite) (v Invitation
 			r.Reopen() // to retry it
 		}
 	}
-	r.Record(office.Activity{Kind: "desk", Text: message.DeskInvited(name)})
+	r.Record(office.Activity{Kind: office.ActivityDesk, Text: message.DeskInvited(name)})
 	v.Key = seed
 	return v, nil
 }
@@ -573,7 +573,7 @@ func (r *Service) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	r.shutOut(ctx, gone.Key)
-	r.Record(office.Activity{Kind: "desk", Text: message.DeskRemoved(gone.Name)})
+	r.Record(office.Activity{Kind: office.ActivityDesk, Text: message.DeskRemoved(gone.Name)})
 	return nil
 }
 

@@ -156,7 +156,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 			tx.PutPackage(p)
 		}
 		line = office.Activity{
-			Time: r.Now(), Kind: "saved", PackageID: j.PackageID,
+			Time: r.Now(), Kind: office.ActivitySaved, PackageID: j.PackageID,
 			Text: message.Saved(j.Target, j.Folder),
 		}
 		if recognised {

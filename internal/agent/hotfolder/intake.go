@@ -221,7 +221,7 @@ func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolde
 	if errors.Is(err, errAgain) && in.Found {
 		err = r.put(next)
 	} else if errors.Is(err, errAgain) {
-		line := office.Activity{Time: r.Now(), Kind: "sent", Text: message.FileCameTwice(in.Name, filepath.Base(in.Path))}
+		line := office.Activity{Time: r.Now(), Kind: office.ActivitySent, Text: message.FileCameTwice(in.Name, filepath.Base(in.Path))}
 		err = r.Data.Update(func(tx *store.Tx) error { putIntake(tx, next); return tx.AddActivity(line) })
 		if err == nil {
 			r.Tell(line)
@@ -426,6 +426,6 @@ func (r *Service) explain(dir *disk.Dir, in office.Intake) error {
 	if err := place.WriteNew(name, []byte(strings.Join(lines, end+end)+end), 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
 		return trouble(in.Path, err)
 	}
-	r.Record(office.Activity{Kind: "problem", Text: message.Then(message.FileNotSent(in.Name), in.Problem)})
+	r.Record(office.Activity{Kind: office.ActivityProblem, Text: message.Then(message.FileNotSent(in.Name), in.Problem)})
 	return nil
 }

@@ -436,6 +436,6 @@ func (r *Service) notReturned(in *office.Intake, j office.Job, cause error) erro
 	if err := r.returned(in, j); err != nil {
 		return err
 	}
-	r.Record(office.Activity{Kind: "problem", PackageID: j.PackageID, Text: message.NotReturned(path.Base(j.Target), filepath.Base(in.Path))})
+	r.Record(office.Activity{Kind: office.ActivityProblem, PackageID: j.PackageID, Text: message.NotReturned(path.Base(j.Target), filepath.Base(in.Path))})
 	return nil
 }

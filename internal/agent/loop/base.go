@@ -189,7 +189,7 @@ func (t Base) Activity(limit int) ([]office.Activity, error) {
 
 // TellUnusable adds a line to the activity list, once for each id.
 func (t Base) TellUnusable(id, packageID string, text message.Message) {
-	line := office.Activity{Time: t.Now(), Kind: "problem", PackageID: packageID, Text: text}
+	line := office.Activity{Time: t.Now(), Kind: office.ActivityProblem, PackageID: packageID, Text: text}
 	var first bool
 	err := t.Data.Update(func(tx *store.Tx) (err error) {
 		if first, err = tx.Once("unusable/" + id); err != nil || !first {

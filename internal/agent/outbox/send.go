@@ -328,7 +328,7 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 }
 
 func (r *Service) sentLine(p office.Package, d office.Draft) office.Activity {
-	return office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
+	return office.Activity{Time: r.Now(), Kind: office.ActivitySent, PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
 }
 
 // fromDraft marks p as made here from d and sent then.
@@ -597,7 +597,7 @@ func (r *Service) fail(d office.Draft, problem message.Message) error {
 	if err := r.putDraft(&d, office.DraftFailed); err != nil && !errors.Is(err, errDecided) {
 		return err
 	}
-	r.Record(office.Activity{Kind: "problem", Text: message.Then(message.NotSent(d.Name), problem)})
+	r.Record(office.Activity{Kind: office.ActivityProblem, Text: message.Then(message.NotSent(d.Name), problem)})
 	r.Signal(office.StatusChanged)
 	return nil
 }

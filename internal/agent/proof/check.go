@@ -79,7 +79,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 		tx.PutDoc(docKept, done)
 		tx.PutDoc(docLooked, nil)
 		for _, x := range news {
-			tx.AddActivity(office.Activity{Time: r.Now(), Kind: "problem", PackageID: x.Package, Text: x.Text})
+			tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: x.Package, Text: x.Text})
 		}
 		return nil
 	})
@@ -87,7 +87,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 		return err
 	}
 	for _, x := range news {
-		r.Tell(office.Activity{Time: r.Now(), Kind: "problem", PackageID: x.Package, Text: x.Text})
+		r.Tell(office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: x.Package, Text: x.Text})
 	}
 	return r.tellAstray()
 }

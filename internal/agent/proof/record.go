@@ -389,7 +389,7 @@ func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error 
 			return err
 		}
 		r.Health.Set(health.RecordOlder, message.RecordOlder(folder))
-		r.Record(office.Activity{Kind: "problem", Text: message.RecordOlder(folder)})
+		r.Record(office.Activity{Kind: office.ActivityProblem, Text: message.RecordOlder(folder)})
 		end, err = 0, nil
 	}
 	if err != nil {

@@ -174,7 +174,7 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 		var fault message.Message
 		if stored.Wrong() && !told {
 			fault = stored.Fault()
-			line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: j.PackageID, Text: fault}
+			line = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: j.PackageID, Text: fault}
 		}
 		if err := tellPackage(tx, j.PackageID, fault); err != nil || fault.IsZero() {
 			return err

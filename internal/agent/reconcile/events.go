@@ -203,7 +203,10 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if p.Withdrawal.Wished() && e.Action == esign.PackageRescinded {
 			return nil // people know, as they withdrew it
 		}
-		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, ev.Received), Kind: "event", PackageID: p.ID, Text: eventMessage(p, e)}
+		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, ev.Received), Kind: office.ActivityEvent, PackageID: p.ID, Text: eventMessage(p, e)}
+		if e.Action == esign.PackageExecuted {
+			line.Kind = office.ActivityExecuted
+		}
 		return tx.AddActivity(line)
 	})
 	return found, line, err
@@ -261,7 +264,7 @@ func (r *Service) finishUnprocessable(ev office.Event, reason message.Message) e
 		return err
 	}
 	r.Settled(ev.ID)
-	r.Record(office.Activity{Kind: "problem", Text: reason})
+	r.Record(office.Activity{Kind: office.ActivityProblem, Text: reason})
 	r.Signal(office.StatusChanged)
 	return nil
 }

@@ -85,7 +85,7 @@ func (x *teller) shown() (lines []string) {
 	all, err := x.Activity(99)
 	noErr(x.t, err)
 	for _, a := range all {
-		lines = append(lines, a.Kind+": "+a.Text.String())
+		lines = append(lines, string(a.Kind)+": "+a.Text.String())
 	}
 	return lines
 }

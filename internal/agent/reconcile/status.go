@@ -129,7 +129,7 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 	}
 	r.deps.News.Withhold(tx, past)
 	for _, d := range facts {
-		line := office.Activity{Time: r.Now(), Happened: d.When, Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
+		line := office.Activity{Time: r.Now(), Happened: d.When, Kind: office.ActivityProblem, PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
 		lines = append(lines, line)
 		tx.AddActivity(line)
 	}
@@ -206,10 +206,10 @@ func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) {
 	w := p.Withdrawal
 	line := office.Activity{Time: r.Now(), PackageID: p.ID}
 	if w.State == office.WithdrawDone {
-		line.Kind, line.Text, line.Happened = "withdrawn", withdrawnText(p.DisplayName(), w), p.Ended()
+		line.Kind, line.Text, line.Happened = office.ActivityWithdrawn, withdrawnText(p.DisplayName(), w), p.Ended()
 	} else {
 		found.facts = append(found.facts, r.deps.News.NotWithdrawn(tx, *p)...)
-		line.Kind, line.Text = "problem", message.Then(message.NotWithdrawn(p.DisplayName()), w.Problem)
+		line.Kind, line.Text = office.ActivityProblem, message.Then(message.NotWithdrawn(p.DisplayName()), w.Problem)
 	}
 	found.lines = append(found.lines, line)
 	tx.AddActivity(line)
@@ -322,7 +322,7 @@ func (r *Service) TellDueSoon() error {
 			}
 			told := r.deps.News.DueSoon(tx, p, now)
 			for _, f := range told {
-				tx.AddActivity(office.Activity{Time: now, Kind: "due", PackageID: p.ID, Text: message.Then(f.Title, f.Body)})
+				tx.AddActivity(office.Activity{Time: now, Kind: office.ActivityDue, PackageID: p.ID, Text: message.Then(f.Title, f.Body)})
 			}
 			facts = append(facts, told...)
 		}

@@ -223,7 +223,7 @@ func (r *Service) adopt(i issuer.Name, x endpoint) error {
 	r.follow(&x, former)
 	r.Health.Clear(health.EndpointFails)
 	r.Sweep("the endpoint is registered") // earlier events went to nobody, or to another computer
-	r.Record(office.Activity{Kind: "endpoint", Text: message.EndpointSet()})
+	r.Record(office.Activity{Kind: office.ActivityEndpoint, Text: message.EndpointSet()})
 	r.Signal(office.StatusChanged)
 	return nil
 }

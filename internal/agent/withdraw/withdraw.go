@@ -544,7 +544,7 @@ func (r *Service) end(id string, state office.WithdrawalState, problem message.M
 		} else {
 			facts = r.deps.NotDone(tx, p)
 		}
-		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: id, Text: text}
+		line = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: id, Text: text}
 		return tx.AddActivity(line)
 	})
 	if err != nil {
