@@ -479,7 +479,7 @@ func (p *listPanel) heading(column int) string {
 // width is that of a column of the list, by its longest cells within reason; columns below 0 are those before.
 func (p *listPanel) width(column int) float32 {
 	if column < 0 {
-		return widgets.Scaled([]float32{56, 215}[column+ownColumns])
+		return widgets.Scaled([]float32{56, 270}[column+ownColumns])
 	}
 	longest := 0
 	note := func(text string) { longest = max(longest, len([]rune(text))) }
