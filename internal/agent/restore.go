@@ -415,16 +415,18 @@ func (a *Agent) backUp() {
 
 // loadInstallation reads the identifier of this data folder, and creates it if there is none.
 func (a *Agent) loadInstallation() error {
+	var id string
 	err := a.Data.Update(func(tx *store.Tx) error {
-		if known, _ := tx.GetDoc(docInstallation, &a.installation); !known {
-			a.installation = uuid.NewString()
-			tx.PutDoc(docInstallation, a.installation)
+		if known, _ := tx.GetDoc(docInstallation, &id); !known {
+			id = uuid.NewString()
+			tx.PutDoc(docInstallation, id)
 		}
 		return tx.UseService(issuer.Home(a.Settings())) // a backup's service may have been a different one
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
+	a.installation = id
 	return nil
 }
 

@@ -85,11 +85,7 @@ func (c *desksInviteCmd) Run(r *run) error {
 	if c.To == "" {
 		hand = c.offer
 	}
-	if err = hand(r, o, file); err != nil && !c.Moved && !c.Again { // nobody has its key yet
-		_, err2 := callDesks.of(context.WithoutCancel(r.ctx), o, desksRequest{Remove: c.Name})
-		err = errors.Join(err, err2)
-	}
-	return err
+	return hand(r, o, file) // on an error the desk stays invited, for its computer may have the invitation: --again gives it another one
 }
 
 // offer shows a code until somebody types it, or for ten minutes.

@@ -149,6 +149,10 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 		return res, err
 	}
 	other, second := c.authorized(ctx, k, first.other())
+	var e, before *Error
+	if sentAway(err) && errors.As(second, &e) && errors.As(err, &before) && before.MayBeDone { // the redirect may have come after the work
+		second = e.maybe(true)
+	}
 	said := err != nil && !NotServed(err)
 	if NotServed(second) || NotOffered(second) && said || second == nil && isPage(other) { // keep the first answer: the second says no more
 		if second == nil {

@@ -145,7 +145,7 @@ func (tx *Tx) JobAt(folder, target string) (office.Job, bool, error) {
 		tx.leaveOut(err)
 		j, err = unreadJob(owner, office.JobDone), nil
 	}
-	return j, err == nil, err
+	return j, err == nil, tx.fail(err)
 }
 
 // unreadJob is what the key of an unreadable job tells.

@@ -118,7 +118,14 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 			}
 		})
 	}
-	again = widgets.NewButton(lang.L("New code"), show)
+	again = widgets.NewButton(lang.L("New code"), func() {
+		if all {
+			show()
+			return
+		}
+		popup.Close() // a computer may have what the old code gave out
+		d.invite(name)
+	})
 	save = widgets.NewButton(lang.L("Save as a file…"), func() {
 		browse.Save(d.screen.env, lang.L("Invitation"), called+agent.OfficeEnding, func(path string, _ bool) {
 			async.Try(d.screen.env.Work, func(context.Context) error { return agent.WriteOffice(path, file) }, func(err error) {

@@ -383,7 +383,10 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	}
 	b.Office.Fail("OfferDesk", nil)
 	b.Press(screentest.Top(b.Window), "New code")
-	b.Press(screentest.Top(b.Window), "Close")
+	if top := screentest.Text(screentest.Top(b.Window)); !strings.HasPrefix(top, "Invite Window") { // with a new key: somebody may have the old one
+		t.Errorf("a new code: %s", top)
+	}
+	b.Press(screentest.Top(b.Window), "Cancel")
 	invite("Accounts")
 	b.Press(screentest.Top(b.Window), "Continue")
 	if top := screentest.Text(screentest.Top(b.Window)); !strings.Contains(top, "already a desk with that name") {

@@ -50,7 +50,8 @@ func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T)
 			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
 		r := newService(t, nil)
 		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
-		began := time.Now()                                               // soon after it cannot be noted for a while
+		synctest.Wait()
+		began := time.Now() // soon after it cannot be noted for a while
 		r.Data.Store.Fault = func() error {
 			if since := time.Since(began); since > 0 && since < 20*time.Second {
 				return looptest.ErrFault

@@ -402,7 +402,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	if err != nil {
 		return t, err
 	}
-	_, sent, _ := tx.PackageByDraft(t.line.Draft) // possibly sent after the backup that was restored
+	_, sent := packageOf(tx, t.line.Draft) // possibly sent after the backup that was restored
 	t.done = t.line.Handed || known || sent
 	if t.list.Next-t.list.Since >= stalled {
 		t.stalls, err = stalls(tx, t.list)
@@ -519,9 +519,22 @@ func takeBack(tx *store.Tx, b *office.Bulk, back []string) {
 		if tx.GetDoc(lineDoc(b.ID, n), &x); x.Draft == "" || !slices.Contains(back, x.Draft) {
 			continue
 		}
-		x.Draft, x.Handed, b.Next = uuid.NewSHA1(uuid.Nil, []byte(x.Draft)).String(), false, n
+		x.Draft, x.Handed, b.Next = nextDraft(x.Draft), false, n
 		tx.PutDoc(lineDoc(b.ID, n), x)
 	}
+}
+
+// nextDraft returns the ID of a line's next draft, after the one with that ID was taken back.
+func nextDraft(id string) string { return uuid.NewSHA1(uuid.Nil, []byte(id)).String() }
+
+// packageOf returns the package of a line's draft, or of a later draft of that line that the state does not know: the list was
+// stopped and continued after the backup that was restored.
+func packageOf(tx *store.Tx, draft string) (p office.Package, ok bool) {
+	const mostStops = 16
+	for n := 0; n < mostStops && !ok; n, draft = n+1, nextDraft(draft) {
+		p, ok, _ = tx.PackageByDraft(draft)
+	}
+	return p, ok
 }
 
 // claim gives the remaining lines of a stopped list back to it, as the last list that has them. Lines that another list has sent since,
@@ -606,7 +619,7 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 				return p, nil, err
 			}
 			if res.State, res.PackageID, res.Problem = d.State, d.PackageID, d.Problem; !ok {
-				known, _, _ := tx.PackageByDraft(x.Draft)
+				known, _ := packageOf(tx, x.Draft)
 				if res.State, res.PackageID = office.DraftSent, known.ID; known.ID == "" {
 					res.State = office.DraftUnknown
 				}

@@ -366,3 +366,16 @@ func TestAListWaitsUntilItCannotBeUndone(t *testing.T) {
 		t.Error("it is sent though it was taken back")
 	}
 }
+
+// The backup that was restored knows a line's first draft, and the service the package of its third one.
+func TestALineThatWentOutUnderALaterDraftIsKnown(t *testing.T) {
+	d := newDesk(t)
+	noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
+		err := tx.PutPackage(office.Package{ID: "p", Source: office.Source{DraftID: nextDraft(nextDraft("first"))}})
+		p, ok := packageOf(tx, "first")
+		if _, others := packageOf(tx, "other"); !ok || p.ID != "p" || others {
+			t.Errorf("%+v, %v, %v", p, ok, others)
+		}
+		return err
+	}))
+}

@@ -476,7 +476,11 @@ func TestADocumentThatIsMadeAnewForWhoeverAsksIsTakenWithoutItsEndAfterSomeTries
 		defer x.from(g)()
 		j := x.plan("p")[0]
 		x.Wake()
-		time.Sleep(time.Hour)
+		time.Sleep(2 * time.Hour)
+		if x.job(j).State == office.JobDone {
+			t.Error("saved while the service may still be writing the file")
+		}
+		time.Sleep(6 * time.Hour)
 		if x.job(j).State != office.JobDone || g.times("p") != unprovenEnough+2 {
 			t.Errorf("asked %d times: %+v", g.times("p"), x.job(j))
 		}

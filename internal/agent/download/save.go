@@ -245,8 +245,9 @@ func (r *Service) cameBefore(j office.Job, declared int64) string {
 	return j.Unproven
 }
 
-// unprovenEnough is after how many tries to accept a document that comes without its end, and with different bytes each time.
-const unprovenEnough = 5
+// unprovenEnough is after how many tries to accept a document that comes without its end, and with different bytes each time: over
+// two hours, by when a service that is still writing the file has finished it.
+const unprovenEnough = 12
 
 // unprovenWait returns how long until what j received may be confirmed.
 func (r *Service) unprovenWait(j office.Job) time.Duration {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -113,8 +114,14 @@ func TestNothingOfAListWaitsOnceItIsStopped(t *testing.T) {
 	if err := r.StopList(id, func(*store.Tx, []string) error { return errors.New("no room") }); err == nil || states() != "queued queued queued " {
 		t.Errorf("%v, %s", err, states())
 	}
-	noErr(t, r.StopList(id, func(*store.Tx, []string) error { return nil }))
-	if states() != "cancelled cancelled queued " {
-		t.Error(states())
+	noErr(t, r.Data.Update(func(tx *store.Tx) error { // sent again after an answer that was lost: the service may have it
+		d, _, err := tx.Draft("two")
+		d.Was = office.DraftUnknown
+		return errors.Join(err, tx.PutDraft(d))
+	}))
+	var unsent []string
+	noErr(t, r.StopList(id, func(_ *store.Tx, ids []string) error { unsent = ids; return nil }))
+	if states() != "cancelled cancelled queued " || !slices.Equal(unsent, []string{"one"}) {
+		t.Error(states(), unsent)
 	}
 }

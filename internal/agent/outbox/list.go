@@ -88,10 +88,11 @@ func (r *Service) FromList(ctx context.Context, common office.Draft, id string, 
 	return nil
 }
 
-// StopList withdraws a list's waiting drafts. also gets their IDs and runs in the same commit.
+// StopList withdraws a list's waiting drafts. also gets the IDs of those that the service cannot have, and runs in the same commit.
 func (r *Service) StopList(id string, also func(tx *store.Tx, back []string) error) error {
 	var back []string
 	err := r.Data.Update(func(tx *store.Tx) error {
+		var unsent []string
 		back = nil
 		waiting, err := tx.Drafts(office.DraftQueued)
 		for _, d := range waiting {
@@ -104,8 +105,11 @@ func (r *Service) StopList(id string, also func(tx *store.Tx, back []string) err
 			} else if inTime {
 				back = append(back, d.ID)
 			}
+			if inTime && stood(d) != office.DraftUnknown {
+				unsent = append(unsent, d.ID)
+			}
 		}
-		return errors.Join(err, also(tx, back))
+		return errors.Join(err, also(tx, unsent))
 	})
 	if err != nil {
 		return err

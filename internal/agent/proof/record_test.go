@@ -316,7 +316,7 @@ func TestACopyThatIsTurnedOnComesAtOnceThoughTheRecordWasStampedToday(t *testing
 		synctest.Wait()
 		x.settings.MirrorRecord, x.settings.SaveTo = true, x.folder
 		for heads, busy := range []bool{true, false} {
-			if x.busy = busy; busy {
+			if x.busy.Store(busy); busy {
 				x.WakeRecord()
 			} else {
 				time.Sleep(time.Minute)

@@ -39,7 +39,7 @@ type testService struct {
 	*Service
 	t        *testing.T
 	folder   string
-	busy     bool
+	busy     atomic.Bool
 	settings office.Settings
 	vault    *plainVault
 	days     int
@@ -56,7 +56,7 @@ func newService(t *testing.T) *testService {
 	x := &testService{t: t, folder: t.TempDir()}
 	x.mine = must(x509.ParseCertificate(der))
 	x.vault = &plainVault{map[string][]byte{}, x}
-	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: func() bool { return x.busy }, Examine: x.find, Comparing: Comparing{Compare: x.compare, Sent: x.open},
+	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: x.busy.Load, Examine: x.find, Comparing: Comparing{Compare: x.compare, Sent: x.open},
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "0a1b2c3d-4e5f" }, Vault: x.vault})
 	return x
 }
@@ -298,10 +298,10 @@ func TestNobodyWaitsForProofs(t *testing.T) {
 	looptest.Bubble(t, "", func(t *testing.T) {
 		x := newService(t)
 		j := x.save("sealed", "sealed")
-		x.busy = true
+		x.busy.Store(true)
 		x.look()
 		expect(t, x.of(j), office.SealState(""), "while people wait, the seal is %q")
-		x.busy = false
+		x.busy.Store(false)
 		away := x.folder + " away"
 		noErr(t, os.Rename(x.folder, away))
 		x.look()

@@ -65,7 +65,7 @@ func TestAnAccessToTheDataThatFailsIsNeverTakenForOneThatWasMade(t *testing.T) {
 		},
 		"a stamp": func(x *testService) error { _, err := x.TestStamp(x.t.Context(), server.URL); return err },
 		"at the start": func(x *testService) error {
-			x.busy = true
+			x.busy.Store(true)
 			return errors.Join(x.Run(ended), x.RunRecord(ended))
 		},
 		"in time": func(x *testService) error {
