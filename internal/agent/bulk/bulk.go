@@ -193,6 +193,9 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 	}
 	if x.Handed {
 		d, ok, err := tx.Draft(x.Draft)
+		for n := 0; err == nil && ok && d.ReplacedBy != "" && n < mostStops; n++ {
+			d, ok, err = tx.Draft(d.ReplacedBy)
+		}
 		switch {
 		case err != nil && !store.OfOneRecord(err):
 			return true, "", false, err
@@ -527,10 +530,12 @@ func takeBack(tx *store.Tx, b *office.Bulk, back []string) {
 // nextDraft returns the ID of a line's next draft, after the one with that ID was taken back.
 func nextDraft(id string) string { return uuid.NewSHA1(uuid.Nil, []byte(id)).String() }
 
+// mostStops limits how many drafts of a line are followed, of which each took the place of the one before.
+const mostStops = 16
+
 // packageOf returns the package of a line's draft, or of a later draft of that line that the state does not know: the list was
 // stopped and continued after the backup that was restored.
 func packageOf(tx *store.Tx, draft string) (p office.Package, ok bool) {
-	const mostStops = 16
 	for n := 0; n < mostStops && !ok; n, draft = n+1, nextDraft(draft) {
 		p, ok, _ = tx.PackageByDraft(draft)
 	}
