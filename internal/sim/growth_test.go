@@ -67,8 +67,9 @@ func (w *world) commits() (n uint64) {
 	return n
 }
 
-// writesOfDay are the commits for a new day: old data is forgotten, and a backup is made.
-const writesOfDay = 2
+// writesOfDay are the commits for a new day: it is counted, the copies of packages that ended long ago are forgotten (ForgetSent has a
+// transaction of its own), and a backup is made.
+const writesOfDay = 3
 
 // lookAtIdling checks a time in which nothing happens: the program asks only for what is necessary, and writes no more than
 // the answers, the deliveries and the day require.
