@@ -205,7 +205,8 @@ func (a *Agent) forgetDropped() error {
 		}
 	}
 	form := a.form.Form()
-	for _, f := range append(form.Files, form.List) {
+	needed[form.List.Path] = true
+	for _, f := range form.Files {
 		needed[f.Path] = true
 	}
 	if form.Template != nil {

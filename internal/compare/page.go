@@ -582,7 +582,8 @@ func spell(all, some []letter) string {
 
 // places are the differences of the pictures: adjacent tiles form one place.
 func (c *comparison) places() (places []Place) {
-	c.markInserted()
+	written := strange(c.lettersNow, c.letters)
+	c.markInserted(written)
 	across, down := (c.w+tile-1)/tile, (c.h+tile-1)/tile
 	kinds := make([]uint8, across*down)
 	for i, m := range c.marks {
@@ -624,7 +625,7 @@ func (c *comparison) places() (places []Place) {
 			if worst == isBad {
 				p.Was = spell(c.letters, touched(c.letters))
 			}
-			p.Now = spell(c.lettersNow, touched(strange(c.lettersNow, c.letters)))
+			p.Now = spell(c.lettersNow, touched(written))
 		}
 		places = append(places, p)
 	}
@@ -632,9 +633,9 @@ func (c *comparison) places() (places []Place) {
 }
 
 // markInserted marks new letters that are next to old ones in one word, which makes it another word.
-func (c *comparison) markInserted() {
+func (c *comparison) markInserted(new []letter) {
 	written := map[int]bool{}
-	for _, l := range strange(c.lettersNow, c.letters) {
+	for _, l := range new {
 		written[l.number] = true
 	}
 	for _, l := range c.lettersNow {

@@ -358,8 +358,7 @@ func clearRefusal(res *http.Response, code string, page bool) bool {
 
 // isProblem reports whether an answer gives its reason as RFC 9457 describes.
 func isProblem(res *http.Response) bool {
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	return kind == "application/problem+json"
+	return mediaType(res.Header) == "application/problem+json"
 }
 
 // isServiceCode reports whether code is one of the service's own for a request that it did not carry out (service-facts.md,

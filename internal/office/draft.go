@@ -62,13 +62,13 @@ type Draft struct {
 	State        DraftState      `json:"state"`
 	Created      time.Time       `json:"created"`
 	Changed      time.Time       `json:"changed"`
-	Standing
+	CopyDefaults
 	Delivery
 	Home
 }
 
-// Standing are the recipients of the settings, by their addresses.
-type Standing struct {
+// CopyDefaults are the default recipients of the settings, by their addresses.
+type CopyDefaults struct {
 	DefaultRecipients []string `json:"standing,omitempty"` // those of Recipients who are from there
 	NoCopy            []string `json:"no_copy,omitempty"`  // as NewPackage.NoCopy
 }

@@ -100,7 +100,7 @@ func TestWhatATemplateBringsIsTakenFromIt(t *testing.T) {
 	same(t, "by name", []any{NamedTemplate(list, " LEASE "), NamedTemplate(list, "b"), NamedTemplate(list, "x")}, []any{list[1:], list[1:2],
 		[]Template(nil)})
 
-	d := Draft{Name: "Lease", Files: []DraftFile{{}}, Template: lease, Signers: []Signer{{Email: "a@example.com"}}, Standing: Standing{NoCopy: []string{"b@example.com"}},
+	d := Draft{Name: "Lease", Files: []DraftFile{{}}, Template: lease, Signers: []Signer{{Email: "a@example.com"}}, CopyDefaults: CopyDefaults{NoCopy: []string{"b@example.com"}},
 		Corrects: "p"}
 	again := d.Again()
 	again.Template.Documents[1].Name, again.Signers[0].Email = "changed", "changed"

@@ -663,7 +663,7 @@ func TestADraftComesBackWithWhoGetsACopy(t *testing.T) {
 	o := withStanding()
 	was := office.Recipient{Email: "was.standing@example.com"} // when the draft was made
 	o.Waiting = []office.Draft{{ID: "d", Name: "Lease", Signers: []office.Signer{ana}, Recipients: []office.Recipient{boss, was, eva},
-		Standing: office.Standing{DefaultRecipients: []string{boss.Email, was.Email}, NoCopy: []string{clerk.Email}}}}
+		CopyDefaults: office.CopyDefaults{DefaultRecipients: []string{boss.Email, was.Email}, NoCopy: []string{clerk.Email}}}}
 	b := newBench(t, o)
 	b.screen.Edit(o.Waiting[0])
 	b.Settle()

@@ -316,8 +316,14 @@ func (p *listPanel) standing() string {
 
 // needs says that somebody has to look at a line.
 func (p *listPanel) needs(n int) bool {
-	_, mark, _ := p.stand(n)
-	return mark == theme.MarkProblem || p.id != "" && p.progress.State == office.BulkStopped && p.results[n].State == ""
+	if p.id == "" {
+		return len(p.list.Lines[n].Wrong) > 0
+	}
+	switch p.results[n].State {
+	case office.DraftFailed, office.DraftUnknown, office.DraftCancelled:
+		return true
+	}
+	return p.progress.State == office.BulkStopped && p.results[n].State == ""
 }
 
 // stand is what is wrong with a line or became of it, in few words and, where there is more to say, as a whole.

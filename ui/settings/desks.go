@@ -2,7 +2,6 @@ package settings
 
 import (
 	"context"
-	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -103,11 +102,12 @@ func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
 		state = x.Person + " · " + state
 	}
 	text := widgets.Stack(2, widgets.NewFullName(x.Name), widgets.NewProse(state))
-	deeds := widgets.Row(4, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }).Quiet())
+	var buttons []fyne.CanvasObject
 	if !x.Connected {
-		deeds.Objects = slices.Insert(deeds.Objects, 0, fyne.CanvasObject(widgets.NewButton(lang.L("New code…"), func() { d.invite(x.Name) }).Quiet()))
+		buttons = append(buttons, widgets.NewButton(lang.L("New code…"), func() { d.invite(x.Name) }).Quiet())
 	}
-	return widgets.Across(widgets.Mark(20, widget.NewIcon(mark.Resource())), text, deeds)
+	buttons = append(buttons, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }).Quiet())
+	return widgets.Across(widgets.Mark(20, widget.NewIcon(mark.Resource())), text, widgets.Row(4, buttons...))
 }
 
 // makeHub explains what the system is about to ask, and lets others connect.

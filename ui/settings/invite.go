@@ -26,19 +26,17 @@ func (d *desks) invite(again string) {
 	name := widgets.NewEntry(lang.L("Reception"))
 	name.SetText(again)
 	secret := widgets.NewCheck(lang.L("Include the client secret"), nil)
-	title, first := lang.L("Add a desk"), fyne.Focusable(name)
-	if again != "" {
-		title, first = lang.L("Invite {{.Name}}", i18n.V{"Name": again}), nil
-	}
-	field := widgets.NewField(lang.L("Name of the desk"), name, "")
-	name.Hidden, field.Hidden = again != "", again != ""
+	called := widgets.NewField(lang.L("Name of the desk"), name, "")
 	about := widgets.NewField("", widgets.Outdent(secret), lang.L("Otherwise, whoever sets up that computer has to enter it. The invitation is for one computer; whoever has it reads what the service reports to this office."))
-	beside := map[bool]*widgets.Field{true: field, false: about}[again == ""]
+	title, first, beside, fields := lang.L("Add a desk"), fyne.Focusable(name), called, []fyne.CanvasObject{called, about}
+	if again != "" {
+		title, first, beside, fields = lang.L("Invite {{.Name}}", i18n.V{"Name": again}), nil, about, fields[1:]
+	}
 	var file agent.OfficeFile
 	d.ask(title, lang.L("Continue"), first, beside, func(ctx context.Context) (err error) {
 		file, err = d.screen.office.InviteDesk(ctx, office.DeskInvite{Name: name.Text, WithSecret: secret.Checked, Again: again != ""})
 		return err
-	}, func() { d.offer(strings.TrimSpace(name.Text), file) }, field, about)
+	}, func() { d.offer(strings.TrimSpace(name.Text), file) }, fields...)
 }
 
 // ask shows fields until the action succeeds; until then it shows the error next to a field. Without first, the button gets the

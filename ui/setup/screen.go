@@ -182,7 +182,11 @@ func (s *Screen) walk() {
 	}
 	wrong := s.wrong()
 	for _, p := range s.ofOffice() {
-		if s.answers.given && !slices.ContainsFunc(slices.Collect(maps.Keys(p.fields)), func(key string) bool { return wrong[key] != "" }) {
+		open := !s.answers.given
+		for key := range p.fields {
+			open = open || wrong[key] != ""
+		}
+		if !open {
 			s.known.skipped = append(s.known.skipped, p)
 			continue
 		}

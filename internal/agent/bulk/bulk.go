@@ -425,7 +425,7 @@ func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
 			return message.Message{}, err
 		}
 		switch {
-		case !x.Problem.IsZero() && x.Problem.ID() != message.ListLineSent().ID():
+		case !x.Problem.IsZero() && x.Problem != message.ListLineSent():
 			why = x.Problem
 		case d.State == office.DraftFailed, d.State == office.DraftUnknown:
 			why = d.Problem

