@@ -1,12 +1,15 @@
 package loop
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Watchers deliver every signal to each watcher, in order, from the time it began to watch. Repeated signals not yet received are
 // delivered once, as they only say what to read again. Safe for concurrent use.
 type Watchers[T comparable] struct {
 	mu   sync.Mutex
-	list map[*watcher[T]]struct{}
+	list []*watcher[T]
 }
 
 type watcher[T comparable] struct {
@@ -17,11 +20,11 @@ type watcher[T comparable] struct {
 	order   []T
 }
 
-// Signal sends x to every watcher. It does not block.
+// Signal sends x to every watcher, in the order in which they began. It does not block.
 func (w *Watchers[T]) Signal(x T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for to := range w.list {
+	for _, to := range w.list {
 		to.put(x)
 	}
 }
@@ -30,10 +33,7 @@ func (w *Watchers[T]) Signal(x T) {
 func (w *Watchers[T]) Watch() (<-chan T, func()) {
 	x := &watcher[T]{pending: map[T]bool{}, ring: make(chan struct{}, 1)}
 	w.mu.Lock()
-	if w.list == nil {
-		w.list = map[*watcher[T]]struct{}{}
-	}
-	w.list[x] = struct{}{}
+	w.list = append(w.list, x)
 	w.mu.Unlock()
 
 	out := make(chan T)
@@ -41,7 +41,7 @@ func (w *Watchers[T]) Watch() (<-chan T, func()) {
 	go x.deliver(out, done)
 	return out, sync.OnceFunc(func() {
 		w.mu.Lock()
-		delete(w.list, x)
+		w.list = slices.DeleteFunc(w.list, func(y *watcher[T]) bool { return y == x })
 		w.mu.Unlock()
 		close(done)
 	})
