@@ -344,6 +344,7 @@ func (a *Agent) forget(ctx context.Context) error {
 		return err
 	}
 	return errors.Join( // a step that fails every day must not stop the others
+		failed("let go of stopped lists", a.lists.Forget()),
 		failed("let go of copies", a.outbox.ForgetCopies()),
 		failed("let go of what was sent", a.outbox.ForgetSent(ctx, a.Settings().KeepEvents)),
 		failed("forget what was dropped", a.forgetDropped()),

@@ -242,7 +242,7 @@ type listedList struct {
 	ID      string           `json:"id"`
 	File    string           `json:"file"`
 	Created time.Time        `json:"created"`
-	State   office.BulkState `json:"state"` // running, paused, stopped, done (every line is on its way)
+	State   office.BulkState `json:"state"` // running, paused, stopped, done (nothing of it waits)
 	Lines   int              `json:"lines"`
 	Sent    int              `json:"sent"`
 	NotSent int              `json:"not_sent"` // refused or taken back

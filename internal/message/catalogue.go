@@ -446,6 +446,7 @@ func ListColumnTwice(given string) Message { return of("list.list-column-twice",
 func ListContinued(file string) Message    { return of("list.list-continued", Name("File", file)) }
 func ListDateUnread(given string) Message  { return of("list.list-date-unread", Name("Given", given)) }
 func ListEmpty(file string) Message        { return of("list.list-empty", Name("File", file)) }
+func ListForgotten(file string) Message    { return of("list.list-forgotten", Name("File", file)) }
 func ListIsOver() Message                  { return of("list.list-is-over") }
 func ListLineHidden() Message              { return of("list.list-line-hidden") }
 func ListLineSent() Message                { return of("list.list-line-sent") }

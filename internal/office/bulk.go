@@ -577,7 +577,7 @@ const (
 	BulkRunning BulkState = "running"
 	BulkPaused  BulkState = "paused"
 	BulkStopped BulkState = "stopped" // the remaining lines are not sent unless it is resumed
-	BulkDone    BulkState = "done"    // every line has become a package
+	BulkDone    BulkState = "done"    // nothing of it waits any more
 )
 
 // Bulk is a list being sent. Its lines are stored separately.
@@ -596,6 +596,7 @@ type Bulk struct {
 	Begins    time.Time       `json:"begins"`           // nothing is sent earlier
 	Undone    bool            `json:"undone,omitempty"` // it was stopped before that
 	Since     int             `json:"since,omitempty"`  // value of Next when sending last resumed
+	Day       int             `json:"day,omitempty"`    // counted day since which it is stopped
 	By        string          `json:"by,omitempty"`     // the account that must send it
 	Home
 }
@@ -619,6 +620,8 @@ type BulkProgress struct {
 	Wrong   int `json:"wrong"`
 	Unknown int `json:"unknown"`
 	Open    int `json:"open"`
+
+	Forgotten bool `json:"forgotten,omitempty"` // its documents are not kept any more: it cannot be resumed
 }
 
 // Over reports whether nothing is left to send.

@@ -50,8 +50,9 @@ type Deps struct {
 }
 
 const (
-	ahead   = 4 // drafts of a list waiting in the outbox at once
-	stalled = 5 // a list pauses after this many packages in a row were not sent
+	ahead   = 4  // drafts of a list waiting in the outbox at once
+	stalled = 5  // a list pauses after this many packages in a row were not sent
+	keep    = 30 // counted days for which a stopped list can continue
 	maxUndo = time.Minute
 )
 
@@ -315,7 +316,7 @@ func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
 	}
 	pause = idle
 	for _, b := range all {
-		if b.State != office.BulkRunning || r.LeftAlone(key(b)) || b.By != "" && b.By != r.deps.Sender() {
+		if !active(b) || r.LeftAlone(key(b)) || b.By != "" && b.By != r.deps.Sender() {
 			continue
 		}
 		if left := b.Begins.Sub(r.Now()); left > 0 && left <= maxUndo {
@@ -334,6 +335,11 @@ func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
 
 func key(b office.Bulk) string { return "list " + b.ID }
 
+// active reports whether there may be something to do for a list: to make drafts, or to wait for the last ones.
+func active(b office.Bulk) bool {
+	return b.State == office.BulkRunning || b.State != office.BulkDone && b.Next >= b.Lines
+}
+
 // turn is the next line of a list, with what is needed to make its draft.
 type turn struct {
 	list   office.Bulk
@@ -342,13 +348,17 @@ type turn struct {
 	full   bool            // enough of its drafts wait in the outbox
 	stalls message.Message // why the last ones were not sent
 	done   bool            // it already became a package
+	last   bool            // every line became a package, and none of them waits in the outbox
 }
 
 // next makes a draft of a list's next line, and reports whether there may be more to do.
 func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 	t, err := data.Read(r.Data, "the next line of a list", func(tx *store.Tx) (turn, error) { return readTurn(tx, id) })
-	if err != nil || t.full || t.list.State != office.BulkRunning {
+	if err != nil || t.full || !active(t.list) {
 		return false, err
+	}
+	if t.last {
+		return false, r.end(id)
 	}
 	if !t.stalls.IsZero() {
 		return false, r.change(id, office.BulkPaused, message.Then(message.ListStalled(t.list.File), t.stalls))
@@ -382,7 +392,13 @@ func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 }
 
 func readTurn(tx *store.Tx, id string) (t turn, err error) {
-	if tx.GetDoc(docLists+id, &t.list); t.list.State != office.BulkRunning {
+	if tx.GetDoc(docLists+id, &t.list); !active(t.list) {
+		return t, nil
+	}
+	waiting, _ := tx.Drafts(office.DraftQueued, office.DraftAdding)
+	waiting = slices.DeleteFunc(waiting, func(d office.Draft) bool { return d.List != id })
+	if t.list.Next >= t.list.Lines {
+		t.last, t.full = len(waiting) == 0, len(waiting) > 0
 		return t, nil
 	}
 	if ok, _ := tx.GetDoc(lineDoc(id, t.list.Next), &t.line); !ok { // an unreadable line is skipped
@@ -396,8 +412,6 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 		t.full = true
 		return t, nil
 	}
-	waiting, _ := tx.Drafts(office.DraftQueued, office.DraftAdding)
-	waiting = slices.DeleteFunc(waiting, func(d office.Draft) bool { return d.List != id })
 	if t.full = len(waiting) >= ahead; t.full {
 		return t, nil
 	}
@@ -453,16 +467,51 @@ func (r *Service) hand(tx *store.Tx, t turn, problem message.Message) error {
 	if !x.Handed {
 		x.Handed, x.Problem = true, problem
 	}
-	if b.Next++; b.Next >= b.Lines {
-		b.State = office.BulkDone
-		if err := r.deps.LetGo(tx, b.ID); err != nil {
-			return err
-		}
-	}
-	if x.Draft != "" {
+	if b.Next++; x.Draft != "" {
 		tx.PutDoc(lineDoc(b.ID, t.list.Next), x)
 	}
 	return put(tx, b)
+}
+
+// end records that a list is done, unless it has been changed meanwhile.
+func (r *Service) end(id string) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		t, err := readTurn(tx, id)
+		if err != nil || !t.last {
+			return err
+		}
+		t.list.State, t.list.Problem = office.BulkDone, message.Message{}
+		return errors.Join(r.deps.LetGo(tx, id), put(tx, t.list))
+	})
+	r.Signal(office.OutboxChanged)
+	return err
+}
+
+// Forget lets go of the documents of lists that were stopped long ago.
+func (r *Service) Forget() error {
+	return r.Data.Update(func(tx *store.Tx) error {
+		today, _ := tx.Day()
+		all, _ := lists(tx)
+		for _, b := range all {
+			switch {
+			case b.State != office.BulkStopped:
+			case b.Day == 0:
+				b.Day = today
+				put(tx, b)
+			case today-b.Day > keep:
+				if err := r.deps.LetGo(tx, b.ID); err != nil {
+					return err
+				}
+			}
+		}
+		return tx.Err()
+	})
+}
+
+// kept reports whether the documents of a list are still there.
+func kept(tx *store.Tx, id string) (bool, error) {
+	d, _, err := tx.Draft(id)
+	return d.State == office.DraftList, err
 }
 
 // Decide pauses a list, continues it (BulkRunning), or stops it: what the service does not have by then is sent only if the list
@@ -492,7 +541,7 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 		if err != nil {
 			return err
 		}
-		b.Since = b.Next
+		b.Since, b.Day = b.Next, 0
 		told = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, Text: why}
 		if why.IsZero() {
 			says := map[office.BulkState]func(string) message.Message{office.BulkPaused: message.ListPaused, office.BulkRunning: message.ListContinued, office.BulkStopped: message.ListStopped}
@@ -545,6 +594,12 @@ func packageOf(tx *store.Tx, draft string) (p office.Package, ok bool) {
 // claim gives the remaining lines of a stopped list back to it, as the last list that has them. Lines that another list has sent since,
 // or will send, are not sent.
 func claim(tx *store.Tx, b office.Bulk) error {
+	switch there, err := kept(tx, b.ID); {
+	case err != nil:
+		return err
+	case !there:
+		return message.Error(message.ListForgotten(b.File), nil)
+	}
 	lists := map[string]office.Bulk{}
 	for n := b.Next; n < b.Lines; n++ {
 		var x line
@@ -612,7 +667,11 @@ func (r *Service) List(id string) (p office.BulkProgress, lines []office.BulkRes
 }
 
 func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.BulkResult, err error) {
-	p.Bulk, p.Lines = b, b.Lines+b.Faulty
+	there, err := kept(tx, b.ID)
+	if err != nil && !store.OfOneRecord(err) {
+		return p, nil, err
+	}
+	p.Bulk, p.Lines, p.Forgotten = b, b.Lines+b.Faulty, b.State == office.BulkStopped && !there && err == nil
 	for n := range p.Lines {
 		var x line
 		tx.GetDoc(lineDoc(b.ID, n), &x)

@@ -367,6 +367,54 @@ func TestAListWaitsUntilItCannotBeUndone(t *testing.T) {
 	}
 }
 
+// The last lines are in the outbox when the list has no other ones: it can be stopped until the service has them.
+func TestAListIsDoneWhenItsLastPackageIsSentAndNotBefore(t *testing.T) {
+	d := newDesk(t)
+	id := d.send(d.prepare(people(2)...))
+	state := func() office.BulkState { must(d.feed(t.Context())); return d.progress(id).State }
+	expect(t, state(), office.BulkRunning, "with two packages to be sent it is %s")
+	noErr(t, d.end(office.DraftSent, 1))
+	expect(t, state(), office.BulkRunning, "with one package to be sent it is %s")
+	noErr(t, d.Decide(id, office.BulkStopped))
+	if p := d.progress(id); state() != office.BulkStopped || p.Sent != 1 || len(d.drafts(office.DraftQueued)) != 0 {
+		t.Errorf("stopped: %+v", p)
+	}
+	noErr(t, d.Decide(id, office.BulkRunning))
+	state()
+	last := d.drafts(office.DraftQueued)[0]
+	last.State = office.DraftAdding
+	noErr(t, errors.Join(d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(last) }), d.Decide(id, office.BulkStopped)))
+	expect(t, state(), office.BulkStopped, "while the service is asked it is %s")
+	last.State = office.DraftQueued
+	noErr(t, errors.Join(d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(last) }), d.end(office.DraftSent, 1)))
+	expect(t, state(), office.BulkDone, "with every package sent it is %s")
+}
+
+func TestTheDocumentsOfAListThatWasStoppedLongAgoAreForgotten(t *testing.T) {
+	d := newDesk(t)
+	id, day := d.send(d.prepare(people(2)...)), time.Now()
+	work := func(days int) bool {
+		for range days {
+			day = day.AddDate(0, 0, 1)
+			noErr(t, d.tools.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }))
+			noErr(t, d.Forget())
+		}
+		return !d.progress(id).Forgotten
+	}
+	if !work(2 * keep) {
+		t.Error("of a list that is being sent")
+	}
+	noErr(t, d.Decide(id, office.BulkStopped))
+	work(keep)
+	noErr(t, errors.Join(d.Decide(id, office.BulkRunning), d.Decide(id, office.BulkStopped)))
+	if !work(keep+1) || work(1) {
+		t.Error("not as long after it was stopped as they are to be kept")
+	}
+	if err := d.Decide(id, office.BulkRunning); err == nil || before(d.prepare(people(2)...)) != "nn" {
+		t.Errorf("%v, %s", err, before(d.prepare(people(2)...)))
+	}
+}
+
 // The backup that was restored knows a line's first draft, and the service the package of its third one.
 func TestALineThatWentOutUnderALaterDraftIsKnown(t *testing.T) {
 	d := newDesk(t)

@@ -462,6 +462,7 @@ func (r *Service) recoverAdding() error {
 		return nil
 	})
 	r.TellUnknown()
+	r.Signal(office.OutboxChanged)
 	return err
 }
 
