@@ -305,14 +305,21 @@ func (e *Error) Message() message.Message {
 	case ErrFull:
 		return message.DiskFull(folder)
 	case ErrMissing:
-		return message.FolderMissing(folder)
+		if e.File == "" {
+			return message.FolderMissing(folder)
+		}
 	case ErrNotFolder:
 		if e.File != "" {
 			return message.SubfolderIsFile(file, folder)
 		}
 		return message.NotAFolder(folder)
 	case ErrReadOnly:
-		return message.FolderForbidden(folder)
+		if e.File == "" {
+			return message.FolderForbidden(folder)
+		}
+		if sub := path.Dir(e.File); sub != "." {
+			return message.FolderForbidden(sub)
+		}
 	case ErrOutside:
 		return message.LeadsOut(file, folder)
 	case ErrBadName:
@@ -346,6 +353,14 @@ func Message(err error) message.Message {
 
 func isAny(err error, several ...error) bool {
 	return slices.ContainsFunc(several, func(one error) bool { return errors.Is(err, one) })
+}
+
+// Refuses reports whether err, from one of f's methods, concerns the folder and not one file or subfolder: no other file can be
+// saved in it either.
+func (f *Folder) Refuses(err error) bool {
+	var e *Error
+	return errors.Is(err, ErrFull) || isAny(err, ErrMissing, ErrReadOnly, ErrNotFolder) &&
+		(!errors.As(err, &e) || e.File == "" || f.Try() != nil)
 }
 
 // kindOf classifies what the system reports. It checks for a full disk before missing permission, because a full disk is the

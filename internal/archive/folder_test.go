@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -51,6 +52,16 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 	noErr(t, errors.Join(err, f.Close(), at.Close()))
 	if _, err := In(at); err == nil {
 		t.Error("documents are saved in a folder that was closed")
+	}
+}
+
+func TestOneFilesTroubleIsNotSaidOfItsFolder(t *testing.T) {
+	f := open(t, t.TempDir())
+	for cause, says := range map[error]string{fs.ErrPermission: "the folder “Lease”", fs.ErrNotExist: "“a.pdf” could not be saved"} {
+		err := f.because("Lease/a.pdf", cause)
+		if got := Message(err).String(); !strings.Contains(got, says) || f.Refuses(err) || !f.Refuses(f.because(".", cause)) {
+			t.Errorf("%v: %q", cause, got)
+		}
 	}
 }
 

@@ -427,7 +427,7 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 		}
 		r.Log.Warn("export a file", "err", err)
 		x.Problem = archive.Message(err)
-		if ctx.Err() != nil || errors.Is(err, archive.ErrFull) || errors.Is(err, archive.ErrMissing) || errors.Is(err, archive.ErrReadOnly) {
+		if ctx.Err() != nil || to.Refuses(err) {
 			return x, nil
 		}
 	}

@@ -442,6 +442,48 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
+func TestOneFilesTroubleLeavesItsFolderAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		folder, subfolder := x.settings.SaveTo, "A"
+		g := &giver{}
+		removed := true
+		g.say = func(packageID string, _ int, _ string) (a answer) {
+			if packageID == "scanned" && removed { // as a virus scanner does
+				a.pause = 2 * time.Second
+				time.AfterFunc(time.Second, func() {
+					for _, name := range must(filepath.Glob(filepath.Join(folder, ".countersign-*"))) {
+						noErr(t, os.Remove(name))
+					}
+				})
+			}
+			return a
+		}
+		noErr(t, os.WriteFile(filepath.Join(folder, subfolder), nil, 0o600)) // a file in the way of a subfolder
+		defer x.from(g)()
+		within, scanned := x.plan("within")[0], x.plan("scanned")[0]
+		within.Target = subfolder + "/" + within.Target
+		x.update(func(tx *store.Tx) error { return tx.PutJob(within) })
+		x.Wake()
+		time.Sleep(10 * time.Minute)
+		other := x.plan("other")[0]
+		x.Wake()
+		x.wantSaved(other)
+		for _, j := range []office.Job{within, scanned} {
+			if n := g.times(j.PackageID); n < 2 || n > 12 || x.job(j).Problem.IsZero() {
+				t.Errorf("%s: %d downloads, %+v", j.PackageID, n, x.job(j))
+			}
+		}
+		if x.Health.Has(health.FolderFails) || !x.Flowing() {
+			t.Errorf("told: %+v, flowing %v", x.Health.List(), x.Flowing())
+		}
+		removed = false
+		noErr(t, os.Remove(filepath.Join(folder, subfolder)))
+		time.Sleep(maxSavePause)
+		x.wantSaved(within, scanned)
+	})
+}
+
 // What breaks connections at one place does so again a moment later.
 func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

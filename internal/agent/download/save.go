@@ -48,7 +48,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	}
 	// A name that only macOS or Windows considers equal counts as taken.
 	if twin, err := folder.Twin(j.Target); err == nil && twin {
-		return r.rename(folder, j, archive.Saved{})
+		return r.rename(ctx, folder, j, archive.Saved{})
 	}
 	body, err := client.Download(ctx, j.Kind, j.PackageID, j.DocumentID)
 	if err != nil {
@@ -102,11 +102,11 @@ func (r *Service) conclude(ctx context.Context, folder *archive.Folder, j office
 		return r.finish(j, false)
 	case errors.Is(err, archive.ErrExists), errors.Is(err, errOtherName):
 		r.Session.Note(ctx, nil)
-		return r.rename(folder, j, saved)
+		return r.rename(ctx, folder, j, saved)
 	case errors.Is(err, archive.ErrNoEnd):
 		return r.unproven(j, err, saved)
 	}
-	return r.notSaved(ctx, j, err)
+	return r.notSaved(ctx, folder, j, err)
 }
 
 // errMoved aborts a save whose job was moved to another folder meanwhile, or whose place belongs to another document.
@@ -293,12 +293,11 @@ const (
 )
 
 // notSaved handles a download that did not become a file.
-func (r *Service) notSaved(ctx context.Context, j office.Job, err error) error {
+func (r *Service) notSaved(ctx context.Context, folder *archive.Folder, j office.Job, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, errMoved):
 		return nil
-	case errors.Is(err, archive.ErrFull), errors.Is(err, archive.ErrMissing),
-		errors.Is(err, archive.ErrReadOnly), errors.Is(err, archive.ErrNotFolder):
+	case folder.Refuses(err):
 		return r.blockFolder(j, err)
 	case errors.Is(err, archive.ErrDownload):
 		return r.fail(j, err, archive.Message(err), true)
@@ -311,7 +310,7 @@ func (r *Service) notSaved(ctx context.Context, j office.Job, err error) error {
 
 // rename handles a taken target. A file with exactly these bytes is the document, saved before the state was lost, or by hand;
 // others are left alone, and the job gets the next name. saved is what was received, zero for nothing.
-func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Saved) error {
+func (r *Service) rename(ctx context.Context, folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := j.WantedName()
 	if saved.Digest != "" {
 		if err := r.recognise(folder, j, wanted, saved); !errors.Is(err, errMoved) {
@@ -327,7 +326,7 @@ func (r *Service) rename(folder *archive.Folder, j office.Job, saved archive.Sav
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("choose another name for %s: %w", j.Target, err)
+		return r.notSaved(ctx, folder, j, err)
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
