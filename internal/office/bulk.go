@@ -161,11 +161,16 @@ func ReadList(file string, rows []ListRow, common NewPackage, documents []string
 // Left are the lines that can be sent: those not sent before, or with again, all.
 func (l BulkList) Left(again bool) (left []BulkLine) {
 	for _, line := range l.Lines {
-		if len(line.Wrong) == 0 && (again || line.Before == "") {
+		if line.Left(again) {
 			left = append(left, line)
 		}
 	}
 	return left
+}
+
+// Left reports whether a line is to be sent.
+func (line BulkLine) Left(again bool) bool {
+	return len(line.Wrong) == 0 && (again || line.Before == "")
 }
 
 // Faulty are the lines that cannot be sent as they are.

@@ -124,7 +124,7 @@ func (r *Service) Prepare(ctx context.Context, path string, common office.NewPac
 	}
 	l = office.ReadList(name, rows, common, sums, r.Now().Local(), order)
 	_, err = data.Read(r.Data, "what was sent before", func(tx *store.Tx) (none struct{}, err error) {
-		before, _, err := known(tx, l.Lines)
+		before, _, err := known(tx, l.Lines, "")
 		for i := range l.Lines {
 			l.Lines[i].Before = before[i]
 		}
@@ -133,56 +133,61 @@ func (r *Service) Prepare(ctx context.Context, path string, common office.NewPac
 	return l, err
 }
 
-// known reports for each line whether it was sent before, or will be. It first matches lines of identical packages; what is then
-// left of a Who stands for lines changed since. failed are drafts that were not accepted, to be replaced by new ones.
-func known(tx *store.Tx, lines []office.BulkLine) (before []office.Before, failed [][]string, err error) {
+// known reports for each line whether it was sent before, or will be; given the id of a list that they are all of, by others since it
+// was sent or continued. It first matches lines of identical packages; what is then left of a Who stands for lines changed since,
+// unless the list would go on without asking and has several of that Who. failed are drafts that were not accepted, to be replaced by
+// new ones.
+func known(tx *store.Tx, lines []office.BulkLine, since string) (before []office.Before, failed [][]string, err error) {
 	before, failed = make([]office.Before, len(lines)), make([][]string, len(lines))
 	lists, whos := map[string]office.Bulk{}, map[string][]sent{}
-	find := func(i int, fits func(sent) bool, how office.Before) error {
+	seen, several := map[string]bool{}, map[string]bool{}
+	for _, x := range lines {
+		several[x.Who], seen[x.Who] = since != "" && seen[x.Who], true
+	}
+	find := func(i int, how office.Before) (found bool, err error) {
 		who := lines[i].Who
 		list, read := whos[who]
 		if !read {
 			ok, _ := tx.GetDoc(docSent+who, &list)
 			if there, _ := tx.DocNames(docSent + who); !ok && len(there) > 0 {
-				list = []sent{{}} // it cannot be read
+				list = make([]sent, len(lines)) // it cannot be read
 			}
+			for at, s := range slices.Backward(list) {
+				if since != "" && s.List == since {
+					list = list[at+1:]
+					break
+				}
+			}
+			whos[who] = list
 		}
-		for at, s := range list {
-			if !fits(s) {
-				continue
-			}
-			live, draft, waits, err := alive(tx, lists, s)
-			if err != nil {
-				return err
-			}
-			if waits {
-				how = office.BeforeWaiting
-			}
-			list = slices.Delete(slices.Clone(list), at, at+1)
-			if live {
-				before[i] = how
-			} else if draft != "" {
-				failed[i] = append(failed[i], draft)
-			}
-			break
+		at := slices.IndexFunc(list, func(s sent) bool {
+			return s.What == lines[i].What || how == office.BeforeChanged && (!several[who] || s.List == "")
+		})
+		if at < 0 {
+			return false, nil
 		}
-		whos[who] = list
-		return nil
+		live, draft, waits, err := alive(tx, lists, list[at])
+		switch {
+		case waits:
+			before[i] = office.BeforeWaiting
+		case live:
+			before[i] = how
+		case draft != "":
+			failed[i] = append(failed[i], draft)
+		}
+		whos[who] = slices.Delete(list, at, at+1)
+		return true, err
 	}
-	for i := range lines {
-		if err := find(i, func(s sent) bool { return s.What == lines[i].What }, office.BeforeSame); err != nil {
-			return nil, nil, err
-		}
-	}
-	for i := range lines {
-		for before[i] == "" && err == nil {
-			left := len(whos[lines[i].Who])
-			if err = find(i, func(sent) bool { return true }, office.BeforeChanged); len(whos[lines[i].Who]) == left {
-				break
+	for _, how := range []office.Before{office.BeforeSame, office.BeforeChanged} {
+		for i := range lines {
+			for found := true; found && before[i] == ""; {
+				if found, err = find(i, how); err != nil {
+					return nil, nil, err
+				}
 			}
 		}
 	}
-	return before, failed, err
+	return before, failed, nil
 }
 
 // alive reports whether a line was sent or waits for its turn (waits); draft is its draft that was not accepted and could still be
@@ -228,7 +233,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 	}
 	var begun office.Activity
 	err = r.deps.Keep(ctx, l.Common, l.Documents, func(tx *store.Tx, d *office.Draft) error {
-		before, failed, err := known(tx, lines)
+		before, failed, err := known(tx, l.Lines, "")
 		if err != nil {
 			return err
 		}
@@ -238,22 +243,28 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 		for _, c := range l.Columns {
 			b.Heads = append(b.Heads, c.Head)
 		}
-		for n, x := range lines {
-			if before[n] != "" && !again {
+		n := 0
+		for i, x := range l.Lines {
+			if !x.Left(again) {
+				continue
+			}
+			if before[i] != "" && !again {
 				return message.Error(message.ListSentMeanwhile(l.File), nil)
 			}
-			x.Package.Replaces, x.Package.Files, x.Package.Template = failed[n], nil, nil
+			x.Package.Replaces, x.Package.Files, x.Package.Template = failed[i], nil, nil
 			tx.PutDoc(lineDoc(id, n), line{BulkLine: x, Draft: uuid.NewString()})
 			var list []sent
 			tx.GetDoc(docSent+x.Who, &list)
 			tx.PutDoc(docSent+x.Who, append(list, sent{x.What, id, n}))
+			n++
 		}
-		for n, x := range faulty {
+		for _, x := range faulty {
 			var why []message.Message
 			for _, w := range x.Wrong {
 				why = append(why, w.Text)
 			}
-			tx.PutDoc(lineDoc(id, len(lines)+n), line{BulkLine: office.BulkLine{ListRow: x.ListRow}, Problem: message.Then(why...)})
+			tx.PutDoc(lineDoc(id, n), line{BulkLine: office.BulkLine{ListRow: x.ListRow}, Problem: message.Then(why...)})
+			n++
 		}
 		begun = office.Activity{Time: r.Now(), Kind: office.ActivitySent, Text: message.ListBegun(len(lines), l.File)}
 		put(tx, b)
@@ -600,32 +611,33 @@ func claim(tx *store.Tx, b office.Bulk) error {
 	case !there:
 		return message.Error(message.ListForgotten(b.File), nil)
 	}
-	lists := map[string]office.Bulk{}
-	for n := b.Next; n < b.Lines; n++ {
+	var rest []int
+	var lines, over []office.BulkLine // over: what was sent of this list, and then perhaps again of another one
+	for n := range b.Lines {
 		var x line
-		if ok, _ := tx.GetDoc(lineDoc(b.ID, n), &x); !ok || x.Handed {
-			continue
+		switch ok, _ := tx.GetDoc(lineDoc(b.ID, n), &x); {
+		case ok && x.Handed:
+			over = append(over, x.BulkLine)
+		case ok:
+			rest, lines = append(rest, n), append(lines, x.BulkLine)
 		}
-		var list []sent
-		tx.GetDoc(docSent+x.Who, &list)
-		own := slices.IndexFunc(list, func(s sent) bool { return s.List == b.ID && s.Line == n })
-		taken := own < 0 // unreadable
-		for _, s := range list[own+1:] {
-			if s.List == b.ID {
-				continue
-			}
-			live, draft, _, err := alive(tx, lists, s)
-			if err != nil {
-				return err
-			}
-			if taken = taken || live; draft != "" {
-				x.Package.Replaces = append(x.Package.Replaces, draft)
-			}
-		}
-		if x.Handed = taken; taken {
+	}
+	before, failed, err := known(tx, append(lines, over...), b.ID)
+	if err != nil {
+		return err
+	}
+	for i, n := range rest {
+		var x line
+		tx.GetDoc(lineDoc(b.ID, n), &x)
+		x.Package.Replaces = append(x.Package.Replaces, failed[i]...)
+		if x.Handed = before[i] != ""; x.Handed {
 			x.Problem = message.ListLineSent()
 		} else {
-			tx.PutDoc(docSent+x.Who, append(slices.Delete(list, own, own+1), sent{x.What, b.ID, n}))
+			var list []sent
+			tx.GetDoc(docSent+x.Who, &list)
+			own := sent{x.What, b.ID, n}
+			list = slices.DeleteFunc(list, func(s sent) bool { return s == own })
+			tx.PutDoc(docSent+x.Who, append(list, own))
 		}
 		tx.PutDoc(lineDoc(b.ID, n), x)
 	}
