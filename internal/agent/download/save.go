@@ -33,6 +33,11 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 		return r.blockFolder(j, err)
 	}
 	defer folder.Close()
+	if r.folders.Len() > 0 { // one that could be opened may refuse files all the same, above all on Windows
+		if err := folder.Try(); err != nil {
+			return r.blockFolder(j, err)
+		}
+	}
 	r.opened(j.Folder, false)
 	folder.Syncs, folder.Cache = l.flushes, l.looks
 	folder.Steps = func(step archive.Step, _ string) {
