@@ -212,6 +212,9 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 		}
 		return d.State != office.DraftCancelled || d.Was == office.DraftUnknown || d.ReplacedBy != "", "", false, nil
 	}
+	if _, sent := packageOf(tx, x.Draft); sent {
+		return true, "", false, nil
+	}
 	b, ok := lists[s.List]
 	if !ok {
 		tx.GetDoc(docLists+s.List, &b)
@@ -430,7 +433,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	if err != nil {
 		return t, err
 	}
-	_, sent := packageOf(tx, t.line.Draft) // possibly sent after the backup that was restored
+	_, sent := packageOf(tx, t.line.Draft)
 	t.done = t.line.Handed || known || sent
 	if t.list.Next-t.list.Since >= stalled {
 		t.stalls, err = stalls(tx, t.list)
@@ -593,8 +596,8 @@ func nextDraft(id string) string { return uuid.NewSHA1(uuid.Nil, []byte(id)).Str
 // mostStops limits how many drafts of a line are followed, of which each took the place of the one before.
 const mostStops = 16
 
-// packageOf returns the package of a line's draft, or of a later draft of that line that the state does not know: the list was
-// stopped and continued after the backup that was restored.
+// packageOf returns the package of a line's draft that the state does not know, or of a later one: the line was sent, or the list
+// stopped and continued, after the backup that was restored.
 func packageOf(tx *store.Tx, draft string) (p office.Package, ok bool) {
 	for n := 0; n < mostStops && !ok; n, draft = n+1, nextDraft(draft) {
 		p, ok, _ = tx.PackageByDraft(draft)
@@ -702,6 +705,8 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 			}
 		} else if x.Handed {
 			res.State = office.DraftFailed
+		} else if known, ok := packageOf(tx, x.Draft); ok {
+			res.State, res.PackageID = office.DraftSent, known.ID
 		}
 		switch res.State {
 		case office.DraftSent:

@@ -462,6 +462,41 @@ func TestTheDocumentsOfAListThatWasStoppedLongAgoAreForgotten(t *testing.T) {
 	}
 }
 
+// After the backup that was restored, more lines went out, of which the service's list told.
+func TestWhatWentOutAfterTheBackupIsSentWhateverBecomesOfTheList(t *testing.T) {
+	d := newDesk(t)
+	id := d.send(d.prepare(people(6)...))
+	noErr(t, d.tools.Data.Update(func(tx *store.Tx) (err error) {
+		for n := range 2 {
+			var x line
+			tx.GetDoc(lineDoc(id, n), &x)
+			err = errors.Join(err, tx.PutPackage(office.Package{ID: fmt.Sprint("p", n), Source: office.Source{DraftID: x.Draft}}))
+		}
+		Doubt(tx)
+		return err
+	}))
+	if got := before(d.prepare(people(6)...)); got != "sswwww" {
+		t.Errorf("while it is paused: %s", got)
+	}
+	noErr(t, d.Decide(id, office.BulkStopped))
+	_, lines, _, err := d.List(id)
+	noErr(t, err)
+	if p := d.progress(id); p.Sent != 2 || p.Open != 4 || lines[0].State != office.DraftSent || lines[0].PackageID != "p0" {
+		t.Errorf("%+v, %+v", p, lines[0])
+	}
+	rest := d.prepare(people(6)...)
+	if got := before(rest); got != "ssnnnn" {
+		t.Errorf("once it was stopped: %s", got)
+	}
+	other := d.send(rest)
+	d.work(office.DraftSent)
+	noErr(t, d.Decide(id, office.BulkRunning))
+	d.work(office.DraftSent)
+	if a, b := d.progress(id), d.progress(other); a.Sent != 2 || b.Sent != 4 || len(d.drafts(office.DraftSent)) != 4 {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
 // The backup that was restored knows a line's first draft, and the service the package of its third one.
 func TestALineThatWentOutUnderALaterDraftIsKnown(t *testing.T) {
 	d := newDesk(t)
