@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -246,7 +247,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 		for _, c := range l.Columns {
 			b.Heads = append(b.Heads, c.Head)
 		}
-		n := 0
+		n, marks := 0, map[string][]sent{}
 		for i, x := range l.Lines {
 			if !x.Left(again) {
 				continue
@@ -256,11 +257,10 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			}
 			x.Package.Replaces, x.Package.Files, x.Package.Template = failed[i], nil, nil
 			tx.PutDoc(lineDoc(id, n), line{BulkLine: x, Draft: uuid.NewString()})
-			var list []sent
-			tx.GetDoc(docSent+x.Who, &list)
-			tx.PutDoc(docSent+x.Who, append(list, sent{x.What, id, n}))
+			marks[x.Who] = append(marks[x.Who], sent{x.What, id, n})
 			n++
 		}
+		mark(tx, id, marks)
 		for _, x := range faulty {
 			var why []message.Message
 			for _, w := range x.Wrong {
@@ -280,6 +280,16 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 	r.Wake()
 	r.Signal(office.OutboxChanged)
 	return id, nil
+}
+
+// mark records lines of a list as the last ones that are known by a Who.
+func mark(tx *store.Tx, id string, marks map[string][]sent) {
+	for _, who := range slices.Sorted(maps.Keys(marks)) {
+		var list []sent
+		tx.GetDoc(docSent+who, &list)
+		list = slices.DeleteFunc(list, func(s sent) bool { return s.List == id && slices.Contains(marks[who], s) })
+		tx.PutDoc(docSent+who, append(list, marks[who]...))
+	}
 }
 
 func put(tx *store.Tx, b office.Bulk) error { return tx.PutDoc(docLists+b.ID, b) }
@@ -629,6 +639,7 @@ func claim(tx *store.Tx, b office.Bulk) error {
 	if err != nil {
 		return err
 	}
+	marks := map[string][]sent{}
 	for i, n := range rest {
 		var x line
 		tx.GetDoc(lineDoc(b.ID, n), &x)
@@ -636,14 +647,11 @@ func claim(tx *store.Tx, b office.Bulk) error {
 		if x.Handed = before[i] != ""; x.Handed {
 			x.Problem = message.ListLineSent()
 		} else {
-			var list []sent
-			tx.GetDoc(docSent+x.Who, &list)
-			own := sent{x.What, b.ID, n}
-			list = slices.DeleteFunc(list, func(s sent) bool { return s == own })
-			tx.PutDoc(docSent+x.Who, append(list, own))
+			marks[x.Who] = append(marks[x.Who], sent{x.What, b.ID, n})
 		}
 		tx.PutDoc(lineDoc(b.ID, n), x)
 	}
+	mark(tx, b.ID, marks)
 	return nil
 }
 
