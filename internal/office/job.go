@@ -73,7 +73,7 @@ func (j Job) IndexFolder() string { return cmp.Or(j.ListIn, j.Folder) }
 // problem that the service has no certificate or master file yet: some documents have none.
 func FirstProblem(jobs []Job) message.Message {
 	for _, j := range jobs {
-		if j.State == JobPending && j.Kind != FileSigned && !j.Refused.IsZero() {
+		if j.State == JobPending && j.Kind != FileSigned && (j.Problem == message.NotReady() || j.Problem == message.ServiceKnowsNot()) {
 			continue
 		}
 		if j.State != JobDone && !j.Problem.IsZero() {

@@ -165,10 +165,11 @@ func TestAJobIsKnownByItsParts(t *testing.T) {
 	same(t, "jobs", []any{keys[2], len(slices.Compact(slices.Sorted(slices.Values(keys)))), KeyPart(long[1:]), strings.HasPrefix(KeyPart("%"), "%"),
 		len(KeyPart(long)), Job{Target: "a"}.WantedName(),
 		Job{Wanted: "b", Target: "a"}.WantedName(), Job{Folder: "f"}.IndexFolder(), Job{ListIn: "l", Folder: "f"}.IndexFolder(),
-		FirstProblem([]Job{{State: JobDone, Problem: message.ServiceBusy()}, {}, {State: JobPending, Kind: "cac", Refused: time.Unix(1, 0), Problem: message.ServiceBusy()},
-			{Problem: wrong}}),
+		FirstProblem([]Job{{State: JobDone, Problem: message.ServiceBusy()}, {}, {State: JobPending, Kind: "cac", Problem: message.NotReady()},
+			{State: JobPending, Kind: "cac", Problem: message.ServiceKnowsNot()}, {Problem: wrong}}),
+		FirstProblem([]Job{{State: JobPending, Kind: "cac", Refused: time.Unix(1, 0), Problem: wrong}}),
 		FirstProblem(nil), AllSaved(nil), AllSaved([]Job{{State: JobDone}}), AllSaved([]Job{{State: JobDone}, {}})},
-		[]any{"a/b/c", 4, long[1:], true, 65, "a", "b", "f", "l", wrong, message.Message{}, false, true, false})
+		[]any{"a/b/c", 4, long[1:], true, 65, "a", "b", "f", "l", wrong, wrong, message.Message{}, false, true, false})
 }
 
 func TestWhatIsSmallIsSaidOnce(t *testing.T) {
