@@ -65,6 +65,7 @@ const Any = "any"
 type Saved struct {
 	Size   int64  // bytes
 	Digest string // Matches recognises the file by it
+	NoEnd  bool   // its end does not prove that it is complete
 }
 
 // Step is a point in the course of a save, for Folder.Steps.
@@ -129,8 +130,8 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	saved := Saved{size, digestText(sum)}
-	if !proof.whole(size) && saved.Digest != r.Before && (r.Before != Any || r.Declared < 0) {
+	saved := Saved{size, digestText(sum), !proof.whole(size)}
+	if saved.NoEnd && saved.Digest != r.Before && (r.Before != Any || r.Declared < 0) {
 		return saved, f.fail(r.Target, ErrNoEnd, nil)
 	}
 	f.step(StepWritten, r.Target)

@@ -135,7 +135,7 @@ func TestSaveWritesTheWholeDocument(t *testing.T) {
 		dir := t.TempDir()
 		body := pdf(size)
 		saved := must(open(t, dir).Save(t.Context(), request("2026/Lease/a.pdf", body)))
-		if saved != (Saved{int64(size), digest(body)}) {
+		if saved != (Saved{int64(size), digest(body), false}) {
 			t.Errorf("%d bytes: got %+v", size, saved)
 		}
 		got, err := os.ReadFile(filepath.Join(dir, "2026", "Lease", "a.pdf"))

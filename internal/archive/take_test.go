@@ -168,7 +168,7 @@ func TestADocumentThatMayHaveBeenCutOffGetsItsNameOnlyWhenItComesTwiceTheSame(t 
 				}
 				for _, before := range []string{"", digest(pdf(100))} { // of other bytes
 					got, err := save(before)
-					if !errors.Is(err, ErrNoEnd) || got != (Saved{int64(len(body)), digest(body)}) {
+					if !errors.Is(err, ErrNoEnd) || got != (Saved{int64(len(body)), digest(body), true}) {
 						t.Errorf("got %+v, %v", got, err)
 					}
 					if text := Message(err).String(); !strings.Contains(text, "“Lease.pdf”") {

@@ -484,6 +484,15 @@ func TestOneFilesTroubleLeavesItsFolderAlone(t *testing.T) {
 	})
 }
 
+// wantUnproven checks whether the only line says of a saved file that it may not be complete.
+func (x *testService) wantUnproven(said bool) {
+	x.t.Helper()
+	lines := must(x.Activity(10))
+	if len(lines) != 1 || strings.Contains(lines[0].Text.String(), "open it and check that it is complete") != said {
+		x.t.Errorf("told: %+v", lines)
+	}
+}
+
 // What breaks connections at one place does so again a moment later.
 func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -501,10 +510,7 @@ func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T
 		if x.job(j).State != office.JobDone || g.times("p") != 3 {
 			t.Errorf("asked %d times: %+v", g.times("p"), x.job(j))
 		}
-		lines := must(x.Activity(10))
-		if len(lines) != 1 || !strings.Contains(lines[0].Text.String(), "open it and check that it is complete") {
-			t.Errorf("told: %+v", lines)
-		}
+		x.wantUnproven(true)
 	})
 }
 
@@ -526,6 +532,26 @@ func TestADocumentThatIsMadeAnewForWhoeverAsksIsTakenWithoutItsEndAfterSomeTries
 		if x.job(j).State != office.JobDone || g.times("p") != unprovenEnough+2 {
 			t.Errorf("asked %d times: %+v", g.times("p"), x.job(j))
 		}
+		x.wantUnproven(true)
+	})
+}
+
+func TestADocumentThatProvesItsEndAfterManyTriesIsNotDoubted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		endless := strings.TrimSuffix(document("p"), "%%EOF\n")
+		g := &giver{say: func(_ string, n int, _ string) answer {
+			if n > unprovenEnough {
+				return answer{}
+			}
+			return answer{body: endless + strings.Repeat("x", n%3)}
+		}}
+		defer x.from(g)()
+		j := x.plan("p")[0]
+		x.Wake()
+		time.Sleep(8 * time.Hour)
+		x.wantSaved(j)
+		x.wantUnproven(false)
 	})
 }
 

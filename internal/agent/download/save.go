@@ -97,6 +97,7 @@ func (r *Service) write(ctx context.Context, folder *archive.Folder, j office.Jo
 
 // conclude records the outcome of writing j's file.
 func (r *Service) conclude(ctx context.Context, folder *archive.Folder, j office.Job, saved archive.Saved, err error) error {
+	j.Unproven = unprovenDigest(j, saved)
 	switch {
 	case err == nil:
 		r.Session.Note(ctx, nil)
@@ -129,8 +130,16 @@ func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 	if !ok || stored.Folder != j.Folder || stored.Target != j.Target {
 		return errMoved
 	}
-	stored.Size, stored.Digest = s.Size, s.Digest
+	stored.Size, stored.Digest, stored.Unproven = s.Size, s.Digest, unprovenDigest(stored, s)
 	return tx.PutJob(stored)
+}
+
+// unprovenDigest is j.Unproven once s was accepted: with archive.Any, its bytes are others than those of earlier tries.
+func unprovenDigest(j office.Job, s archive.Saved) string {
+	if s.NoEnd {
+		return s.Digest
+	}
+	return j.Unproven
 }
 
 // finish records a file that is on disk, and announces its package if it was waiting for that. recognised says that the file existed
@@ -167,7 +176,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		if recognised {
 			line.Text = message.SavedBefore(j.Target, j.Folder)
 		}
-		if j.Unproven != "" && (j.Unproven == j.Digest || j.UnprovenTries >= unprovenEnough) {
+		if j.Unproven != "" && j.Unproven == j.Digest {
 			line.Text = message.Then(line.Text, message.EndUnproven())
 		}
 		return tx.AddActivity(line)
