@@ -46,6 +46,7 @@ type provider struct {
 	noExpiry  bool
 	userinfo  string // JSON, "" for 404
 	plain     bool   // answers JSON without a Content-Type
+	tls       bool
 
 	// token may answer instead of the provider; if it returns false, the provider answers.
 	token func(w http.ResponseWriter, form url.Values, n int) bool
@@ -67,7 +68,12 @@ type provider struct {
 // newProvider runs a provider on loopback.
 func newProvider(t *testing.T, change func(p *provider)) *provider {
 	p := makeProvider(t, change)
-	p.server = httptest.NewServer(p.handler)
+	p.server = httptest.NewUnstartedServer(p.handler)
+	if p.tls {
+		p.server.StartTLS()
+	} else {
+		p.server.Start()
+	}
 	p.url = p.server.URL
 	t.Cleanup(p.server.Close)
 	return p
@@ -217,8 +223,11 @@ func (p *provider) sign() string {
 	if p.alg == jose.HS256 {
 		key = []byte(strings.Repeat(p.secret, 3))
 	}
-	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: p.alg, Key: key}, nil))
 	payload, _ := json.Marshal(claims)
+	if p.alg == "none" {
+		return "eyJhbGciOiJub25lIn0." + base64.RawURLEncoding.EncodeToString(payload) + "."
+	}
+	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: p.alg, Key: key}, nil))
 	jws := must(signer.Sign(payload))
 	s, _ := jws.CompactSerialize()
 	return s

@@ -75,6 +75,7 @@ func TestAnIDTokenThatDoesNotVerifyIsRefused(t *testing.T) {
 		"expired":                func(p *provider) { p.idToken["exp"] = time.Now().Add(-time.Hour).Unix() },
 		"no subject":             func(p *provider) { p.idToken["sub"] = "" },
 		"the client secret":      func(p *provider) { p.alg = jose.HS256 },
+		"no signature":           func(p *provider) { p.alg = "none" },
 		"another party's":        func(p *provider) { p.idToken["aud"] = []string{"office&1", "x"}; p.idToken["azp"] = "x" },
 		"issuer without discov.": func(p *provider) { p.discovery = false; p.idToken["iss"] = "https://evil.example.com" },
 	} {
@@ -85,6 +86,20 @@ func TestAnIDTokenThatDoesNotVerifyIsRefused(t *testing.T) {
 				t.Errorf("%v, %v", err, g)
 			}
 			harmless(t, err, p.secret, "at-1", "rt-1", "the-code")
+		})
+	}
+	for _, alg := range []jose.SignatureAlgorithm{jose.HS256, "none"} {
+		t.Run(string(alg)+" over TLS is fine", func(t *testing.T) {
+			p := newProvider(t, func(p *provider) { p.alg, p.tls = alg, true })
+			if g, err := signIn(t, p); err != nil || g.Account.Subject != "u-1" {
+				t.Error(err, g)
+			}
+			for claim, other := range map[string]any{"iss": "https://evil.example.com", "aud": "x", "nonce": "n", "exp": 1, "sub": ""} {
+				p.idToken = map[string]any{claim: other}
+				if _, err := signIn(t, p); kindOf(err) != BadAnswer {
+					t.Error(claim, err)
+				}
+			}
 		})
 	}
 	t.Run("a little late is fine", func(t *testing.T) {
@@ -101,7 +116,7 @@ func TestAnIDTokenThatDoesNotVerifyIsRefused(t *testing.T) {
 		}
 	})
 	t.Run("a key nobody published", func(t *testing.T) {
-		p, other := newProvider(t, nil), newProvider(t, nil)
+		p, other := newProvider(t, func(p *provider) { p.tls = true }), newProvider(t, nil)
 		p.token = func(w http.ResponseWriter, form url.Values, n int) bool {
 			other.nonce, other.idToken = p.nonce, map[string]any{"iss": p.server.URL}
 			p.json(w, 200, map[string]any{"access_token": "at-1", "id_token": other.sign()})
