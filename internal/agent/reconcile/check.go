@@ -517,16 +517,17 @@ func (r *Service) takeSweep() (pause time.Duration, err error) {
 	return maxIdle, nil
 }
 
-// Reasons that may come in bursts: a flapping tunnel, or a partly working service.
+// Reasons that may come in bursts: a flapping tunnel, a partly working service, or events in a form that nobody foresaw.
 const (
 	SweepReturn  = "the public address is open again"
 	SweepService = "the service works again"
+	sweepUnread  = "an event does not say which package it is about"
 )
 
 // Sweep requests the status of every package that is not final, because something may have been missed.
 func (r *Service) Sweep(why string) {
 	r.Log.Debug("reconcile", "why", why)
-	r.sweep.request(why != SweepReturn && why != SweepService, why == SweepReturn)
+	r.sweep.request(why != SweepReturn && why != SweepService && why != sweepUnread, why == SweepReturn)
 	r.Wake()
 }
 

@@ -121,6 +121,7 @@ func (r *Service) handleEvent(ev office.Event) error {
 		if err != nil {
 			reason = message.EventUnreadable()
 		}
+		r.Sweep(sweepUnread)
 		return r.finishUnprocessable(ev, reason)
 	}
 	if !esign.UsableID(e.PackageID) {

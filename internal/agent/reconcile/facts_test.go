@@ -197,11 +197,13 @@ func TestAnEventThatNothingCanBeDoneWithIsKeptWhereItIsSeen(t *testing.T) {
 	} {
 		x := tells(t)
 		x.deps.Claim = func(*store.Tx, *office.Package, json.RawMessage) { panic("a bug") }
+		x.sweep.wanted = false
 		ev := office.Event{ID: "e", Received: x.Now(), Body: []byte(body)}
 		noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
 		noErr(t, x.takeEvent(ev))
 		stored, _, err := x.event("e")
-		if err != nil || stored.Outcome != office.EventUnprocessable || stored.Reason != want || x.LeftAlone("event e") || !slices.Equal(x.shown(), []string{"problem: " + want.String()}) {
+		if err != nil || stored.Outcome != office.EventUnprocessable || stored.Reason != want || x.LeftAlone("event e") || !slices.Equal(x.shown(), []string{"problem: " + want.String()}) ||
+			x.sweep.isWanted() != (want == message.EventNamesNone() || want == message.EventUnreadable()) {
 			t.Errorf("%s: %+v, %v, shown %q", body, stored, err, x.shown())
 		}
 	}
