@@ -99,10 +99,11 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     in interface.md is used instead (oauth.go).
 //   - Once packages/add was sent, only a clear refusal means that there is no package: a 4xx other than 408 with an error
 //     code of the service (service-facts.md, 10: words joined by "_", but not {type}_exception_{error}); a 401 (RFC 9110,
-//     15.5.2: "has not been applied") or a 429 (RFC 6585, 4), which by definition come before any work, whatever the text,
-//     because interface.md shows none; if it is a web page, only with WWW-Authenticate or Retry-After; or a 400 or 422 of
-//     the type application/problem+json (RFC 9457), which is an application's word about the request. Any other answer,
-//     such as a redirect, a proxy's page or a bare 404, may come from an intermediary that does not know (http.go).
+//     15.5.2: "has not been applied"), a 405 (15.5.6) or a 429 (RFC 6585, 4), which by definition come before any work,
+//     whatever the text, because interface.md shows none; if it is a web page, only with WWW-Authenticate, Allow or
+//     Retry-After; or a 400 or 422 of the type application/problem+json (RFC 9457), which is an application's word about
+//     the request. Any other answer, such as a redirect, a proxy's page or a bare 404, may come from an intermediary that
+//     does not know, or after the work: whoever reads the new package back may not find it yet (http.go).
 //   - packages/add uses the form of the path that the calls before it found, or interface.md's own if there were none, or
 //     if they found the form without the prefix but organizations/info is served with it (http.go).
 //   - A template's people and documents are referred to by the ids from templates/list. A role's name is sent with its id

@@ -348,6 +348,8 @@ func clearRefusal(res *http.Response, code string, page bool) bool {
 		}
 	case http.StatusUnauthorized:
 		return !page || res.Header.Get("WWW-Authenticate") != ""
+	case http.StatusMethodNotAllowed:
+		return !page || res.Header.Get("Allow") != ""
 	case http.StatusTooManyRequests:
 		return !page || res.Header.Get("Retry-After") != ""
 	case http.StatusRequestTimeout:

@@ -61,7 +61,7 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 		{"a gateway's JSON", answering(404, `{"status":404,"error":"Not Found","path":"/packages/add"}`), Unknown},
 		{"a gateway's words", answering(403, `{"message":"Forbidden"}`), Unknown},
 		{"a bare 404", answering(404, ``), Unknown},
-		{"a bare 405", answering(405, ``), Unknown},
+		{"a proxy's 405", answering(405, page, html...), Unknown},
 		{"a proxy's 400", answering(400, page, html...), Unknown},
 		{"a proxy's 404", answering(404, page, html...), Unknown},
 		{"a proxy's 401", answering(401, page, html...), Unknown},
@@ -75,8 +75,10 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 		{"422 as a problem", answering(422, `{"title":"Invalid","detail":"No signers."}`, "Content-Type", "application/problem+json"), Refused},
 		{"404 as a problem", answering(404, `{"title":"Not Found"}`, "Content-Type", "application/problem+json"), Unknown},
 		{"a bare 401", answering(401, ``), SignedOut},
+		{"a bare 405", answering(405, ``), Refused},
 		{"a bare 429", answering(429, ``), TooMany},
 		{"401 on a page", answering(401, page, "WWW-Authenticate", "Bearer"), SignedOut},
+		{"405 on a page", answering(405, page, "Allow", "GET"), Refused},
 		{"429 on a page", answering(429, page, "Retry-After", "1"), TooMany},
 	} {
 		t.Run(c.name, func(t *testing.T) {
