@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -86,7 +87,7 @@ func (a *Agent) Status() (Status, error) {
 	})
 	o := a.account.Current()
 	_, online := a.account.Online()
-	s.Version, s.SignedIn, s.Account, s.Tunnel, s.Health = a.p.Version, o.SignedIn(), o.Account.Account, a.webhook.Address(), a.Health.List()
+	s.Version, s.SignedIn, s.Account, s.Tunnel, s.Health = a.p.Version, o.SignedIn(), o.Account.Account, a.webhook.Address(), health.Distinct(a.Health.List())
 	s.Checked, s.Checking = a.packages.Swept()
 	s.Checking = s.Checking && online // otherwise it waits for a sign-in
 	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt.Time = a.webhook.Endpoint()

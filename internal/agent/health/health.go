@@ -56,7 +56,7 @@ type State struct {
 	Severity Severity
 	Action   Action
 	After    time.Duration // how long it lasts before people are notified; 0 for never
-	Behind   string        // the id of a state that explains this one; people are notified only of that
+	Behind   string        // the id of a state that explains this one; people are notified only of that, and see no other with its message
 	Ends     Ends
 }
 
@@ -234,4 +234,11 @@ func (i Issue) Due(all []Issue) (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	return i.Since.Add(i.state.After), true
+}
+
+// Distinct leaves out of all issues those that another explains in the same words.
+func Distinct(all []Issue) []Issue {
+	return slices.DeleteFunc(slices.Clone(all), func(i Issue) bool {
+		return slices.ContainsFunc(all, func(other Issue) bool { return other.ID == i.state.Behind && other.Message == i.Message })
+	})
 }

@@ -133,6 +133,21 @@ func TestAnIssueStandsWhileSomethingIsSaidOfItAndSinceItBegan(t *testing.T) {
 	}
 }
 
+func TestWhatAnotherIssueExplainsInTheSameWordsIsSaidOnce(t *testing.T) {
+	h := New(time.Now, func() {})
+	h.Set(ServiceFails, message.ServiceOdd())
+	for m, n := range map[message.Message]int{message.ServiceOdd(): 1, message.ServiceAiling(): 2} {
+		h.Set(EndpointFails, m)
+		if told := Distinct(h.List()); len(told) != n || len(h.List()) != 2 {
+			t.Errorf("%s: told %+v", m, told)
+		}
+	}
+	h.Clear(ServiceFails)
+	if told := Distinct(h.List()); len(told) != 1 {
+		t.Errorf("told %+v", told)
+	}
+}
+
 // The registry is read from its source, so that no state can be left out of this test.
 func TestEveryStateSaysAllThereIsToKnow(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "registry.go", nil, parser.ParseComments)

@@ -54,7 +54,7 @@ var (
 	// HubReplaced ends likewise, or when this computer counts on from the later hub.
 	HubReplaced = State{ID: "desks", Severity: Problem, Action: ActBeHub, After: soon}
 	// EndpointFails ends when the endpoint is registered.
-	EndpointFails = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActRetry, Ends: WithService | WithSignIn}
+	EndpointFails = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActRetry, Behind: "service", Ends: WithService | WithSignIn}
 	// EndpointForbidden ends likewise, but needs another account.
 	EndpointForbidden = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
 	// EndpointLost ends when an event arrives, or the endpoint is taken back.
