@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync/atomic"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,29 @@ func TestARevocationIsNotGivenUpForATimeInWhichNobodyTried(t *testing.T) {
 		stop()
 		noErr(t, <-ended)
 	})
+}
+
+func TestNobodyWaitsLongToBeSignedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, _ := leavingSignedIn(t)
+		x.HTTP.Transport = hanging{}
+		begun := time.Now()
+		err := x.SignOut(t.Context())
+		if waited := time.Since(begun); waited > signOutLimit+closeLimit || !strings.Contains(message.For(err).String(), "could not be revoked") {
+			t.Errorf("after %s: %v", waited, err)
+		}
+		if list, err := x.pendingNow(); err != nil || len(list) != 2 {
+			t.Errorf("owed: %+v, %v", list, err)
+		}
+	})
+}
+
+// hanging never answers.
+type hanging struct{}
+
+func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
 
 func TestARevocationThatCannotBeNotedIsNotSentWithoutEnd(t *testing.T) {

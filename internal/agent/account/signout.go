@@ -24,7 +24,7 @@ import (
 )
 
 // SignOut ends the sign-in here, in one commit, then deletes the endpoint and revokes the tokens at the service. If the service is
-// unreachable, the sign-in still ends here; the error then says what is left, and it is retried.
+// unreachable or slow, the sign-in still ends here; the error then says what is left, and it is retried.
 func (r *Service) SignOut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -50,6 +50,8 @@ func (r *Service) SignOut(ctx context.Context) error {
 	r.Record(office.Activity{Kind: office.ActivitySignedOut, Text: message.SignedOut()})
 	r.Signal(office.StatusChanged)
 	if owed != "" {
+		ctx, cancel := context.WithTimeout(ctx, signOutLimit)
+		defer cancel()
 		unsaid, _ := r.revokePending(ctx, owed, false)
 		left = append(left, unsaid...)
 		loop.Wake(r.wakeRevocations)
@@ -59,6 +61,9 @@ func (r *Service) SignOut(ctx context.Context) error {
 	}
 	return nil
 }
+
+// signOutLimit is how long a person who signs out waits for the service to be told.
+const signOutLimit = 5 * time.Second
 
 // HandOver ends the sign-in here in one commit with also, so that another computer can sign in and register instead. revoke tells
 // the service at once if it is reachable; otherwise RunRevocations does.
