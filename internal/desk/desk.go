@@ -244,7 +244,11 @@ func StreamName(epoch int) string { return fmt.Sprint(streamName, epoch) }
 
 func (s Stream) subject(token string) string { return fmt.Sprintf("ev.%d.%s", s.Epoch, token) }
 
-// Fenced is the error for a later hub that has a stream; its value is the number of that hub.
+// MaxHubs is how many hubs one may have missed. A number that is higher than that must be a fault: if it were believed, no other
+// hub would ever count again.
+const MaxHubs = 1000
+
+// Fenced is the error for later hubs that have a stream; its value is the number of the last one.
 type Fenced int
 
 func (Fenced) Error() string { return "another computer is the hub now" }
@@ -270,17 +274,21 @@ func (c *Conn) Prepare(ctx context.Context, s Stream) error {
 
 // earlier returns the streams of all hubs before the previous one, or Fenced.
 func (c *Conn) earlier(ctx context.Context, s Stream) (list []string, err error) {
+	last := s.Epoch
 	names := c.js.StreamNames(ctx)
 	for name := range names.Name() {
 		number, ours := strings.CutPrefix(name, streamName)
 		epoch, err := strconv.Atoi(number)
 		switch {
 		case !ours || err != nil || StreamName(epoch) != name: // another stream of the office's server
-		case epoch > s.Epoch:
-			return nil, Fenced(epoch)
+		case epoch > s.Epoch && epoch-s.Epoch < MaxHubs: // desks believe a number that continues from it
+			last = max(last, epoch)
 		case epoch < s.Epoch-1:
 			list = append(list, name)
 		}
+	}
+	if last > s.Epoch {
+		return nil, Fenced(last)
 	}
 	return list, names.Err()
 }

@@ -365,6 +365,14 @@ func TestStreamsOfHubsLongGoneMakeRoom(t *testing.T) {
 			t.Fatalf("hub %d: %v", epoch, err)
 		}
 	}
+	if err := o.own.Prepare(t.Context(), stream); !errors.Is(err, desk.Fenced(7)) {
+		t.Errorf("there are the hubs 6 and 7: %v", err)
+	}
+	absurd := stream
+	absurd.Epoch += desk.MaxHubs
+	if err := errors.Join(o.own.Prepare(t.Context(), absurd), o.own.Prepare(t.Context(), stream)); err != nil {
+		t.Errorf("hub %d is believed: %v", absurd.Epoch, err)
+	}
 }
 
 // A desk that asks continuously does not keep others waiting.

@@ -286,10 +286,12 @@ func (c *streamConn) Prepare(ctx context.Context, s desk.Stream) error {
 func (c *streamConn) Current(_ context.Context, s desk.Stream) error {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
+	last := s.Epoch
 	for epoch := range c.of.kept[c.c.Folder] {
-		if epoch > s.Epoch {
-			return desk.Fenced(epoch)
-		}
+		last = max(last, epoch)
+	}
+	if last > s.Epoch {
+		return desk.Fenced(last)
 	}
 	return c.lives()
 }

@@ -362,7 +362,7 @@ func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answe
 	if at < 0 {
 		return r.handOut(key, q)
 	}
-	if q.Met > id.Epoch && q.Met < id.Epoch+maxSteps { // desks believe a number that continues from it
+	if q.Met > id.Epoch && q.Met < id.Epoch+desk.MaxHubs { // desks believe a number that continues from it
 		r.meet(q.Met)
 	}
 	now := r.Now()

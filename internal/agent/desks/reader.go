@@ -125,7 +125,7 @@ func (r *Service) ask(ctx context.Context, conn Conn) (desk.Answer, error) {
 		return a, err
 	case a.Epoch < max(met, 1):
 		return a, errEarlier
-	case a.Epoch > met+maxSteps:
+	case a.Epoch > met+desk.MaxHubs:
 		return a, fmt.Errorf("hub %d is beyond all reason", a.Epoch)
 	case a.Epoch > met:
 		err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docEpoch, a.Epoch) })
@@ -136,10 +136,6 @@ func (r *Service) ask(ctx context.Context, conn Conn) (desk.Answer, error) {
 	}
 	return a, errors.Join(err, r.note(members(a)))
 }
-
-// maxSteps is how many hubs this desk may have missed. A higher number must be a fault of the hub: if it were believed, no other hub
-// would ever count again.
-const maxSteps = 1000
 
 const maxMembers = 512
 
