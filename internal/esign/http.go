@@ -273,12 +273,22 @@ func (c *Client) formOfOthers(ctx context.Context) pathForm {
 	if !some {
 		return prefixed
 	}
-	err := c.cfg.answersAt(ctx, prefixed)
-	form := pathForm(err != nil)
-	if e, ok := errors.AsType[*Error](err); err == nil || ok && e.Kind == BadAnswer {
-		c.paths.remember(probeRoute, form)
+	// With the token: a service may reject any path without one.
+	probe := &call{op: "looking for the API", route: probeRoute, method: http.MethodGet, path: probeRoute, accept: "application/json", redirect: redirectNowhere}
+	res, err := c.authorized(ctx, probe, prefixed)
+	page := err == nil && isPage(res)
+	if err == nil {
+		res.Body.Close()
 	}
-	return form
+	var e *Error
+	switch errors.As(err, &e); {
+	case err == nil && !page, err != nil && (e.Kind == Forbidden || e.Kind == Refused || e.named):
+		c.paths.remember(probeRoute, prefixed)
+		return prefixed
+	case page, e.Kind == NotFound, e.Kind == BadAnswer:
+		c.paths.remember(probeRoute, bare)
+	}
+	return bare
 }
 
 // learn takes a success, or a refusal that names something in the path, as proof that the form is served. A web page proves

@@ -209,6 +209,10 @@ func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
 		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
 			asked = append(asked, r.URL.Path)
+			if r.Header.Get("Authorization") == "" { // before it looks at the path
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
 			if !slices.Contains(strings.Fields(served), r.URL.Path) {
 				http.NotFound(w, r)
 				return
