@@ -3,8 +3,8 @@ package account
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
