@@ -451,6 +451,9 @@ func ListIsOver() Message                  { return of("list.list-is-over") }
 func ListLineHidden() Message              { return of("list.list-line-hidden") }
 func ListLineSent() Message                { return of("list.list-line-sent") }
 func ListLineTwice(line int) Message       { return of("list.list-line-twice", Number("Line", line)) }
+func ListOfAnotherAccount(file string) Message {
+	return of("list.list-of-another-account", Name("File", file))
+}
 func ListPaused(file string) Message       { return of("list.list-paused", Name("File", file)) }
 func ListProtected(file string) Message    { return of("list.list-protected", Name("File", file)) }
 func ListRestored(file string) Message     { return of("list.list-restored", Name("File", file)) }

@@ -340,7 +340,7 @@ func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
 	}
 	pause = idle
 	for _, b := range all {
-		if !active(b) || r.LeftAlone(key(b)) || b.By != "" && b.By != r.deps.Sender() {
+		if !active(b) || r.LeftAlone(key(b)) {
 			continue
 		}
 		if left := b.Begins.Sub(r.Now()); left > 0 && left <= maxUndo {
@@ -383,6 +383,12 @@ func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 	}
 	if t.last {
 		return false, r.end(id)
+	}
+	if sender := r.deps.Sender(); t.list.By != "" && t.list.By != sender {
+		if sender == "" {
+			return false, nil
+		}
+		return false, r.change(id, office.BulkPaused, message.ListOfAnotherAccount(t.list.File))
 	}
 	if !t.stalls.IsZero() {
 		return false, r.change(id, office.BulkPaused, message.Then(message.ListStalled(t.list.File), t.stalls))
@@ -432,6 +438,7 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	if t.common, _, err = tx.Draft(id); err != nil {
 		return t, err
 	}
+	t.common.By = t.list.By
 	if t.list.Away = t.common.Away; t.list.Away {
 		t.full = true
 		return t, nil
@@ -553,6 +560,9 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 		stopped := b.State == office.BulkStopped
 		if b.State != office.BulkRunning && b.State != office.BulkPaused && (!stopped || b.Undone || to != office.BulkRunning) {
 			return message.Error(message.ListIsOver(), nil)
+		}
+		if to == office.BulkRunning && b.Problem == message.ListOfAnotherAccount(b.File) { // the person who knows that and decides becomes the sender
+			b.By = r.deps.Sender()
 		}
 		switch b.State, b.Problem = to, why; {
 		case to == office.BulkStopped && b.Next == 0 && r.Now().Before(b.Begins):

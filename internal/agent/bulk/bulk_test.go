@@ -389,10 +389,13 @@ func TestAListPausesByItself(t *testing.T) {
 	d.sender = "somebody else"
 	noErr(t, d.Decide(other, office.BulkRunning))
 	d.work(office.DraftSent)
-	if p := d.progress(other); p.Next != 0 {
+	if p := d.progress(other); p.Next != 0 || p.State != office.BulkPaused || p.Problem != message.ListOfAnotherAccount(p.File) {
 		t.Errorf("another account sends: %+v", p)
 	}
-	d.sender, d.refuse = "olivia", message.DueDatePassed()
+	d.sender = ""
+	d.work(office.DraftSent)
+	d.sender, d.refuse = "somebody else", message.DueDatePassed()
+	noErr(t, d.Decide(other, office.BulkRunning))
 	d.work(office.DraftSent)
 	if p := d.progress(other); p.Wrong != 2 || !p.Over() {
 		t.Errorf("what cannot be a package: %+v", p)
