@@ -230,6 +230,7 @@ func (a *Agent) newOutbox() *outbox.Service {
 		Sender:       func() string { return a.account.Current().Sender() },
 		Home:         func() string { return issuer.Home(a.Settings()) },
 		PackageAdded: a.packages.Wake, FindPackages: a.packages.ReadList,
+		ListStopped: func(tx *store.Tx, list string, unsent []string) bool { return a.lists.Stopped(tx, list, unsent) },
 	})
 }
 

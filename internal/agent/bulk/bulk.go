@@ -597,6 +597,17 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 	return err
 }
 
+// Stopped reports whether a list was stopped. If so, the lines of these drafts, which were taken back since, get another turn.
+func (r *Service) Stopped(tx *store.Tx, id string, back []string) bool {
+	var b office.Bulk
+	if tx.GetDoc(docLists+id, &b); b.State != office.BulkStopped {
+		return false
+	}
+	takeBack(tx, &b, back)
+	put(tx, b)
+	return true
+}
+
 // takeBack gives the lines whose drafts were taken back another turn. The IDs of their next drafts derive from the previous ones, so
 // that a backup knows them, too.
 func takeBack(tx *store.Tx, b *office.Bulk, back []string) {

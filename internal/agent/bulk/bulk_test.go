@@ -435,8 +435,24 @@ func TestAListIsDoneWhenItsLastPackageIsSentAndNotBefore(t *testing.T) {
 	last.State = office.DraftAdding
 	noErr(t, errors.Join(d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(last) }), d.Decide(id, office.BulkStopped)))
 	expect(t, state(), office.BulkStopped, "while the service is asked it is %s")
-	last.State = office.DraftQueued
-	noErr(t, errors.Join(d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(last) }), d.end(office.DraftSent, 1)))
+	back := func() (stopped bool) { // the service did not take it
+		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
+			if stopped = d.Stopped(tx, id, []string{last.ID}); stopped {
+				last.State = office.DraftCancelled
+			}
+			return tx.PutDraft(last)
+		}))
+		return stopped
+	}
+	if p := d.progress(id); !back() || state() != office.BulkStopped || p.Sent != 1 {
+		t.Errorf("stopped while the service was asked: %+v", p)
+	}
+	noErr(t, d.Decide(id, office.BulkRunning))
+	expect(t, state(), office.BulkRunning, "with its last package to be sent again it is %s")
+	if waiting := d.drafts(office.DraftQueued); len(waiting) != 1 || waiting[0].ID == last.ID || back() {
+		t.Errorf("there wait %+v", waiting)
+	}
+	noErr(t, d.end(office.DraftSent, 1))
 	expect(t, state(), office.BulkDone, "with every package sent it is %s")
 }
 

@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -123,5 +125,22 @@ func TestNothingOfAListWaitsOnceItIsStopped(t *testing.T) {
 	noErr(t, r.StopList(id, func(_ *store.Tx, ids []string) error { unsent = ids; return nil }))
 	if states() != "cancelled cancelled queued " || !slices.Equal(unsent, []string{"one"}) {
 		t.Error(states(), unsent)
+	}
+
+	stopped := false
+	r.deps.ListStopped = func(_ *store.Tx, list string, ids []string) bool {
+		unsent = append([]string{list}, ids...)
+		return stopped
+	}
+	for again, want := range map[office.DraftState]string{office.DraftQueued: "another list other", office.DraftUnknown: "another list"} {
+		for _, stopped = range []bool{false, true} {
+			d := office.Draft{ID: "other", List: "another list", State: office.DraftAdding}
+			d.Was = again
+			noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
+			noErr(t, r.refused(t.Context(), d, &esign.Error{Kind: esign.TooMany}))
+			if state := states(); strings.HasSuffix(state, "queued ") == stopped || strings.Join(unsent, " ") != want {
+				t.Errorf("stopped while it was being sent, %v: %s, %q", stopped, state, unsent)
+			}
+		}
 	}
 }

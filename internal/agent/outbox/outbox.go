@@ -46,6 +46,10 @@ type Deps struct {
 
 	PackageAdded func() // a package's status can be requested
 	FindPackages func() // has the service's list read soon, and its packages claimed, see Claim
+
+	// ListStopped reports whether a list was stopped. If so, the lines of these drafts, which the service does not have, get
+	// another turn.
+	ListStopped func(tx *store.Tx, list string, unsent []string) bool
 }
 
 // The longest pauses before a draft is retried, and before the packages of drafts are looked for again.
@@ -290,6 +294,9 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 				markSent(&next, p.ID, r.Now())
 			}
 		}
+		if stored.State == office.DraftAdding && state == office.DraftQueued && next.List != "" {
+			return r.ofStoppedList(tx, next)
+		}
 		return tx.PutDraft(next)
 	})
 	if err == nil {
@@ -300,6 +307,20 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 	}
 	r.Signal(office.OutboxChanged)
 	return err
+}
+
+// ofStoppedList puts d back into the queue after the service turned it away, unless its list was stopped meanwhile.
+func (r *Service) ofStoppedList(tx *store.Tx, d office.Draft) error {
+	tx.PutDraft(d)
+	var unsent []string
+	if stood(d) != office.DraftUnknown {
+		unsent = append(unsent, d.ID)
+	}
+	if r.deps.ListStopped(tx, d.List, unsent) {
+		_, err := r.takeBack(tx, d.ID, office.DraftCancelled)
+		return err
+	}
+	return tx.Err()
 }
 
 func markSent(d *office.Draft, packageID string, now time.Time) {
