@@ -220,7 +220,7 @@ var allowed = map[string][]string{
 	"internal/agent/form":          {"internal/agent/data", "internal/agent/loop", "internal/office", "internal/store"},
 	"internal/agent/apply":         {"internal/office", "internal/esign"},
 	"internal/agent/reconcile":     {"internal/agent/apply", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/esign", "internal/office", "internal/store"},
-	"internal/agent/download":      {"internal/disk", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/office/filename", "internal/esign", "internal/store", "internal/archive"},
+	"internal/agent/download":      {"internal/agent/apply", "internal/disk", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/office/filename", "internal/esign", "internal/store", "internal/archive"},
 	"internal/agent/proof":         {"internal/record", "internal/disk", "internal/evidence", "internal/private", "internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/archive", "internal/office", "internal/compare", "internal/preview", "internal/seal", "internal/store"},
 	"internal/inbox":               {"internal/esign"},
 	"internal/sandbox":             {"internal/sandbox/press"},

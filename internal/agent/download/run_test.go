@@ -484,6 +484,29 @@ func TestOneFilesTroubleLeavesItsFolderAlone(t *testing.T) {
 	})
 }
 
+// The id came from an event that spells it in its own way (RFC 9562, 4).
+func TestADocumentIsFoundUnderTheSpellingThatTheServiceKnows(t *testing.T) {
+	lower := "0a1b2c3d-0000-4000-8000-00000000abcd"
+	upper := strings.ToUpper(lower)
+	for known, came := range map[string]string{lower: upper, upper: lower} {
+		looptest.Bubble(t, came, func(t *testing.T) {
+			x := newService(t)
+			g := &giver{say: func(_ string, _ int, path string) answer {
+				if strings.Contains(path, known) {
+					return answer{}
+				}
+				return answer{status: http.StatusNotFound}
+			}}
+			defer x.from(g)()
+			jobs := x.planned(office.Package{ID: "p", Documents: []office.Document{{ID: came, Name: "Lease"}}})
+			x.Wake()
+			synctest.Wait()
+			x.wantSaved(jobs...)
+			expect(t, g.times("p"), 2, "asked %d times")
+		})
+	}
+}
+
 // wantUnproven checks whether the only line says of a saved file that it may not be complete.
 func (x *testService) wantUnproven(said bool) {
 	x.t.Helper()

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"sync"
 	"time"
 
+	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
@@ -55,13 +57,27 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	if twin, err := folder.Twin(j.Target); err == nil && twin {
 		return r.rename(ctx, folder, j, archive.Saved{})
 	}
-	body, err := client.Download(ctx, j.Kind, j.PackageID, j.DocumentID)
+	body, err := fetch(ctx, client, j)
 	if err != nil {
 		return r.refused(ctx, j, err)
 	}
 	defer body.Body.Close()
 	saved, err := r.write(ctx, folder, j, body)
 	return r.conclude(ctx, folder, j, saved, err)
+}
+
+// fetch requests j's file, also under the other spellings of its document's ID if the service knows none under the first one seen.
+func fetch(ctx context.Context, client *esign.Client, j office.Job) (*esign.Download, error) {
+	body, err := client.Download(ctx, j.Kind, j.PackageID, j.DocumentID)
+	for _, id := range apply.Cases(j.DocumentID) {
+		if e, ok := errors.AsType[*esign.Error](err); !ok || e.Status != http.StatusNotFound || id == j.DocumentID {
+			continue
+		}
+		if other, err := client.Download(ctx, j.Kind, j.PackageID, id); err == nil {
+			return other, nil
+		}
+	}
+	return body, err
 }
 
 // isThere recognizes j's file: its bytes were complete, and it may have been named when the program ended.
