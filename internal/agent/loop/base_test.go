@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -18,6 +19,18 @@ func TestWhatLiesAheadIsNotNewUntilItHasCome(t *testing.T) {
 	} {
 		if age := tools.Age(now.Add(then)); age != want {
 			t.Errorf("a moment %v ahead counts for %v old, want %v", then, age, want)
+		}
+	}
+}
+
+func TestAPauseOfNothingTakesTheRingAndEndsWithItsContext(t *testing.T) {
+	ring := make(chan struct{}, 1)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for range 100 {
+		Wake(ring)
+		if !Wait(t.Context(), 0, ring) || len(ring) != 0 || Wait(ended, 0, ring) {
+			t.Fatal("it rings again, or goes on after its end")
 		}
 	}
 }
