@@ -225,7 +225,7 @@ func (a *Agent) newOutbox() *outbox.Service {
 		Service: func() (*esign.Client, string, bool) {
 			o := a.account.Current()
 			client, online := a.account.OnlineIn(o)
-			return client, o.Caller(), online
+			return client, o.Caller() + " " + o.Sender(), online
 		},
 		Sender:       func() string { return a.account.Current().Sender() },
 		Home:         func() string { return issuer.Home(a.Settings()) },

@@ -163,12 +163,12 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 	return idle, nil
 }
 
-// send sends the drafts that are due. uploader is the account of client.
+// send sends the drafts that are due, until another account may send. uploader is the account of client.
 func (r *Service) send(ctx context.Context, client *esign.Client, uploader string, due []office.Draft) error {
 	r.sending.Store(true)
 	defer r.sending.Store(false)
 	for _, d := range due {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || !r.stays(client, uploader) {
 			return nil
 		}
 		err := r.one(d, func() error { return r.sendDraft(ctx, client, uploader, d) })
@@ -180,6 +180,12 @@ func (r *Service) send(ctx context.Context, client *esign.Client, uploader strin
 		}
 	}
 	return nil
+}
+
+// stays reports whether client still sends for the account uploader: a new sign-in gives the same client other tokens.
+func (r *Service) stays(client *esign.Client, uploader string) bool {
+	now, account, online := r.deps.Service()
+	return online && now == client && account == uploader
 }
 
 // one runs do for a single draft. It is no error if another decision was made on it meanwhile.
@@ -249,6 +255,9 @@ func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader 
 		if err != nil {
 			return r.refused(ctx, d, err)
 		}
+		if !r.stays(client, uploader) {
+			return nil
+		}
 		f.FileID, f.Uploaded, f.UploadedBy = uploaded, r.Now(), uploader
 		if err := r.putDraft(&d, office.DraftQueued); err != nil {
 			return err
@@ -256,6 +265,9 @@ func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader 
 	}
 	if err := r.putDraft(&d, office.DraftAdding); err != nil {
 		return err
+	}
+	if !r.stays(client, uploader) {
+		return r.halt(d)
 	}
 	r.Crash("adding")
 	added, err := client.AddPackage(ctx, newPackage(d, r.sourceOf(d)))

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -471,6 +472,63 @@ func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
 	if sent, _, err := r.Data.Draft(was.ID); err != nil || sent.By != "" || !slices.Equal(sent.DefaultRecipients, []string{"new@example.com"}) {
 		t.Errorf("whoever sends it is %q, and who gets a copy is %q, %v", sent.By, sent.DefaultRecipients, err)
 	}
+}
+
+// Somebody else signs in while a draft is uploaded or recorded, or while another one was added.
+func TestWhatIsDueForAnAccountIsNotSentByTheNextOne(t *testing.T) {
+	for when, added := range map[string]int{"upload": 0, "recorded": 0, "added": 1} {
+		r := newService(t, accept)
+		r.end() // the test does what it runs
+		r.deps.PackageAdded = func() {}
+		client, _, _ := r.deps.Service()
+		var who atomic.Value
+		who.Store("ana")
+		r.deps.Sender = func() string { return who.Load().(string) }
+		r.deps.Service = func() (*esign.Client, string, bool) { return client, who.Load().(string), true }
+		for range 2 {
+			id, err := r.Hold(r.newPackage(t))
+			noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
+			noErr(t, r.Data.Update(func(tx *store.Tx) error { // as a folder that Ana has set up sends it
+				d, _, err := tx.Draft(id)
+				d.By = "ana"
+				return errors.Join(err, tx.PutDraft(d))
+			}))
+		}
+		becomes := func(is string) func(http.ResponseWriter) {
+			return func(w http.ResponseWriter) {
+				if is == when {
+					who.Store("max")
+				}
+				if is == "upload" {
+					io.WriteString(w, `{"fileId":"f"}`)
+				} else {
+					accept(w)
+				}
+			}
+		}
+		r.service.answer(becomes("added"), becomes("upload"))
+		r.Service.Signal = func(office.Change) { // there is one for each step
+			if adding, err := r.adding(); err == nil && adding && when == "recorded" {
+				who.Store("max")
+			}
+		}
+		must(r.sendDue(t.Context()))
+		drafts := must(r.Drafts())
+		if r.service.added() != added || len(drafts) != 2-added {
+			t.Errorf("%s: %d were added, and %d wait", when, r.service.added(), len(drafts))
+		}
+		for _, d := range drafts {
+			if d.State != office.DraftHeld || d.Problem != message.ForAnotherAccount() || d.Files[0].UploadedBy == "max" || when == "upload" && d.Files[0].FileID != "" {
+				t.Errorf("%s: %+v", when, d)
+			}
+		}
+	}
+}
+
+// adding reports whether a draft is about to be added.
+func (x *testService) adding() (bool, error) {
+	drafts, err := x.Drafts()
+	return slices.ContainsFunc(drafts, func(d office.Draft) bool { return d.State == office.DraftAdding }), err
 }
 
 func TestADraftForAnotherAccountWaitsForAPerson(t *testing.T) {
