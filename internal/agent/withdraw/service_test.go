@@ -30,6 +30,8 @@ import (
 
 var noErr, expect = trytest.NoErr, trytest.Expect
 
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
+
 // reply is what the service answers in place of a good answer.
 type reply struct {
 	status int // 0: nothing is answered
@@ -428,6 +430,27 @@ func TestAWishIsTakenBackWhileTheServiceDoesNotKnowOfIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While the service is asked about another package, p is to be withdrawn in other words, which can be undone.
+func TestAWishMadeAgainInOtherWordsCanBeUndone(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.put(office.Package{ID: "q", State: office.PackageOpen, Withdrawal: &office.Withdrawal{State: office.WithdrawWanted, NextTry: x.Now().Add(-time.Hour)}})
+		x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now()})
+		x.service.during = func(string) {
+			x.service.during = nil
+			must(x.wish(office.NewWithdrawal{Packages: []string{"p"}, Message: "The date was wrong.", Undo: 10 * time.Second}))
+		}
+		x.runs(time.Second)
+		if x.service.states["q"] != "rescinded" || x.service.states["p"] != "open" {
+			t.Errorf("before it could be undone: %v", x.service.states)
+		}
+		x.runs(time.Minute)
+		if words := x.service.words; x.service.states["p"] != "rescinded" || words[len(words)-1] != "The date was wrong." {
+			t.Errorf("when nobody has undone it: %v, %q", x.service.states, words)
+		}
+	})
 }
 
 // Right after it was sent, a service may not know a package yet; after an answer that was lost that proves nothing, however often.

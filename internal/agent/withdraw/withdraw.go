@@ -349,11 +349,14 @@ func (r *Service) try(ctx context.Context, client *esign.Client, p office.Packag
 			return r.putOff(p.ID, office.WithdrawAccepted, message.Message{})
 		}
 	}
+	var later bool
 	begun, err := r.step(p.ID, func(now *office.Withdrawal) {
-		w = *now // the request may be a different one by now
-		now.State = office.WithdrawAsked
+		w = *now // the request may be a different one by now, and be undone
+		if later = r.Due(loop.MaxWait(maxPause)).Left(w.NextTry) > 0; !later {
+			now.State = office.WithdrawAsked
+		}
 	})
-	if err != nil || !begun {
+	if err != nil || !begun || later {
 		return err
 	}
 	r.Crash("rescinding")
