@@ -67,7 +67,8 @@ const (
 	// Source: none. Nothing longer than this counts as an id.
 	maxID = 128
 
-	// Source: none. A call whose answer is read here fails after this; uploads and downloads fail only when no data moves.
+	// Source: none. A call whose answer is read here fails after this, and so does an upload without an answer this long after
+	// its last byte; otherwise uploads and downloads fail only when no data moves.
 	callBound = 2 * time.Minute
 
 	// Source: none. A longer Retry-After is reduced to this.

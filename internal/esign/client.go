@@ -61,6 +61,9 @@ type call struct {
 	// gives net/http no means to send its body again.
 	single bool
 
+	// slow marks a call whose answer may take long: the service converts and checks what it was sent.
+	slow bool
+
 	// redirect says where the call may be redirected to; nil means redirectSameHost.
 	redirect redirectRule
 }
@@ -209,7 +212,7 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 		address += "?" + k.query.Encode()
 	}
 	var sent sending
-	req, err := http.NewRequestWithContext(sent.watch(ctx), k.method, address, nil)
+	req, err := http.NewRequestWithContext(sent.watch(ctx, k.slow), k.method, address, nil)
 	if err != nil {
 		return nil, noAnswer(k.op, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"mime"
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	connectTimeout = 30 * time.Second // for the TLS handshake and for the response headers, each
+	connectTimeout = 30 * time.Second // for the TLS handshake
 	idleTimeout    = 60 * time.Second // without a byte in either direction
 	maxRedirects   = 5
 )
@@ -30,9 +31,9 @@ var errOtherHost = errors.New("the service redirected to another address, which 
 // redirectRule is an http.Client.CheckRedirect. There are three, from the strictest to the most permissive.
 type redirectRule func(req *http.Request, via []*http.Request) error
 
-// NewHTTPClient returns an HTTP client for this package. It allows 30 s for the TLS handshake, 30 s for the response
-// headers, and 60 s without a byte in either direction. There is no overall limit, so that a long download may take its
-// time. dial knows the network's proxies, and the message of its error is what people are told if a proxy does not let us
+// NewHTTPClient returns an HTTP client for this package. It allows 30 s for the TLS handshake, and 60 s without a byte
+// in either direction, or two minutes while a slow call waits for its answer. There is no overall limit, so that a long
+// download may take its time. dial knows the network's proxies, and the message of its error is what people are told if a proxy does not let us
 // through.
 //
 // It speaks only HTTP/1.1. Over HTTP/2, net/http sends a request again on a new connection for as long as a server or a
@@ -51,34 +52,52 @@ func NewHTTPClient(dial func(ctx context.Context, network, addr string) (net.Con
 				}
 				return nil, err
 			}
-			return &watchedConn{Conn: conn, idle: idleTimeout}, nil
+			return &watchedConn{Conn: conn}, nil
 		},
 		Protocols:             &alone,
 		MaxIdleConns:          16,
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       idleTimeout,
 		TLSHandshakeTimeout:   connectTimeout,
-		ResponseHeaderTimeout: connectTimeout,
+		ResponseHeaderTimeout: callBound,
 		ExpectContinueTimeout: time.Second,
 	}}
 }
 
-// watchedConn fails once nothing was read or written for idle. A write also extends the deadline of a pending read: during a
-// long upload it is normal that nothing is read.
+// watchedConn fails once nothing was read or written for idleTimeout, or for callBound during a slow call. A write also
+// extends the deadline of a pending read: during a long upload it is normal that nothing is read.
 type watchedConn struct {
 	net.Conn
-	idle time.Duration
+	slow atomic.Bool
+}
+
+// begin prepares the connection that net/http has chosen for a call.
+func begin(conn net.Conn, slow bool) {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	if c, ok := conn.(*watchedConn); ok {
+		c.slow.Store(slow)
+	}
+}
+
+func (c *watchedConn) extend() {
+	idle := idleTimeout
+	if c.slow.Load() {
+		idle = callBound
+	}
+	c.Conn.SetDeadline(time.Now().Add(idle))
 }
 
 func (c *watchedConn) Read(p []byte) (int, error) {
-	c.Conn.SetDeadline(time.Now().Add(c.idle))
+	c.extend()
 	return c.Conn.Read(p)
 }
 
 func (c *watchedConn) Write(p []byte) (int, error) {
-	c.Conn.SetDeadline(time.Now().Add(c.idle))
+	c.extend()
 	n, err := c.Conn.Write(p)
-	c.Conn.SetDeadline(time.Now().Add(c.idle))
+	c.extend()
 	return n, err
 }
 
@@ -335,9 +354,12 @@ func looksLikePage(head []byte) bool {
 // sending observes one request as it is sent. net/http reports from its own goroutines.
 type sending struct{ connected, wrote atomic.Bool }
 
-func (s *sending) watch(ctx context.Context) context.Context {
+func (s *sending) watch(ctx context.Context, slow bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:      func(httptrace.GotConnInfo) { s.connected.Store(true) },
+		GotConn: func(got httptrace.GotConnInfo) {
+			s.connected.Store(true)
+			begin(got.Conn, slow)
+		},
 		WroteHeaders: func() { s.wrote.Store(true) },
 	})
 }

@@ -1,6 +1,7 @@
 package esign
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -29,7 +30,7 @@ func TestAConnectionWithoutAByteIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer far.Close()
-		c := &watchedConn{Conn: near, idle: idleTimeout}
+		c := &watchedConn{Conn: near}
 		start := time.Now()
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != idleTimeout {
 			t.Errorf("%v after %v", err, time.Since(start))
@@ -40,7 +41,7 @@ func TestAConnectionWithoutAByteIsGivenUp(t *testing.T) {
 func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
-		c := &watchedConn{Conn: near, idle: idleTimeout}
+		c := &watchedConn{Conn: near}
 		answer := make(chan error)
 		go func() { // as net/http does during an upload
 			_, err := io.ReadFull(c, make([]byte, 2))
@@ -57,6 +58,43 @@ func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
 		}
 		near.Close()
 		far.Close()
+	})
+}
+
+// A service may convert and check what it was sent before it answers.
+func TestTheAnswerToAFileOrAPackageMayTakeLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := NewHTTPClient(func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				defer far.Close()
+				for r := bufio.NewReader(far); ; {
+					req, err := http.ReadRequest(r)
+					if err != nil {
+						return
+					}
+					io.Copy(io.Discard, req.Body)
+					time.Sleep(callBound - time.Second)
+					const answer = `{"fileId":"f-1","packageId":"p"}`
+					fmt.Fprintf(far, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
+				}
+			}()
+			return near, nil
+		})
+		defer service.CloseIdleConnections()
+		const base = "http://127.0.0.1"
+		client := NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: service}, &tokens{})
+		if id, err := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-1.4", "")); id != "f-1" || err != nil {
+			t.Errorf("a file: %q, %v", id, err)
+		}
+		if added, err := client.AddPackage(t.Context(), offer()); added.PackageID != "p" || err != nil {
+			t.Errorf("a package: %+v, %v", added, err)
+		}
+		start := time.Now()
+		if _, err := client.List(t.Context(), ListQuery{}); err == nil || time.Since(start) != idleTimeout {
+			t.Errorf("a list, on the same connection: %v after %v", err, time.Since(start))
+		}
+		time.Sleep(callBound) // for the far end
 	})
 }
 

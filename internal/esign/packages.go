@@ -73,7 +73,7 @@ type Added struct {
 // only after a token was rejected before any work. If the error is ErrOutcomeUnknown, the package may exist; with any other
 // it does not, and Temporary says whether trying again may help.
 func (c *Client) AddPackage(ctx context.Context, p NewPackage) (Added, error) {
-	k := &call{op: fmt.Sprintf("sending the package %q", p.Name), route: "packages/add", method: http.MethodPost, path: "/packages/add", single: true}
+	k := &call{op: fmt.Sprintf("sending the package %q", p.Name), route: "packages/add", method: http.MethodPost, path: "/packages/add", single: true, slow: true}
 	if err := k.jsonBody(addBody(p)); err != nil {
 		return Added{}, err
 	}

@@ -94,7 +94,7 @@ var errChanged = errors.New("it is not what it was")
 // Upload sends a file in constant memory and returns its fileId, which expires after 24 hours unless a package uses it. If
 // the service cannot use the file, the error is a *FileError.
 func (c *Client) Upload(ctx context.Context, u Upload) (fileID string, err error) {
-	k := &call{op: fmt.Sprintf("sending the file %q", u.FileName), route: uploadRoute, method: http.MethodPost, path: "/files/upload"}
+	k := &call{op: fmt.Sprintf("sending the file %q", u.FileName), route: uploadRoute, method: http.MethodPost, path: "/files/upload", slow: true}
 	if u.Size <= 0 {
 		return "", &FileError{FileName: u.FileName, Problem: FileEmpty}
 	}
