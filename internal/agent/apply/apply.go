@@ -281,9 +281,10 @@ func saysNext(s esign.Status) (next []string) {
 	return next
 }
 
-// Cases returns the spellings of id: as it is and, for a UUID, those in other letter case, which name the same (RFC 9562, 4).
+// Cases returns the spellings of id: as it is and, for a UUID with or without dashes, those in other letter case, which name the same
+// (RFC 9562, 4).
 func Cases(id string) []string {
-	if len(id) != 36 || uuid.Validate(id) != nil {
+	if len(id) != 36 && len(id) != 32 || uuid.Validate(id) != nil {
 		return []string{id}
 	}
 	return []string{id, strings.ToLower(id), strings.ToUpper(id)}
