@@ -185,7 +185,12 @@ func (s *Screen) inspect(docs []*document) {
 // preview shows page 1 if the office has a picture of it. It runs off the UI goroutine.
 func (s *Screen) preview(ctx context.Context, d *document, path string) {
 	if page, err := s.office.Preview(ctx, path, 3*int(pictureSize.Width)); err == nil {
-		s.env.Work.Do(func() { d.showPage(page) })
+		s.env.Work.Do(func() {
+			d.showPage(page)
+			if p := s.lists.panel; p != nil && p.id == "" {
+				p.showPage(s.files())
+			}
+		})
 	}
 }
 

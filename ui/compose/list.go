@@ -44,6 +44,15 @@ type lists struct {
 	draft  office.FormFile // that is not sent yet; empty for none
 	row    *fyne.Container // stands for it in the form
 	panel  *listPanel      // nil while the form is shown
+	sent   sentList
+}
+
+// sentList is the list that was sent last, with what was typed for it, which is in the form again if that is undone.
+type sentList struct {
+	id    string
+	typed office.Form
+	docs  []*document
+	taken func() // ends the offer to undo it
 }
 
 // mostLists is how many are offered, newest first.
@@ -100,9 +109,7 @@ func (s *Screen) openList(file office.FormFile) {
 		for _, c := range l.Columns {
 			p.heads = append(p.heads, c.Head)
 		}
-		if files := s.files(); len(files) > 0 && files[0].sight != nil {
-			p.page.Add(widgets.Sheet(files[0].sight, pictureSize, theme.Line))
-		}
+		p.showPage(s.files())
 		p.show()
 	})
 }
@@ -145,9 +152,7 @@ type listPanel struct {
 	progress office.BulkProgress
 	results  []office.BulkResult
 	heads    []string
-	rows     []int       // those lines that are shown
-	typed    office.Form // what was sent
-	endUndo  func()      // ends the offer to undo that
+	rows     []int // those lines that are shown
 
 	page        *fyne.Container // the first one that is sent
 	title, note *widgets.Line
@@ -159,7 +164,7 @@ type listPanel struct {
 }
 
 func (s *Screen) newListPanel() *listPanel {
-	p := &listPanel{screen: s, title: widgets.NewHeading(""), note: widgets.NewCaption(""), page: container.NewStack(), endUndo: func() {}}
+	p := &listPanel{screen: s, title: widgets.NewHeading(""), note: widgets.NewCaption(""), page: container.NewStack()}
 	p.tabs = widgets.NewTabs([]string{"", ""}, func(int) { p.refresh() })
 	p.again = widgets.NewCheck("", func(bool) { p.refresh() })
 	p.save = widgets.NewButtonWithIcon(lang.L("Export as CSV…"), fynetheme.DocumentSaveIcon(), p.export).Quiet()
@@ -176,6 +181,14 @@ func (s *Screen) newListPanel() *listPanel {
 	head := widgets.Stack(4, widgets.Row(0, widgets.NewLink("‹ "+lang.L("Send"), s.closeList)), title, p.tabs, p.again)
 	p.content = widgets.Between(widgets.PadHV(20, 6, head), p.bar.content, widgets.PadHV(20, 4, p.table))
 	return p
+}
+
+// showPage shows page 1 of the first of the documents, once there is a picture of it.
+func (p *listPanel) showPage(docs []*document) {
+	if len(docs) > 0 && docs[0].sight != nil {
+		p.page.Objects = []fyne.CanvasObject{widgets.Sheet(docs[0].sight, pictureSize, theme.Line)}
+		p.content.Refresh()
+	}
 }
 
 func (p *listPanel) show() {
@@ -214,17 +227,26 @@ func (p *listPanel) follow(id string) {
 		progress, r, _, err = s.office.SentList(id)
 		return r, err
 	}, func(r []office.BulkResult) {
+		sent := s.lists.sent
 		switch {
-		case progress.Undone:
+		case progress.Undone && sent.id == id:
+			s.lists.sent = sentList{}
 			s.Leave()
-			s.replace(func() { s.begin(p.typed); s.openList(p.typed.List) })
+			s.replace(func() { s.begin(sent.typed, sent.docs...); s.openList(sent.typed.List) })
 			s.env.Go.ShowCompose()
 			return
 		case !first && s.lists.panel != p:
 			return // it was left
+		case progress.Undone: // by somebody else
+			s.Leave()
+			s.env.Notice(i18n.Message(message.ListStopped(progress.File)))
+			return
 		}
 		p.progress, p.results, p.heads = progress, r, progress.Heads
 		if first {
+			if sent.id == id {
+				p.showPage(sent.docs)
+			}
 			p.show()
 		} else {
 			p.refresh()
@@ -511,7 +533,7 @@ func (p *listPanel) send() {
 		return
 	}
 	s, again, pressed := p.screen, p.again.Checked, p.screen.env.Now()
-	p.typed = s.form()
+	sent := sentList{typed: s.form(), docs: s.docs}
 	widgets.Enable(p.bar.send, false)
 	async.Then(s.env.Work, func(ctx context.Context) (string, error) {
 		return s.office.SendList(ctx, p.list, again, widgets.UndoTime)
@@ -523,14 +545,17 @@ func (p *listPanel) send() {
 		}
 		s.clear()
 		s.changed()
+		sent.id, sent.taken = id, s.env.Soon(env.Undoable{Says: i18n.Message(message.ListBegun(len(p.list.Left(again)), p.list.File)), Pressed: pressed, Undone: p.halt})
+		s.lists.sent = sent
 		p.follow(id)
-		p.endUndo = s.env.Soon(env.Undoable{Says: i18n.Message(message.ListBegun(len(p.list.Left(again)), p.list.File)), Pressed: pressed, Undone: p.halt})
 	})
 }
 
 // halt stops the list, which is undone if it has not begun.
 func (p *listPanel) halt() {
-	p.endUndo()
+	if sent := p.screen.lists.sent; sent.id == p.id {
+		sent.taken()
+	}
 	p.decide(office.BulkStopped)
 }
 

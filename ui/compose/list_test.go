@@ -82,15 +82,60 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 	}
 }
 
-// What was typed for a list that is undone is there again, with the list.
+// What was typed for a list that is undone is there again, with the list and the picture of its document, wherever the list was
+// opened.
 func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {
+	for _, fromMenu := range []bool{false, true} {
+		o := officetest.Busy()
+		b := sending(t, o)
+		if fromMenu {
+			b.screen.Leave()
+			b.screen.newListPanel().follow("list-1")
+			b.Settle()
+		}
+		page := b.screen.lists.panel.page.Objects
+		o.Pictures = nil // until it is drawn anew
+		o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Undone = true })
+		b.screen.lists.panel.halt()
+		b.Settle()
+		p := b.screen.lists.panel
+		if p == nil || p.id != "" || !slices.Equal(b.names(), []string{"Lease Sonnenweg 4.pdf"}) || b.screen.message.Text == "" {
+			t.Fatalf("undone: %+v", b.screen.form())
+		}
+		if len(page) != 1 || len(p.page.Objects) != 1 || b.screen.docs[0].page == nil {
+			t.Error("there is no picture of the document")
+		}
+	}
+}
+
+func TestAListThatSomebodyElseHasUndoneLeavesTheFormAlone(t *testing.T) {
 	o := officetest.Busy()
 	b := sending(t, o)
+	b.screen.lists.sent = sentList{} // it was sent before the program was started again
+	b.screen.Leave()
+	b.add("Offer 2026.pdf")
+	b.screen.newListPanel().follow("list-1")
+	b.Settle()
 	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Undone = true })
 	b.screen.lists.panel.halt()
 	b.Settle()
-	if p := b.screen.lists.panel; p == nil || p.id != "" || !slices.Equal(b.names(), []string{"Lease Sonnenweg 4.pdf"}) || b.screen.message.Text == "" {
-		t.Errorf("undone: %+v", b.screen.form())
+	if b.screen.lists.panel != nil || !slices.Equal(b.names(), []string{"Offer 2026.pdf"}) || len(b.Notices) != 1 {
+		t.Errorf("the form has %q, it says %q", b.names(), b.Notices)
+	}
+}
+
+func TestThePictureOfADocumentIsShownOnceItIsDrawn(t *testing.T) {
+	b := newBench(t, told(officetest.Busy()))
+	o := b.Office
+	o.Table, o.Pictures = people, nil
+	b.add("Lease Sonnenweg 4.pdf")
+	b.screen.Add([]string{"/x/People.csv"})
+	b.Settle()
+	told(o)
+	b.screen.inspect(b.screen.docs)
+	b.Settle()
+	if len(b.screen.lists.panel.page.Objects) != 1 {
+		t.Error("a list has no picture of what it sends")
 	}
 }
 

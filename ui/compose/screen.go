@@ -420,7 +420,7 @@ func (s *Screen) keep() {
 }
 
 func (s *Screen) Clear() {
-	before := s.form()
+	before, docs := s.form(), s.docs
 	if before.Empty() {
 		return
 	}
@@ -428,7 +428,7 @@ func (s *Screen) Clear() {
 	s.changed()
 	s.Focus()
 	s.env.Soon(env.Undoable{Says: lang.L("The form was cleared."), Undone: func() {
-		s.replace(func() { s.begin(before) })
+		s.replace(func() { s.begin(before, docs...) })
 		s.env.Go.ShowCompose()
 	}})
 }

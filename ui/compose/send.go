@@ -204,11 +204,12 @@ func (s *Screen) takeBack(h *handing) {
 		stop = s.office.Stop
 	}
 	var back []*parcel
+	var docs []*document
 	s.env.Attempt(func(context.Context) (err error) {
 		for _, p := range taken {
 			inTime, e := stop(p.id)
 			if err = errors.Join(err, e); inTime {
-				back = append(back, p)
+				back, docs = append(back, p), append(docs, p.docs...)
 			}
 		}
 		return err
@@ -225,7 +226,7 @@ func (s *Screen) takeBack(h *handing) {
 				return !slices.ContainsFunc(back, func(p *parcel) bool { return slices.Contains(p.draft.Files, x.Path) })
 			}
 			f.Files = slices.DeleteFunc(slices.Clone(f.Files), gone)
-			s.replace(func() { s.begin(f) })
+			s.replace(func() { s.begin(f, docs...) })
 			s.env.Go.ShowCompose()
 		}
 	})

@@ -355,9 +355,10 @@ func (s *Screen) Like(d office.NewPackage) {
 	s.replace(func() { s.begin(s.formOf(d)) })
 }
 
-// begin replaces the input with a form.
-func (s *Screen) begin(f office.Form) {
+// begin replaces the input with a form. docs are those of its documents of which there are pictures.
+func (s *Screen) begin(f office.Form, docs ...*document) {
 	s.clear()
+	s.docs = slices.DeleteFunc(docs, func(d *document) bool { return d.original != nil })
 	s.Fill(f)
 	s.Focus()
 }

@@ -12,6 +12,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver"
+	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
@@ -80,10 +81,19 @@ type Navigator interface {
 }
 
 // OpenAddress, OpenFile and ShowInFolder open something in the background and tell the person if that fails, even some seconds
-// later.
-func (d *Env) OpenAddress(address string) { d.Browse(address, d.tell) }
-func (d *Env) OpenFile(path string)       { d.open(d.System.OpenFile, path, d.tell) }
-func (d *Env) ShowInFolder(path string)   { d.open(d.System.ShowInFolder, path, d.tell) }
+// later. An address that no browser shows is copied.
+func (d *Env) OpenAddress(address string) {
+	d.Browse(address, func(err error) {
+		if !errors.Is(err, system.ErrNoBrowser) {
+			d.tell(err)
+			return
+		}
+		d.Copy(address)
+		d.Notice(lang.L("No browser could be opened. The link was copied: paste it into a browser."))
+	})
+}
+func (d *Env) OpenFile(path string)     { d.open(d.System.OpenFile, path, d.tell) }
+func (d *Env) ShowInFolder(path string) { d.open(d.System.ShowInFolder, path, d.tell) }
 
 // Browse opens an address in the background and passes on the result: nil, or a sentence asking the person to open it instead. From
 // another goroutine, call it through Work.Do.

@@ -38,11 +38,12 @@ type desks struct {
 	section fyne.CanvasObject // for both
 	where   *widgets.Prose
 	list    *fyne.Container
-	tell    *widgets.Button // tells the desks where the hub is
+	tell    *widgets.Button   // tells the desks where the hub is
+	codes   map[string]func() // end the codes of invitations, by the name of the desk
 }
 
 func newDesks(s *Screen) *desks {
-	d := &desks{screen: s, list: widgets.Stack(12), where: widgets.NewProse("")}
+	d := &desks{screen: s, list: widgets.Stack(12), where: widgets.NewProse(""), codes: map[string]func(){}}
 	d.reader = async.NewReader(s.env.Work, func(ctx context.Context) ([]office.DeskRow, error) { return s.office.Desks(ctx), nil }, d.show)
 	d.begin = widgets.Section(lang.L("Desks"), 12, widgets.NewProse(lang.L("Several people can work in this office, each on their own computer.")),
 		widgets.Flow(8, widgets.NewButton(lang.L("Share with other desks…"), d.makeHub), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
@@ -128,7 +129,12 @@ func (d *desks) enter() {
 func (d *desks) stop() {
 	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
 		Title: lang.L("Stop sharing with the other desks?"), Text: lang.L("The other desks then ask the signing service themselves, and documents reach them a little later."),
-		Safe: lang.L("Cancel"), Do: lang.L("Stop sharing"), OnDo: func() { d.listen("") },
+		Safe: lang.L("Cancel"), Do: lang.L("Stop sharing"), OnDo: func() {
+			for name := range d.codes {
+				d.endCode(name)
+			}
+			d.listen("")
+		},
 	})
 }
 
@@ -144,6 +150,7 @@ func (d *desks) remove(name string) {
 		Text:  lang.L("It is cut off at once and hears no more of this office from the hub. What it has saved stays there."),
 		Safe:  lang.L("Cancel"), Do: lang.L("Remove"),
 		OnDo: func() {
+			d.endCode(name)
 			d.screen.env.Attempt(func(ctx context.Context) error { return d.screen.office.RemoveDesk(ctx, name) }, d.reader.Ask)
 		},
 	})

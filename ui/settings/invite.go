@@ -79,18 +79,18 @@ func (d *desks) tellMoved() {
 	env.Get(d.screen.env, func(context.Context) (agent.OfficeFile, error) { return d.screen.office.MovedHub("") }, func(file agent.OfficeFile) { d.offer("", file) })
 }
 
-// offer shows an invitation's code until it is used, or, without a name, the code of what all desks are told, for as long as it is
-// valid. The same can be saved as a file.
+// offer shows an invitation's code until it is used, or, without a name, the code of what all desks are told. It stays valid when
+// this is closed. The same can be saved as a file.
 func (d *desks) offer(name string, file agent.OfficeFile) {
 	all := name == ""
-	title, called, how := lang.L("Invite {{.Name}}", i18n.V{"Name": name}), name, lang.L("On the other computer, choose “Enter a code…” in Countersign and type this code. It is valid once, for ten minutes, while this stays open.")
+	title, called, how := lang.L("Invite {{.Name}}", i18n.V{"Name": name}), name, lang.L("On the other computer, choose “Enter a code…” in Countersign and type this code. It is valid once, for ten minutes.")
 	if all {
-		title, called, how = lang.L("Reconnect the desks"), lang.L("Hub"), lang.L("If this computer took over from another hub, tell the desks: on each of them, choose “Enter a code…” in Settings and type this code. It is valid for ten minutes, while this stays open.")
+		title, called, how = lang.L("Reconnect the desks"), lang.L("Hub"), lang.L("If this computer took over from another hub, tell the desks: on each of them, choose “Enter a code…” in Settings and type this code. It is valid for ten minutes.")
 	}
 	code, says := widgets.NewFullHeading(""), widgets.NewParagraph("")
 	code.Scale = theme.Code
-	stop := func() {}
 	var popup *widgets.PopUp
+	closed := false
 	var again, save *widgets.Button
 	say := func(text string, valid, renew bool) {
 		says.Set(text)
@@ -101,7 +101,8 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 	show := func() {
 		code.Set("…")
 		say(how, true, false)
-		stop = async.Try(d.screen.env.Work, func(ctx context.Context) error {
+		d.endCode(name)
+		d.codes[name] = async.Try(d.screen.env.Work, func(ctx context.Context) error {
 			return d.screen.office.OfferDesk(ctx, file, func(now string) error {
 				d.screen.env.Work.Do(func() { code.Set(now) })
 				return nil
@@ -110,7 +111,10 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 			switch {
 			case err == nil:
 				save.Hide()
-				say(lang.L("{{.Name}} has its invitation. The list shows it as connected once it is set up.", i18n.V{"Name": name}), false, false)
+				got := lang.L("{{.Name}} has its invitation. The list shows it as connected once it is set up.", i18n.V{"Name": name})
+				if say(got, false, false); closed {
+					d.screen.env.Notice(got)
+				}
 			case !errors.Is(err, context.Canceled):
 				say(i18n.Error(err), false, true)
 			}
@@ -131,7 +135,7 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 					say(i18n.Error(err), code.Visible(), again.Visible())
 					return
 				}
-				stop() // the code would be for the same computer
+				d.endCode(name) // it would be for the same computer
 				widgets.Show(save, all)
 				say(lang.L("The invitation is saved. Open the file with Countersign on the other computer, and delete it then."), false, all)
 			})
@@ -140,10 +144,17 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 	leave := widgets.NewButton(lang.L("Close"), func() { popup.Close() })
 	popup = widgets.Open(d.screen.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(title), code, says,
 		widgets.Row(8, save, layout.NewSpacer(), again, leave))), fyne.NewSize(480, 0), leave, func() {
-		stop()
+		closed = true
 		d.reader.Ask()
 	})
 	show()
+}
+
+// endCode ends the code of a desk's invitation; without a name, of what all desks are told.
+func (d *desks) endCode(name string) {
+	if end := d.codes[name]; end != nil {
+		end()
+	}
 }
 
 // takeOver makes this desk the hub in place of one that is gone: first its address, then what the others need to find it.

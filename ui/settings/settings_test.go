@@ -407,6 +407,26 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	if got := names(); strings.Count(got, "Accounts") != 1 || !strings.Contains(got, "Window") {
 		t.Errorf("the desks are %s", got)
 	}
+	b.Office.Fail("OfferDesk", nil)
+	for _, used := range []bool{true, false} { // its code is valid although it is not shown any longer
+		b.Office.Taken, b.Notices = make(chan struct{}), nil
+		b.Press(s.desks.list, "New code…")
+		screentest.Button(screentest.Top(b.Window), "Continue").OnTapped()
+		b.Until(func() bool {
+			return screentest.Top(b.Window) != nil && strings.Contains(screentest.Text(screentest.Top(b.Window)), officetest.Code)
+		})
+		screentest.Button(screentest.Top(b.Window), "Close").OnTapped()
+		if used {
+			close(b.Office.Taken)
+			b.Until(func() bool { return len(b.Notices) > 0 })
+			continue
+		}
+		screentest.Button(s.desks.list, "Remove").OnTapped()
+		b.Press(screentest.Top(b.Window), "Remove") // returns once nothing runs: the code has ended
+		if len(b.Notices) != 0 {
+			t.Errorf("of a code that was not used it says %q", b.Notices)
+		}
+	}
 	b.Press(s.desks.hub, "Stop sharing…")
 	b.Press(screentest.Top(b.Window), "Stop sharing")
 	b.Settle()

@@ -14,6 +14,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/storage"
 
+	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/env"
@@ -137,6 +138,14 @@ func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	a.stop()
 	b.Until(func() bool { return a.cancel == nil })
 	screentest.Equal(t, "left behind", a.problem.Text, "")
+}
+
+// The page with which a network greets is shown nowhere else.
+func TestAnAddressThatNoBrowserShowsIsCopied(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.System.NoBrowser = system.ErrNoBrowser
+	b.window.Act(agent.Issue{Action: agent.ActNetwork}, nil)
+	b.Until(func() bool { return fyne.CurrentApp().Clipboard().Content() == b.Office.NetworkPage() })
 }
 
 func TestShortcutsLeadThroughTheWindow(t *testing.T) {
