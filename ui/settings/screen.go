@@ -89,6 +89,8 @@ type Screen struct {
 	scroll  *container.Scroll
 	tabs    *widgets.Tabs
 
+	advanced *fyne.Container // folded on the page of the program
+
 	footer
 
 	kept          office.Settings // as last read from the office
@@ -187,6 +189,7 @@ func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 	s.form.ngrokToken.SetText(secrets.NgrokAuthtoken)
 	s.form.filling = false
 	s.tabs.Choose(old.tabs.Chosen())
+	widgets.Show(s.advanced, old.advanced.Visible())
 	s.folders.continueFrom(old.folders)
 	s.adapt()
 	s.preview.ask()
@@ -386,6 +389,7 @@ func (s *Screen) marks(err error) (some bool) {
 			some = true
 			k.field.Wrong(i18n.Message(wrong.Text))
 			s.tabs.Choose(k.tab)
+			widgets.Show(s.advanced, s.advanced.Visible() || k.tab == tabProgram)
 		} else if secret := s.form.secret[wrong.Field]; secret != nil {
 			some = true
 			s.tabs.Choose(tabService)
@@ -482,14 +486,16 @@ func (s *Screen) notices() fyne.CanvasObject {
 
 func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
-	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, at("theme"), at("language"), at(office.FieldContrast), at(office.FieldTextSize), at(office.FieldMotion)),
-		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepYears),
-			widgets.NewField("", widgets.Row(0, widgets.NewButton(lang.L("Show documents past this period…"), func() { showExpired(s) })), "").Row(), at(office.FieldKeepEvents), at(office.FieldCheckFiles)),
-		widgets.Section(lang.L("Proof record"), 12, at(office.FieldStampURL), s.tests.stamp.content, at("mirror_record"))}
+	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, at("theme"), at("language"), at(office.FieldTextSize), at(office.FieldContrast), at(office.FieldMotion))}
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
-	return page(append(parts, s.updates.section(at("check_updates")))...)
+	s.advanced = widgets.Stack(16, widgets.Card(widgets.Stack(12, at(office.FieldKeepEvents), at(office.FieldCheckFiles))),
+		widgets.Section(lang.L("Proof record"), 12, at(office.FieldStampURL), s.tests.stamp.content, at("mirror_record")))
+	return page(append(parts, s.updates.section(at("check_updates")),
+		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepYears),
+			widgets.NewField("", widgets.Row(0, widgets.NewButton(lang.L("Show documents past this period…"), func() { showExpired(s) })), "").Row()),
+		widgets.Outdent(widgets.NewFold(lang.L("Advanced"), false, s.advanced)))...)
 }
 
 func (s *Screen) service() fyne.CanvasObject {
