@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/internal/agent/account"
+	"countersign/internal/agent/bulk"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/desks"
 	"countersign/internal/agent/form"
@@ -42,6 +43,7 @@ import (
 //   - What was to be sent waits, on whichever computer continues, for the service's list or for a person, as after a restored
 //     backup. So two computers with the same office, because a person took it back after moving it, send nothing twice by
 //     themselves.
+//   - No list moves: it ends or is stopped first, and its lines that were sent are known on the new computer.
 //   - Downloads are planned again, into the folder chosen here; hot folders are paused.
 //   - Trusted seal authorities are not in the file: a person decides here again, and is shown whose seal it is.
 
@@ -108,6 +110,13 @@ func (a *Agent) mayMove(ctx context.Context, path string) error {
 	if !a.account.Unlock(ctx) {
 		return a.account.LockedError()
 	}
+	list, err := data.Read(a.Data, "the lists that are sent", bulk.Unfinished)
+	if err != nil {
+		return err
+	}
+	if list != "" {
+		return message.Error(message.ListsUnfinished(list), nil)
+	}
 	if _, err := os.Lstat(path); err == nil {
 		return message.Error(message.NameTaken(filepath.Base(path)), nil)
 	}
@@ -170,7 +179,7 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 	if o.People, err = a.outbox.People(); err != nil {
 		return o, err
 	}
-	err = a.Data.Store.View(func(tx *store.Tx) error {
+	err = a.Data.Store.View(func(tx *store.Tx) (err error) {
 		o.Packages, o.Drafts, o.Record = nil, nil, nil
 		recorded := 0
 		o.Stamps = proof.Stamps(tx)
@@ -187,7 +196,8 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 		tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
 		drafts, _ := tx.Drafts(office.DraftsWaiting...)
 		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // no other service may get them
-		return nil
+		o.Sent, err = bulk.Sent(tx)
+		return err
 	})
 	return o, err
 }
@@ -344,6 +354,7 @@ func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) e
 	tx.PutDoc(form.DocPresets, o.Presets)
 	outbox.PutPeople(tx, o.People)
 	proof.Adopt(tx, o.Record, o.Stamps)
+	bulk.Adopt(tx, o.Sent)
 	for _, p := range o.Packages {
 		tx.PutPackage(p)
 	}

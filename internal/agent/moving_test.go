@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/account"
+	"countersign/internal/agent/bulk"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/locations"
@@ -394,6 +395,26 @@ func TestAFileThatCannotBeKeptIsNotBroughtOver(t *testing.T) {
 		}
 	}
 	expect(t, now.Status().Packages.Total, 0, "%d packages are known")
+}
+
+func TestAnOfficeMovesOnceItsListsAreSentOrStoppedAndKnowsTheirLines(t *testing.T) {
+	old := newOfficeWith(t, quick, sandbox.Options{})
+	file := filepath.Join(t.TempDir(), "office.move")
+	noErr(t, old.Data.Update(func(tx *store.Tx) error {
+		bulk.Adopt(tx, []office.SentLines{{Who: "ab", Whats: []string{"lease"}}})
+		return tx.PutDoc("bulk/l", office.Bulk{ID: "l", File: "people.csv", Lines: 100, Next: 40, State: office.BulkPaused})
+	}))
+	if err := old.MoveOut(t.Context(), file, password); err == nil || Message(err) != message.ListsUnfinished("people.csv") {
+		t.Errorf("with a list of which lines are left: %v", err)
+	}
+	noErr(t, errors.Join(old.DecideList("l", office.BulkStopped), old.MoveOut(t.Context(), file, password)))
+	now := old.newComputer()
+	noErr(t, now.arrive(file))
+	var known []office.SentLines
+	noErr(t, now.Data.Store.View(func(tx *store.Tx) (err error) { known, err = bulk.Sent(tx); return err }))
+	if len(known) != 1 || known[0].Who != "ab" || !slices.Equal(known[0].Whats, []string{"lease"}) {
+		t.Errorf("the new computer knows %+v", known)
+	}
 }
 
 func TestAMoveThatCannotBeWrittenChangesNothing(t *testing.T) {

@@ -111,6 +111,12 @@ type BulkLine struct {
 	Before  Before              `json:"before,omitempty"`
 }
 
+// SentLines are lines that were sent: their Who, and the What of each.
+type SentLines struct {
+	Who   string   `json:"who"`
+	Whats []string `json:"whats"`
+}
+
 // BulkList is a checked list, before any of it is sent.
 type BulkList struct {
 	File      string            `json:"file"` // base name

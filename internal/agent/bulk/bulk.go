@@ -690,6 +690,49 @@ func Doubt(tx *store.Tx) {
 	}
 }
 
+// Unfinished returns the file of a list with lines that are still to be sent; empty for none.
+func Unfinished(tx *store.Tx) (file string, err error) {
+	all, err := lists(tx)
+	for _, b := range all {
+		if b.Next < b.Lines && (b.State == office.BulkRunning || b.State == office.BulkPaused) {
+			file = b.File
+		}
+	}
+	return file, err
+}
+
+// Sent returns the lines that were sent, or may have been, for another computer that knows no list; see Adopt.
+func Sent(tx *store.Tx) (known []office.SentLines, err error) {
+	lists := map[string]office.Bulk{}
+	for key, list := range store.Docs[[]sent](tx, docSent, "") {
+		x := office.SentLines{Who: strings.TrimPrefix(key, docSent)}
+		for _, s := range list {
+			live, _, _, err := alive(tx, lists, s)
+			if err != nil {
+				return nil, err
+			}
+			if live {
+				x.Whats = append(x.Whats, s.What)
+			}
+		}
+		if len(x.Whats) > 0 {
+			known = append(known, x)
+		}
+	}
+	return known, tx.Err()
+}
+
+// Adopt stores lines that another computer sent. They belong to no list here, and so count as sent.
+func Adopt(tx *store.Tx, known []office.SentLines) {
+	for _, x := range known {
+		var list []sent
+		for _, what := range x.Whats {
+			list = append(list, sent{What: what})
+		}
+		tx.PutDoc(docSent+x.Who, list)
+	}
+}
+
 // Lists returns the lists, newest first.
 func (r *Service) Lists() ([]office.Bulk, error) {
 	all, err := data.Read(r.Data, "the lists", lists)

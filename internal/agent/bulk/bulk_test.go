@@ -516,6 +516,32 @@ func TestWhatWentOutAfterTheBackupIsSentWhateverBecomesOfTheList(t *testing.T) {
 	}
 }
 
+func TestAnotherComputerKnowsWhatWasSent(t *testing.T) {
+	d, now := newDesk(t), newDesk(t)
+	id := d.send(d.prepare(append(people(8), oneFor(0, 4)...)...))
+	unfinished := func() (file string) {
+		noErr(t, d.tools.Data.Store.View(func(tx *store.Tx) (err error) { file, err = Unfinished(tx); return err }))
+		return file
+	}
+	must(d.feed(t.Context()))
+	noErr(t, errors.Join(d.end(office.DraftSent, 3), d.end(office.DraftFailed, 1)))
+	running := unfinished()
+	noErr(t, d.Decide(id, office.BulkPaused))
+	paused := unfinished()
+	noErr(t, d.Decide(id, office.BulkStopped))
+	if stopped := unfinished(); running != "people.csv" || paused != running || stopped != "" {
+		t.Errorf("unfinished are %q, %q and %q", running, paused, stopped)
+	}
+	d.send(d.prepare(oneFor(0, 4)...))
+	d.work(office.DraftSent)
+	var sent []office.SentLines
+	noErr(t, errors.Join(d.tools.Data.Store.View(func(tx *store.Tx) (err error) { sent, err = Sent(tx); return err }),
+		now.tools.Data.Update(func(tx *store.Tx) error { Adopt(tx, sent); return nil })))
+	if got := before(now.prepare(append(people(8), oneFor(0, 4)...)...)); got != "nsssnnnnssss" {
+		t.Errorf("the new computer says %s", got)
+	}
+}
+
 // The backup that was restored knows a line's first draft, and the service the package of its third one.
 func TestALineThatWentOutUnderALaterDraftIsKnown(t *testing.T) {
 	d := newDesk(t)

@@ -82,6 +82,7 @@ const (
 	kindForm     store.Kind = "form"
 	kindPreset   store.Kind = "preset"
 	kindStamp    store.Kind = "stamp"
+	kindSent     store.Kind = "sent"
 	kindBytes    store.Kind = "bytes" // bytes of a document
 	kindEnd      store.Kind = "end"
 )
@@ -93,7 +94,7 @@ var kinds = map[Kind]map[store.Kind]int{
 		store.KindForgotten: many, store.KindActivity: many, store.KindFact: many, store.KindLogged: many, store.KindSealed: 1000, store.KindDoc: many, kindBytes: maxDocuments,
 	},
 	Move: {
-		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 100, kindPerson: 500, kindForm: 1, kindPreset: 1000, kindStamp: 100_000,
+		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 100, kindPerson: 500, kindForm: 1, kindPreset: 1000, kindStamp: 100_000, kindSent: 500_000,
 		store.KindPackage: 500_000, store.KindDraft: 10_000, store.KindLogged: 10_000, kindBytes: maxDocuments,
 	},
 }

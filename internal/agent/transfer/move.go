@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,9 +38,10 @@ type Office struct {
 	Presets  []office.FormPreset
 	Packages []office.Package
 	Drafts   []office.Draft
-	Record   []store.Record    // lines of the audit record
-	Stamps   []json.RawMessage // time stamps for it
-	LeftOut  []message.Message // content that was not accepted, for people
+	Sent     []office.SentLines // lines of lists, which are not sent again
+	Record   []store.Record     // lines of the audit record
+	Stamps   []json.RawMessage  // time stamps for it
+	LeftOut  []message.Message  // content that was not accepted, for people
 }
 
 // Account is who was signed in, and since when anybody has been. It contains no credentials.
@@ -57,7 +59,7 @@ func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFil
 		return err
 	}
 	err = errors.Join(out.put(kindSettings, o.Settings), out.put(kindSecrets, o.Secrets), out.put(kindAccount, o.Account), out.put(kindForm, o.Form),
-		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, kindPreset, o.Presets), putAll(out, kindStamp, o.Stamps), putAll(out, store.KindPackage, o.Packages))
+		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, kindPreset, o.Presets), putAll(out, kindStamp, o.Stamps), putAll(out, kindSent, o.Sent), putAll(out, store.KindPackage, o.Packages))
 	if err != nil {
 		return err
 	}
@@ -161,6 +163,14 @@ func (m *moving) record(r store.Record) error {
 	case kindStamp:
 		m.Stamps = append(m.Stamps, r.JSON)
 		return nil
+	case kindSent:
+		return decoded(r, func(x office.SentLines) error {
+			if b, err := hex.DecodeString(x.Who); err != nil || len(b) == 0 {
+				return fmt.Errorf("%w: lines that were sent", ErrDamaged)
+			}
+			m.Sent = append(m.Sent, x)
+			return nil
+		})
 	case store.KindPackage:
 		return decoded(r, m.aPackage)
 	case store.KindDraft:

@@ -155,7 +155,7 @@ func TestAMoveIsWrittenWholeOrNot(t *testing.T) {
 	long := strings.Repeat("x", maxRecord)
 	whole := func() Office {
 		return Office{Settings: theOffice().Settings, Folders: []office.HotFolder{{ID: "f"}}, People: []office.Signer{{Email: "a"}},
-			Presets: []office.FormPreset{{Name: "p"}}, Packages: []office.Package{{ID: "p"}}, Drafts: []office.Draft{{ID: "d"}},
+			Presets: []office.FormPreset{{Name: "p"}}, Packages: []office.Package{{ID: "p"}}, Drafts: []office.Draft{{ID: "d"}}, Sent: []office.SentLines{{Who: "ab"}},
 			Record: []store.Record{{Kind: store.KindLogged, JSON: []byte(`{}`)}}}
 	}
 	for name, spoil := range map[string]func(o *Office){
@@ -163,7 +163,8 @@ func TestAMoveIsWrittenWholeOrNot(t *testing.T) {
 		"account": func(o *Office) { o.Account.Email = long }, "form": func(o *Office) { o.Form.Name = long }, "folders": func(o *Office) { o.Folders[0].Path = long },
 		"people": func(o *Office) { o.People[0].Email = long }, "presets": func(o *Office) { o.Presets[0].Name = long },
 		"packages": func(o *Office) { o.Packages[0].Name = long }, "drafts": func(o *Office) { o.Drafts[0].Name = long },
-		"the record": func(o *Office) { o.Record[0].JSON = []byte(`"` + long + `"`) }, "no JSON": func(o *Office) { o.Record[0].JSON = []byte(`{`) },
+		"lines that were sent": func(o *Office) { o.Sent[0].Who = long },
+		"the record":           func(o *Office) { o.Record[0].JSON = []byte(`"` + long + `"`) }, "no JSON": func(o *Office) { o.Record[0].JSON = []byte(`{`) },
 		"a document": func(o *Office) { o.Drafts[0].Files = []office.DraftFile{{Copy: "c", SHA256: "s"}} },
 	} {
 		o := whole()
@@ -308,6 +309,8 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 		"a package without an id":     func(o *Office) { o.Packages = []office.Package{{}} },
 		"two of one id":               func(o *Office) { o.Packages = []office.Package{{ID: "p"}, {ID: "p"}} },
 		"a draft's id that leads out": func(o *Office) { o.Packages = []office.Package{{ID: "p", Source: office.Source{DraftID: "../x"}}} },
+		"lines for nobody":            func(o *Office) { o.Sent = []office.SentLines{{}} },
+		"lines for no Who":            func(o *Office) { o.Sent = []office.SentLines{{Who: "../x"}} },
 		"a draft's own":               func(o *Office) { o.Drafts = []office.Draft{{ID: "../x"}} },
 		"two drafts of one id":        func(o *Office) { o.Drafts = append(o.Drafts, o.Drafts[0]) },
 		"settings that cannot be":     func(o *Office) { o.Settings.BaseURL = "ftp://x" },
