@@ -51,7 +51,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	secrets = a.account.Unkept(s, secrets)
 	former := a.account.Settings().SaveTo
 	if s.SaveTo != former {
-		if code := tryFolder(s.SaveTo); code != "" {
+		if code := a.tryFolder(s.SaveTo); code != "" {
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}
 	}
@@ -116,11 +116,11 @@ func moveDrafts(tx *store.Tx) {
 }
 
 // tryFolder returns what is wrong with a folder chosen for documents, "" for nothing. It creates the folder if necessary.
-func tryFolder(path string) office.Code {
+func (a *Agent) tryFolder(path string) office.Code {
 	if amongOwnData(path) {
 		return office.CodeConflict
 	}
-	return download.TryFolder(path)
+	return a.saves.TryFolder(path)
 }
 
 // amongOwnData reports whether a folder lies in the default data folder, which is deleted when a person has all data removed. A data

@@ -161,7 +161,7 @@ func (r *Service) missingLines(after string) (missing []office.Job, next string,
 
 // list adds these files' missing lines to one index, and, if the index is not as we left it, those of all others.
 func (r *Service) list(ctx context.Context, s office.Settings, folder string, missing []office.Job, mark archive.Mark) error {
-	f, err := archive.OpenFolder(folder)
+	f, err := r.openFolder(folder)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 	listed := map[string]bool{}
 	for i := range jobs {
 		j := &jobs[i]
-		sum := sumOf(*j)
+		sum := r.sumOf(*j)
 		j.Listed = cmp.Or(sum, noSum)
 		path := pathIn(folder, *j)
 		if x.Has(path, sum) || listed[path+"\x00"+sum] {
@@ -294,8 +294,8 @@ func pathIn(folder string, j office.Job) string {
 }
 
 // sumOf returns the SHA-256 of the saved file; empty if it has been replaced or is gone.
-func sumOf(j office.Job) string {
-	f, err := archive.OpenFolder(j.Folder)
+func (r *Service) sumOf(j office.Job) string {
+	f, err := r.openFolder(j.Folder)
 	if err != nil {
 		return ""
 	}
@@ -410,7 +410,7 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 	if err := disk.MkdirAll(folder, 0o755); err != nil {
 		r.Log.Warn("make a folder to export to", "err", err) // opening it then fails with the error
 	}
-	to, err := archive.OpenFolder(folder)
+	to, err := r.openFolder(folder)
 	if err != nil {
 		return x, message.Error(archive.Message(err), err)
 	}

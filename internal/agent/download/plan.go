@@ -2,6 +2,7 @@ package download
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -90,7 +91,8 @@ func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 	}
 	if len(d.Files) > 0 {
 		folder := filepath.Dir(d.Files[0].Path)
-		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+		info, err := disk.Ask(&r.silent, folder, func() (fs.FileInfo, error) { return os.Stat(folder) }, func(fs.FileInfo, error) {})
+		if err == nil && info.IsDir() {
 			return folder, nil
 		}
 	}
@@ -232,17 +234,20 @@ func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Ti
 }
 
 // Named returns the keys of jobs waiting for a folder whose files already have their names there, so that only recording them is
-// left. It takes as long as the folder does.
+// left; if the folder does not answer, all that may have them.
 func (r *Service) Named(folder string) (map[string]bool, error) {
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).UnfinishedJobs)
 	named := map[string]bool{}
-	there, openErr := archive.OpenFolder(folder)
-	if openErr != nil {
+	there, openErr := r.openFolder(folder)
+	silent := errors.Is(openErr, os.ErrDeadlineExceeded)
+	if openErr != nil && !silent {
 		return named, err // the folder is empty or missing
 	}
-	defer there.Close()
+	if !silent {
+		defer there.Close()
+	}
 	for _, j := range waiting {
-		if j.Folder == folder && isThere(there, j) {
+		if j.Folder == folder && (silent && j.Digest != "" || !silent && isThere(there, j)) {
 			named[j.Key()] = true
 		}
 	}
@@ -250,19 +255,22 @@ func (r *Service) Named(folder string) (map[string]bool, error) {
 }
 
 // TryFolder creates a folder for documents if necessary, and checks that files can be written there; "" if they can.
-func TryFolder(path string) office.Code {
-	if err := disk.MkdirAll(path, 0o755); err != nil {
-		return office.CodeNotMade
-	}
-	f, err := archive.OpenFolder(path)
+func (r *Service) TryFolder(path string) office.Code {
+	wrong, err := disk.Ask(&r.silent, path, func() (office.Code, error) {
+		if err := disk.MkdirAll(path, 0o755); err != nil {
+			return office.CodeNotMade, nil
+		}
+		f, err := r.open(path)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		return "", f.Try()
+	}, func(office.Code, error) {})
 	if err != nil {
 		return office.CodeNotWritable
 	}
-	defer f.Close()
-	if f.Try() != nil {
-		return office.CodeNotWritable
-	}
-	return ""
+	return wrong
 }
 
 // blockFolder reports once what is wrong with the folder, and postpones its files until it works again.

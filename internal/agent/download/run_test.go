@@ -20,6 +20,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -514,6 +515,46 @@ func (x *testService) wantUnproven(said bool) {
 	if len(lines) != 1 || strings.Contains(lines[0].Text.String(), "open it and check that it is complete") != said {
 		x.t.Errorf("told: %+v", lines)
 	}
+}
+
+// A share whose server is gone does not even say that it is.
+func TestAFolderThatDoesNotAnswerHoldsUpNeitherOthersNorPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		here, silent := x.settings.SaveTo, t.TempDir()
+		answers := make(chan struct{})
+		x.open = func(path string) (*archive.Folder, error) {
+			if path == silent {
+				<-answers
+			}
+			return archive.OpenFolder(path)
+		}
+		defer x.from(&giver{})()
+		x.settings.SaveTo = silent
+		waits, named := x.plan("waits")[0], x.plan("named")[0]
+		named.Size, named.Digest = 1, "blake3:00"
+		x.update(func(tx *store.Tx) error { return tx.PutJob(named) })
+		x.settings.SaveTo = here
+		other := x.plan("other")[0]
+		x.Wake()
+		time.Sleep(time.Minute)
+		x.wantSaved(other)
+		if told := x.Health.List(); len(told) != 1 || told[0].ID != health.FolderFails.ID || !strings.Contains(told[0].Text(), "until the folder is back") {
+			t.Errorf("told: %+v", told)
+		}
+		start := time.Now()
+		expect(t, must(x.Named(silent)), map[string]bool{named.Key(): true}, "perhaps named there: %v")
+		expect(t, x.TryFolder(silent), office.CodeNotWritable, "chosen: %q")
+		if took := time.Since(start); took > disk.Silence {
+			t.Errorf("people wait for it for %v", took)
+		}
+		close(answers)
+		time.Sleep(2 * maxFolderPause)
+		x.wantSaved(waits, named)
+		if len(x.Health.List()) > 0 || !x.Flowing() {
+			t.Errorf("told: %+v, flowing %v", x.Health.List(), x.Flowing())
+		}
+	})
 }
 
 // What breaks connections at one place does so again a moment later.

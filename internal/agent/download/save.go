@@ -30,7 +30,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	if r.blocked(j.Folder) || r.pausedFor() > 0 {
 		return nil
 	}
-	folder, err := archive.OpenFolder(j.Folder)
+	folder, err := r.openFolder(j.Folder)
 	if err != nil {
 		return r.blockFolder(j, err)
 	}
@@ -232,7 +232,7 @@ func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 
 // sweepFolder cleans one folder. A missing one is cleaned when files are to be saved in it.
 func (r *Service) sweepFolder(ctx context.Context, folder string) {
-	f, err := archive.OpenFolder(folder)
+	f, err := r.openFolder(folder)
 	if err != nil {
 		return
 	}
@@ -601,7 +601,7 @@ func (r *Service) namesInUse(packageID, saveTo string) (map[string]map[string]bo
 	inUse := map[string]map[string]bool{}
 	for _, j := range jobs {
 		for _, at := range []string{j.Folder, saveTo} {
-			folder, err := archive.OpenFolder(at)
+			folder, err := r.openFolder(at)
 			if err != nil {
 				continue
 			}

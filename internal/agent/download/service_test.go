@@ -333,11 +333,11 @@ func TestDocumentsGoBesideTheirOriginalWhereThatWasChosenAndIsThere(t *testing.T
 }
 
 func TestAFolderIsMadeAndTriedBeforeItIsChosen(t *testing.T) {
-	there := filepath.Join(t.TempDir(), "a", "b")
-	expect(t, TryFolder(there), office.Code(""), "a new one: %q")
+	x, there := newService(t), filepath.Join(t.TempDir(), "a", "b")
+	expect(t, x.TryFolder(there), office.Code(""), "a new one: %q")
 	expect(t, len(inside(t, there)), 0, "%d files are left behind")
 	noErr(t, os.WriteFile(filepath.Join(there, "file"), nil, 0o600))
-	expect(t, TryFolder(filepath.Join(there, "file", "c")), office.CodeNotMade, "below a file: %q")
+	expect(t, x.TryFolder(filepath.Join(there, "file", "c")), office.CodeNotMade, "below a file: %q")
 }
 
 // A folder that keeps saying that a name is taken is not asked without a pause.

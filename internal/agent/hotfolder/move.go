@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -35,47 +34,18 @@ func (r *Service) realOf(in office.Intake) (string, error) {
 	})
 }
 
-// silence is how long opening a folder may take.
-const silence = 5 * time.Second
-
-// openFolder opens a hot folder, see openReal. A folder that does not answer, on a share whose server is gone, counts as unavailable
-// until it has answered: meanwhile nothing waits for it again.
+// openFolder opens a hot folder, see openReal. One that does not answer counts as unavailable until it has answered.
 func (r *Service) openFolder(path, real string) (*disk.Dir, error) {
-	r.mu.Lock()
-	silent := r.silent[path]
-	r.mu.Unlock()
-	if silent {
-		return nil, trouble(path, os.ErrDeadlineExceeded)
-	}
-	type opened struct {
-		dir *disk.Dir
-		err error
-	}
-	answer := make(chan opened, 1)
-	go func() {
-		dir, err := r.open(path, real)
-		answer <- opened{dir, err}
-	}()
-	timer := time.NewTimer(silence)
-	defer timer.Stop()
-	select {
-	case o := <-answer:
-		return o.dir, o.err
-	case <-timer.C:
-	}
-	r.mu.Lock()
-	r.silent[path] = true
-	r.mu.Unlock()
-	go func() {
-		if o := <-answer; o.err == nil {
-			o.dir.Close()
+	dir, err := disk.Ask(&r.silent, path, func() (*disk.Dir, error) { return r.open(path, real) }, func(dir *disk.Dir, err error) {
+		if err == nil {
+			dir.Close()
 		}
-		r.mu.Lock()
-		delete(r.silent, path)
-		r.mu.Unlock()
 		r.Wake()
-	}()
-	return nil, trouble(path, os.ErrDeadlineExceeded)
+	})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = trouble(path, err)
+	}
+	return dir, err
 }
 
 // openReal opens a hot folder at the real path it had when a person saved it. Without such a path, it opens path as it is.

@@ -79,8 +79,8 @@ type Service struct {
 	mu       sync.Mutex
 	problems map[string]message.Message // why folders cannot send, by id
 	waiting  map[string]message.Message // what folders' files wait for, by folder path
-	silent   map[string]bool            // folders being opened that have not answered, by path
 	open     func(path, real string) (*disk.Dir, error)
+	silent   disk.Silent
 
 	looks     map[string]look // used only by Run's goroutine
 	recovered map[string]bool // folders searched for unknown files; used only by Run's goroutine
@@ -90,7 +90,7 @@ type Service struct {
 
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
-		waiting: map[string]message.Message{}, silent: map[string]bool{}, open: openReal, looks: map[string]look{}, recovered: map[string]bool{}, swept: map[string]bool{}}
+		waiting: map[string]message.Message{}, open: openReal, looks: map[string]look{}, recovered: map[string]bool{}, swept: map[string]bool{}}
 }
 
 func (r *Service) Wake() { loop.Wake(r.ring) }
