@@ -56,6 +56,7 @@ type live struct {
 	hub    Server // nil if the stream is in a cluster
 	conn   Conn
 	stream desk.Stream
+	given  []string // the keys that hub has admitted from its start
 }
 
 // identity returns the stored identity, or makes one. A computer that has since been a desk of another hub counts as a new hub.
@@ -157,8 +158,13 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 		r.live, r.queue = nil, nil
 		r.mu.Unlock()
 	}()
+	for _, key := range x.given { // removed since
+		if !r.isDesk(key) && !slices.Contains(r.guests(), key) {
+			r.shutOut(ctx, key)
+		}
+	}
 	for _, d := range r.desks.Get() {
-		if err := x.welcome(ctx, d); err != nil {
+		if err := r.welcome(ctx, x, d); err != nil {
 			return err
 		}
 	}
@@ -191,7 +197,7 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 			err = x.conn.Current(ctx, x.stream) // another hub may have taken over
 		}
 		for _, d := range r.desks.Get() {
-			err = errors.Join(err, x.welcome(ctx, d)) // it, or the stream, which is then refilled, may be lost
+			err = errors.Join(err, r.welcome(ctx, x, d)) // it, or the stream, which is then refilled, may be lost
 		}
 		return lookAfter, err
 	})
@@ -206,13 +212,13 @@ func (r *Service) open(ctx context.Context, s office.Settings, id identity) (*li
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		keys := r.guests()
+		x.given = r.guests()
 		for _, d := range r.desks.Get() {
-			keys = append(keys, d.Key)
+			x.given = append(x.given, d.Key)
 		}
 		var err error
 		x.hub, err = r.Stream.Serve(hub.Config{
-			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Desks: keys, Log: r.Log,
+			Folder: r.Folder, Listen: s.OfficeListen, Certificate: cert, Stream: desk.StreamName(id.Epoch), Own: own, Desks: x.given, Log: r.Log,
 		})
 		if err != nil {
 			return nil, err
@@ -239,9 +245,15 @@ func (x *live) close() {
 	}
 }
 
-// welcome admits a desk, which gets what is published from its invitation on.
-func (x *live) welcome(ctx context.Context, d office.Desk) error {
-	if !desk.IsKey(d.Key) { // an invalid key admits nobody
+func (r *Service) isDesk(key string) bool {
+	return slices.ContainsFunc(r.desks.Get(), func(d office.Desk) bool { return d.Key == key })
+}
+
+// welcome admits a desk, unless it has been removed. It gets what is published from its invitation on.
+func (r *Service) welcome(ctx context.Context, x *live, d office.Desk) error {
+	r.entry.Lock()
+	defer r.entry.Unlock()
+	if !desk.IsKey(d.Key) || !r.isDesk(d.Key) { // an invalid key admits nobody
 		return nil
 	}
 	if x.hub != nil {
@@ -494,7 +506,7 @@ func (r *Service) Invite(ctx context.Context, q office.DeskInvite) (v Invitation
 		r.shutOut(ctx, former)
 	}
 	if x := r.running(); x != nil {
-		if err := x.welcome(ctx, d); err != nil {
+		if err := r.welcome(ctx, x, d); err != nil {
 			r.Reopen() // to retry it
 		}
 	}
@@ -583,6 +595,8 @@ func (r *Service) shutOut(ctx context.Context, key string) {
 	if x == nil {
 		return
 	}
+	r.entry.Lock()
+	defer r.entry.Unlock()
 	if x.hub != nil {
 		x.hub.Remove(key)
 	}

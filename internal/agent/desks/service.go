@@ -122,6 +122,7 @@ type Service struct {
 	ring  chan struct{} // signals that there is something to publish
 	desks data.Kept[[]office.Desk]
 
+	entry       sync.Mutex // held while a desk is admitted or shut out
 	identifying sync.Mutex // held while reading or making this computer's identity as a hub
 
 	mu      sync.Mutex

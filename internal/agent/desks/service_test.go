@@ -17,6 +17,8 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/desk"
+	stream "countersign/internal/hub"
 	"countersign/internal/office"
 	"countersign/internal/store"
 	"countersign/internal/trytest"
@@ -282,6 +284,44 @@ func TestARemovedDeskIsOutAtOnceAndStaysOut(t *testing.T) {
 	}
 	if err := hub.Remove(t.Context(), "One"); err == nil {
 		t.Error("it is removed twice")
+	}
+}
+
+func TestADeskThatIsRemovedWhileTheHubStartsOrLooksAroundIsOut(t *testing.T) {
+	hub, _ := newHub(t)
+	eventually(t, "the hub works", func() bool { return hub.running() != nil })
+	opens := map[string]func() bool{}
+	for _, name := range []string{"one", "two"} {
+		v, err := hub.Invite(t.Context(), office.DeskInvite{Name: name})
+		noErr(t, err)
+		opens[name] = func() bool {
+			conn, err := hub.Stream.Connect(t.Context(), desk.Way{Servers: "nats://" + v.Servers, Pin: v.Pin, Seed: v.Key, Dial: hub.Dial})
+			if err == nil {
+				conn.Close()
+			}
+			return err == nil
+		}
+	}
+	if !opens["one"]() || !opens["two"]() {
+		t.Fatal("a desk is not admitted")
+	}
+	before := hub.desks.Get()
+	hub.stop()
+	serve := hub.Stream.Serve
+	hub.Stream.Serve = func(c stream.Config) (Server, error) {
+		s, err := serve(c)
+		noErr(t, hub.Remove(t.Context(), "one"))
+		return s, err
+	}
+	hub.start()
+	eventually(t, "the hub works", func() bool { return hub.running() != nil })
+	eventually(t, "who was removed at the start is out", func() bool { return !opens["one"]() })
+	noErr(t, hub.Remove(t.Context(), "two"))
+	for _, d := range before { // from a list that was read earlier
+		noErr(t, hub.welcome(t.Context(), hub.running(), d))
+	}
+	if opens["one"]() || opens["two"]() {
+		t.Error("who was removed is admitted again")
 	}
 }
 
