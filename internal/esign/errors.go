@@ -64,7 +64,7 @@ type Error struct {
 
 	named bool // Code refers to something in the path of the call
 
-	told message.Message // the message for people, if Kind is Invalid
+	told message.Message // the message for people; if empty, that of Kind
 
 	err error // the cause; never a *url.Error or an oauth2 error, whose texts contain secrets
 }
@@ -266,6 +266,9 @@ func Message(err error) message.Message {
 }
 
 func (e *Error) Message() message.Message {
+	if !e.told.IsZero() {
+		return e.told
+	}
 	switch e.Kind {
 	case SignedOut:
 		return message.SignInLapsed()

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,6 +166,9 @@ func (l *Login) refusal(code, description string) *Error {
 		e.Kind = BadClient
 	case "server_error", "temporarily_unavailable":
 		e.Kind = Server
+	}
+	if (code == "access_denied" || code == "invalid_scope") && slices.Contains(l.cfg.Scopes, "organization") { // interface.md, "Scopes"
+		e.told = message.Then(e.Message(), message.ScopeNeedsAdministrator())
 	}
 	return e
 }

@@ -188,6 +188,10 @@ func TestARefusedSignInSaysWhy(t *testing.T) {
 		if kindOf(err) != want || strings.ContainsAny(Message(err).String(), "\r\n\x1b") {
 			t.Errorf("%s: %v (%s)", code, err, Message(err).String())
 		}
+		scope := code == "access_denied" || code == "invalid_scope" // of which one needs an administrator
+		if names := strings.Contains(Message(err).String(), "scope organization needs an administrator"); names != scope {
+			t.Errorf("%s: %s", code, Message(err).String())
+		}
 	}
 	t.Run("the code is not accepted", func(t *testing.T) {
 		p := newProvider(t, nil)

@@ -934,6 +934,7 @@ func OtherService() Message             { return of("signin.other-service") }
 func OtherSignIn() Message              { return of("signin.other-sign-in") }
 func PasteWholeAddress() Message        { return of("signin.paste-whole-address") }
 func ReturnClosed() Message             { return of("signin.return-closed") }
+func ScopeNeedsAdministrator() Message  { return of("signin.scope-needs-administrator") }
 func SettingsChanged() Message          { return of("signin.settings-changed") }
 func SignInDenied() Message             { return of("signin.sign-in-denied") }
 func SignInExpired() Message            { return of("signin.sign-in-expired") }

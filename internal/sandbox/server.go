@@ -389,6 +389,7 @@ type Options struct {
 	NoDiscovery   bool // 404 on /.well-known/openid-configuration
 	OnlyAPIPrefix bool // serves the API only under /api/v1
 	NoAPIPrefix   bool // serves the API only without /api/v1
+	StrictScopes  bool // refuses the organization scope to who is no administrator, instead of leaving it out
 
 	KeyBits int // of the key that signs id_tokens, default 2048
 
