@@ -234,6 +234,7 @@ func (p *listPanel) follow(id string) {
 			s.Leave()
 			s.replace(func() { s.begin(sent.typed, sent.docs...); s.openList(sent.typed.List) })
 			s.env.Go.ShowCompose()
+			s.Reload() // it is not among those that were sent
 			return
 		case !first && s.lists.panel != p:
 			return // it was left

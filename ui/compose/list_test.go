@@ -93,6 +93,8 @@ func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {
 			b.screen.newListPanel().follow("list-1")
 			b.Settle()
 		}
+		b.screen.Reload()
+		b.Settle()
 		page := b.screen.lists.panel.page.Objects
 		o.Pictures = nil // until it is drawn anew
 		o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Undone = true })
@@ -104,6 +106,9 @@ func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {
 		}
 		if len(page) != 1 || len(p.page.Objects) != 1 || b.screen.docs[0].page == nil {
 			t.Error("there is no picture of the document")
+		}
+		if b.screen.lists.button.Visible() {
+			t.Error("it is among those that were sent")
 		}
 	}
 }

@@ -451,6 +451,7 @@ type preview struct {
 
 func newPreview(s *Screen) *preview {
 	p := &preview{screen: s, line: widgets.NewFullName(""), mark: widget.NewIcon(theme.MarkSaved.Resource())}
+	p.mark.Hide() // until there is one
 	p.field = widgets.NewField(lang.L("Example"), widgets.Across(p.mark, p.line, nil), "").Row()
 	return p
 }
