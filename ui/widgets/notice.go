@@ -235,13 +235,14 @@ type UndoBar struct {
 	widget.BaseWidget
 	Changed func() // called when a line appears or disappears, to update the layout; may be nil
 	Empty   func() // called when the last line disappears; may be nil
+	now     func() time.Time
 	later   func(d time.Duration, over func())
 	box     *fyne.Container
 	lines   []*graceLine
 }
 
 type graceLine struct {
-	left   int
+	end    time.Time // by the wall clock, which also counts while the computer sleeps
 	text   *Prose
 	clock  *Line
 	button *Button
@@ -249,9 +250,9 @@ type graceLine struct {
 	over   bool
 }
 
-// NewUndoBar returns an empty bar. later calls over on the UI goroutine after d.
-func NewUndoBar(later func(d time.Duration, over func())) *UndoBar {
-	g := &UndoBar{later: later, box: Stack(0)}
+// NewUndoBar returns an empty bar. later calls over on the UI goroutine after d, or later if the computer is busy.
+func NewUndoBar(now func() time.Time, later func(d time.Duration, over func())) *UndoBar {
+	g := &UndoBar{now: now, later: later, box: Stack(0)}
 	g.ExtendBaseWidget(g)
 	g.Hide()
 	return g
@@ -262,7 +263,8 @@ func (g *UndoBar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimple
 // Begin offers to undo something for the seconds left after passed; the button, labelled undo, calls undone. Call over to remove the
 // line early, once the action is done.
 func (g *UndoBar) Begin(says string, passed time.Duration, undo string, undone func()) (over func()) {
-	l := &graceLine{left: max(1, graceSeconds-int(passed/time.Second)), text: NewFullName(says), clock: NewCaption("").Whole()}
+	left := max(time.Second, graceSeconds*time.Second-passed)
+	l := &graceLine{end: g.now().Round(0).Add(left), text: NewFullName(says), clock: NewCaption("").Whole()}
 	l.text.Bold = true
 	l.button = NewButton(undo, func() {
 		g.end(l)
@@ -271,10 +273,9 @@ func (g *UndoBar) Begin(says string, passed time.Duration, undo string, undone f
 	// The button stands where nothing else can be pressed once the line is gone, least of all a send button: a late or double press
 	// must not hit that instead.
 	l.object = On(theme.Calm, PadHV(20, 6, Across(l.button, l.text, l.clock)))
-	l.count()
 	g.lines = append(g.lines, l)
+	g.count(l)
 	g.draw()
-	g.tick(l)
 	return func() {
 		if !l.over {
 			g.end(l)
@@ -287,25 +288,24 @@ func (g *UndoBar) Busy() bool { return len(g.lines) > 0 }
 // Text returns the newest pending action.
 func (g *UndoBar) Text() string { return g.lines[len(g.lines)-1].text.Text }
 
-func (l *graceLine) count() { l.clock.Set(fmt.Sprintf("%d s", l.left)) }
-
 func (g *UndoBar) Undo() {
 	if g.Busy() {
 		g.lines[len(g.lines)-1].button.OnTapped()
 	}
 }
 
-func (g *UndoBar) tick(l *graceLine) {
-	g.later(time.Second, func() {
-		if l.over {
-			return
-		}
-		if l.left--; l.left > 0 {
-			l.count()
-			g.tick(l)
-			return
-		}
+// count shows how many seconds are left, and removes the line after the last.
+func (g *UndoBar) count(l *graceLine) {
+	left := min(l.end.Sub(g.now().Round(0)), graceSeconds*time.Second) // no longer, even if the clock is set back
+	if left <= 0 {
 		g.end(l)
+		return
+	}
+	l.clock.Set(fmt.Sprintf("%d s", (left+time.Second-1)/time.Second))
+	g.later(time.Second, func() {
+		if !l.over {
+			g.count(l)
+		}
 	})
 }
 

@@ -21,7 +21,10 @@ type bench struct {
 	quits  int
 	tray   bool
 	alarms []alarm
+	passed time.Duration // by grace
 }
+
+func (b *bench) Now() time.Time { return b.Stage.Now().Add(b.passed) }
 
 // alarm is what waits for a time to pass.
 type alarm struct {
@@ -78,6 +81,7 @@ func (b *bench) send() {
 func (b *bench) grace() {
 	for b.window.grace.Busy() {
 		said := b.window.grace.AccessibilityLabel()
+		b.passed += time.Second
 		b.pass(time.Second)
 		b.Until(func() bool { return b.window.grace.AccessibilityLabel() != said })
 	}

@@ -95,7 +95,7 @@ func (w *Window) enter(office Office, demo bool) {
 	w.view = view{office: office, demo: demo, pool: w.own.Inner(), watcher: w.own.Inner()}
 	w.health = widgets.NewBanner(theme.Wash, theme.MarkProblem.Resource())
 	w.notice = widgets.NewToasts(w.later)
-	w.grace = widgets.NewUndoBar(w.later)
+	w.grace = widgets.NewUndoBar(w.options.Now, w.later)
 	w.env = &env.Env{Soon: w.soon, Later: w.later, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.shown.Store(&office)
