@@ -149,6 +149,7 @@ func FileNotFound(file string) Message     { return of("draft.file-not-found", N
 func FileNotPDF(file string) Message       { return of("draft.file-not-pdf", Name("File", file)) }
 func FileNotRead(file string) Message      { return of("draft.file-not-read", Name("File", file)) }
 func FileSealed() Message                  { return of("draft.file-sealed") }
+func FileType(file string) Message         { return of("draft.file-type", Name("File", file)) }
 
 // ForAnotherAccount is of a draft that another account was to send than the one that is signed in.
 func ForAnotherAccount() Message        { return of("draft.for-another-account") }
@@ -324,8 +325,7 @@ func FileNotSent(file string) Message { return of("hot-folder.file-not-sent", Na
 func FileSentBefore(file string) Message {
 	return of("hot-folder.file-sent-before", Name("File", file))
 }
-func FileTakenBack() Message       { return of("hot-folder.file-taken-back") }
-func FileType(file string) Message { return of("hot-folder.file-type", Name("File", file)) }
+func FileTakenBack() Message { return of("hot-folder.file-taken-back") }
 
 // FileWaitsAlready is of a document that waits to be sent as another file.
 func FileWaitsAlready(file string) Message {

@@ -22,7 +22,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// endings are the document types listed; dropping accepts any file, and the service decides.
+// endings are the document types listed.
 var endings = office.SendableEndings()
 
 // Files lets a person choose documents, starting in a folder; an empty start leaves that to the desktop. chosen gets at least one

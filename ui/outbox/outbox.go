@@ -5,6 +5,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -133,6 +134,9 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 		add(name, fynetheme.MailSendIcon(), soon(true, Sending(names)))
 		if len(drafts) == 1 {
 			add(lang.L("Edit"), fynetheme.DocumentCreateIcon(), func() { edit(drafts[0]) })
+			if again { // what was refused would be refused again
+				slices.Reverse(actions)
+			}
 		}
 		add(lang.L("Discard"), fynetheme.DeleteIcon(), discard)
 	}

@@ -63,6 +63,8 @@ func asDocument(file *os.File, path string) (document, error) {
 		return document{}, &DraftError{message.FileMayNotBeRead(name)}
 	case office.IsOwn(name):
 		return document{}, &DraftError{message.FileOfCountersign(name)}
+	case !office.Sendable(name):
+		return document{}, &DraftError{message.FileType(name)}
 	case info.Size() == 0:
 		return document{}, &DraftError{message.FileEmpty(name)}
 	}

@@ -197,6 +197,7 @@ func TestAFileIsJudgedBeforeItIsADocument(t *testing.T) {
 		filepath.Join(dir, "gone.pdf"):            message.FileMayNotBeRead("gone.pdf"),
 		at("office"+office.OwnEnding, "sealed"):   message.FileOfCountersign("office" + office.OwnEnding),
 		filepath.Join(at("file", "x"), "Own.pdf"): message.FileMayNotBeRead("Own.pdf"),
+		at("setup.exe", "MZ"):                     message.FileType("setup.exe"),
 	} {
 		list, err := openDocuments(office.NewPackage{Files: []string{path}})
 		if message.For(err) != want || (len(list) == 1) != want.IsZero() {
