@@ -152,6 +152,12 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	b.screen.like(filled(ana))
 	b.sent()
 	screentest.Equal(t, "it must not be sent", len(o.Sent), 0)
+	screentest.Equal(t, "what the button promises", b.screen.bar.send.Text, "Send")
+	if b.focused() != fyne.Focusable(b.screen.sweep) {
+		t.Errorf("the cursor is at %T, not where it is removed", b.focused())
+	}
+	b.add("a.pdf")
+	screentest.Equal(t, "what the button promises", b.screen.bar.send.Text, "Send 1 document to 1 person")
 }
 
 // In the smallest window, which is what a small screen has room for at 200 %, everything stands below each other.
@@ -194,27 +200,50 @@ func (r *reading) Inspect(ctx context.Context, path string) agent.FileInfo {
 	return r.Office.Inspect(ctx, path)
 }
 
-func TestWhatIsSaidOfDocumentsThatAreReadEndsWithThat(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.like(filled(ana))
-	slow := &reading{b.Office, make(chan struct{}), make(chan struct{})}
-	b.screen.office = slow
-	b.screen.Add([]string{"/x/a.pdf", "/x/b.pdf"})
-	b.Until(func() bool { return len(b.screen.docs) == 2 })
-	b.screen.Send()
-	if !b.screen.filesField.IsWrong() || b.screen.bar.text.Text == "" {
-		t.Fatal("documents that nobody has looked at are sent")
+// One press sends, once, as soon as the documents were looked at, and nothing if one of them cannot be sent.
+func TestSendingWaitsForTheDocumentsToBeLoaded(t *testing.T) {
+	for name, sent := range map[string]int{"b.pdf": 1, "Offer.pdf": 0} {
+		o := officetest.Busy()
+		o.Infos = map[string]agent.FileInfo{"Offer.pdf": {Size: 1, Problem: message.FileProtected("Offer.pdf")}}
+		b := newBench(t, o)
+		b.screen.like(filled(ana))
+		slow := &reading{b.Office, make(chan struct{}), make(chan struct{})}
+		b.screen.office = slow
+		b.screen.Add([]string{"/x/a.pdf", "/x/" + name})
+		b.Until(func() bool { return len(b.screen.docs) == 2 })
+		b.screen.Send()
+		b.screen.Send()
+		if said := b.screen.bar.text.Text; len(o.Sent) != 0 || b.screen.filesField.IsWrong() || !strings.Contains(said, "loaded") {
+			t.Fatalf("while they are loaded, %d are sent, and it says %q", len(o.Sent), said)
+		}
+		close(slow.let)
+		b.Until(func() bool { return b.screen.handing == nil })
+		close(slow.draw)
+		b.Settle()
+		if len(o.Sent) != sent || b.screen.filesField.IsWrong() != (sent == 0) || strings.Contains(b.screen.bar.text.Text, "loaded") {
+			t.Errorf("with %s, %d are sent, and it says %q", name, len(o.Sent), b.screen.bar.text.Text)
+		}
 	}
-	close(slow.let)
-	b.Until(func() bool { return b.screen.docs[1].looked })
-	if said := b.screen.filesField.Said() + b.screen.bar.text.Text; b.screen.filesField.IsWrong() || strings.Contains(said, "loading") || b.screen.bar.text.Text != "" {
-		t.Errorf("it still says %q", said)
-	}
-	close(slow.draw)
-	b.Settle()
 }
 
-// A date is wrong once the cursor has left it, and no longer than until another one is typed.
+func TestTypingGoesOnAfterADrop(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.Focus() // where the documents are dropped
+	b.add("a.pdf")
+	b.write("Ana")
+	screentest.Equal(t, "the first name", b.screen.people[0].first.Text, "Ana")
+	b.Window.Canvas().Focus(b.screen.message)
+	b.add("b.pdf")
+	if b.focused() != fyne.Focusable(b.screen.message) {
+		t.Errorf("a drop moves the cursor from a field to %T", b.focused())
+	}
+	b.Window.Canvas().Unfocus()
+	b.add("c.pdf")
+	if b.focused() != fyne.Focusable(b.screen.people[0].email) {
+		t.Errorf("the cursor is at %T", b.focused())
+	}
+}
+
 func TestADateIsJudgedWhenItIsTyped(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	due, field := b.screen.due, b.screen.dueField
@@ -712,7 +741,6 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 		"fine":            {good, false, "A", []office.Signer{ana}, "2026-11-21", wrong{signer: []wrongSigner{{}}}},
 		"nothing":         {nil, false, "", nil, "", wrong{files: "Add at least one document.", signers: "Add at least one signer."}},
 		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: message.FileEmpty("x")}}}, false, "A", []office.Signer{ana}, "", wrong{files: "The marked documents cannot be sent.", signer: []wrongSigner{{}}}},
-		"still reading":   {[]*document{{path: "a"}}, false, "A", []office.Signer{ana}, "", wrong{files: "The documents are still loading. Try again in a moment.", signer: []wrongSigner{{}}}},
 		"each by itself":  {append(good, good...), true, "", []office.Signer{ana}, "", wrong{signer: []wrongSigner{{}}}},
 		"no package name": {good, false, "  ", []office.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []wrongSigner{{}}}},
 		"one name is enough": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.FirstName = "" })}, "",

@@ -68,17 +68,18 @@ func (s *Screen) addAt(paths []string, at int) {
 		for _, folder := range f.empty {
 			s.env.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", i18n.V{"Folder": filepath.Base(folder)}))
 		}
+		all := func() { s.addFiles(f.files, at); s.focusNeeded() }
 		if list, sure, rest := s.listAmong(f.files); list.Path != "" && f.inFolders == 0 {
-			s.offerList(list, sure, rest, func() { s.addFiles(f.files, at) })
+			s.offerList(list, sure, rest, all)
 			return
 		}
 		if f.inFolders <= manyFiles {
-			s.addFiles(f.files, at)
+			all()
 			return
 		}
 		add := lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(f.files))})
 		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Add the whole folder?"),
-			Text: lang.L("The folder contains many documents."), Safe: lang.L("Do not add"), Do: add, OnDo: func() { s.addFiles(f.files, at) }})
+			Text: lang.L("The folder contains many documents."), Safe: lang.L("Do not add"), Do: add, OnDo: all})
 	})
 }
 
@@ -146,6 +147,17 @@ func (s *Screen) addFiles(files []office.FormFile, at int) {
 	s.inspect(fresh)
 }
 
+// focusNeeded puts the cursor into the first field that has to be filled in to send what was added, unless it is in a field.
+func (s *Screen) focusNeeded() {
+	if at := s.env.Window.Canvas().Focused(); at != nil && at != fyne.Focusable(s.target) || !s.content.Visible() || s.lists.panel != nil || s.handing != nil {
+		return
+	}
+	w := s.check(s.draft())
+	if w.files = ""; w.any() {
+		s.focusWrong(w)
+	}
+}
+
 // inspect examines documents one after the other off the UI goroutine, and then draws their pictures, which take longer and do not
 // delay sending. Removing a document meanwhile is harmless.
 func (s *Screen) inspect(docs []*document) {
@@ -172,6 +184,7 @@ func (s *Screen) inspect(docs []*document) {
 				if !d.say.Hidden {
 					s.layOutAnew()
 				}
+				s.pass()
 			})
 		}
 		for i, d := range docs {
@@ -210,8 +223,13 @@ func (s *Screen) showFiles() {
 	s.layOutAnew()
 }
 
+// wrongFiles are those that cannot be sent.
+func (s *Screen) wrongFiles() []*document {
+	return slices.DeleteFunc(slices.Clone(s.files()), func(d *document) bool { return !d.unsendable() })
+}
+
 func (s *Screen) showSweep() {
-	s.sweep.Hidden = !slices.ContainsFunc(s.files(), (*document).unsendable)
+	s.sweep.Hidden = len(s.wrongFiles()) == 0
 	s.sweep.Refresh()
 	s.deeds.Refresh()
 }

@@ -113,6 +113,20 @@ func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {
 	}
 }
 
+// Its outcome is read every few seconds, and once more when it is stopped.
+func TestAListThatIsUndoneIsInTheFormOnce(t *testing.T) {
+	o := officetest.Busy()
+	b := sending(t, o)
+	p := b.screen.lists.panel
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Undone = true })
+	p.follow(p.id)
+	p.halt()
+	b.Settle()
+	if b.Window.Canvas().Overlays().Top() != nil || len(b.names()) != 1 {
+		t.Errorf("the form has %q, and it asks whether to replace that", b.names())
+	}
+}
+
 func TestAListThatSomebodyElseHasUndoneLeavesTheFormAlone(t *testing.T) {
 	o := officetest.Busy()
 	b := sending(t, o)

@@ -249,7 +249,7 @@ func (l *signerList) signing() (people []*person) {
 func (s *Screen) changed() {
 	s.keep()
 	d := s.draft()
-	s.bar.send.SetText(promise(s.documentCount(), d.Signers, s.separate()))
+	s.bar.send.SetText(promise(s.documentCount()-len(s.wrongFiles()), d.Signers, s.separate()))
 	if s.lists.draft.Path != "" {
 		s.bar.send.SetText(lang.L("Continue with the list"))
 	}

@@ -67,8 +67,9 @@ type handing struct {
 	typed   office.Form
 	people  int
 	parcels []*parcel
-	pressed time.Time
-	begun   func() // ends the undo offer; nil before there is one
+	passed  bool      // given to the office
+	pressed time.Time // when that was
+	begun   func()    // ends the undo offer; nil before there is one
 }
 
 // parcel is one package: all documents together, or one of them.
@@ -85,12 +86,37 @@ type parcel struct {
 // hand passes the input to the office. The form does not change until the office has all of it, because it copies the documents.
 func (s *Screen) hand(d office.NewPackage) {
 	d.Undo = widgets.UndoTime
-	h := &handing{typed: s.form(), people: len(d.Signers), parcels: pack(s.files(), d, s.separate()), pressed: s.env.Now()}
+	h := &handing{typed: s.form(), people: len(d.Signers), parcels: pack(s.files(), d, s.separate())}
 	if s.replaces != "" {
 		h.parcels[0].draft.Replaces = []string{s.replaces}
 	}
 	s.handing = h
 	s.enable(false)
+	s.pass()
+}
+
+// pass gives the office what was pressed once its documents are loaded. If one of them cannot be sent, nothing is.
+func (s *Screen) pass() {
+	h := s.handing
+	if h == nil || h.passed {
+		return
+	}
+	var docs []*document
+	for _, p := range h.parcels {
+		docs = append(docs, p.docs...)
+	}
+	switch {
+	case slices.ContainsFunc(docs, (*document).unsendable):
+		s.handing = nil
+		s.enable(true)
+		s.changed()
+		s.env.Notice(lang.L("The marked documents cannot be sent."))
+		return
+	case slices.ContainsFunc(docs, func(d *document) bool { return !d.looked }):
+		s.bar.tell(lang.L("Sending begins as soon as the documents are loaded."), false)
+		return
+	}
+	h.passed, h.pressed = true, s.env.Now()
 	for _, p := range h.parcels {
 		async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
 			var told office.SendState
@@ -325,6 +351,8 @@ func (s *Screen) check(d office.NewPackage) wrong {
 func (s *Screen) focusWrong(w wrong) {
 	var first fyne.Focusable
 	switch at := slices.IndexFunc(w.signer, func(s wrongSigner) bool { return s.text != "" }); {
+	case w.files != "" && !s.sweep.Hidden:
+		first = s.sweep
 	case w.files != "":
 		first = s.adder()
 	case w.name != "":
@@ -350,10 +378,8 @@ func check(docs []*document, d office.NewPackage, each bool, due string, days da
 	switch {
 	case len(docs) == 0 && d.Template.Empty():
 		w.files = lang.L("Add at least one document.")
-	case slices.ContainsFunc(docs, func(f *document) bool { return !f.info.Problem.IsZero() }):
+	case slices.ContainsFunc(docs, (*document).unsendable):
 		w.files = lang.L("The marked documents cannot be sent.")
-	case slices.ContainsFunc(docs, func(f *document) bool { return !f.looked }):
-		w.files = lang.L("The documents are still loading. Try again in a moment.")
 	}
 	if strings.TrimSpace(d.Name) == "" && (len(docs) > 0 || d.Template != nil) && !each {
 		w.name = lang.L("Give the package a name.")
