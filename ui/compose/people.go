@@ -685,6 +685,7 @@ func (c *copies) turn(r office.Recipient) {
 }
 
 func (c *copies) show() {
+	before, canvas := c.turns, c.screen.env.Window.Canvas()
 	c.turns = map[string]*widgets.Button{}
 	var rows []fyne.CanvasObject
 	signers := c.screen.signers()
@@ -697,6 +698,11 @@ func (c *copies) show() {
 	widgets.Remake(c.box, rows...)
 	c.field.Hidden = len(rows) == 0
 	c.field.Refresh()
+	for email, b := range before {
+		if again := c.turns[email]; again != nil && canvas.Focused() == fyne.Focusable(b) {
+			canvas.Focus(again)
+		}
+	}
 }
 
 // standingRow shows a default recipient, where it comes from, and why there is no copy for this package.
