@@ -59,9 +59,9 @@ func address(piece string) (Signer, bool) {
 	return signer, true
 }
 
-// splitName splits a name in two: "Ruiz, Ana" at its comma, otherwise before the last word.
+// splitName splits a name in two: "Ruiz, Ana" at its comma, unless there is an address, otherwise before the last word.
 func splitName(name string) (s Signer) {
-	if last, first, ok := strings.Cut(name, ","); ok {
+	if last, first, ok := strings.Cut(name, ","); ok && !strings.Contains(name, "@") {
 		s.FirstName, s.LastName = strings.TrimSpace(first), strings.TrimSpace(last)
 		return s
 	}

@@ -28,6 +28,12 @@ func TestAnAddressThatSignsGetsNoCopyAndNobodyGetsTwo(t *testing.T) {
 	}
 }
 
+func TestANameIsTurnedAtItsCommaUnlessThatBeginsAnAddress(t *testing.T) {
+	for typed, want := range map[string]string{"Ruiz, Ana": "Ana Ruiz", "Peter, peter@@example.com": "Peter, peter@@example.com"} {
+		expect(t, splitName(typed).fullName(), want, "%q, want %q")
+	}
+}
+
 func TestStandingRecipientsGetACopyUnlessTheySignOrAreNamedOrTakenOff(t *testing.T) {
 	s := Settings{CopyTo: []string{"Eva Klein <eva@example.com>", "office@example.com"}, BlindCopyTo: []string{"boss@example.com"}}.Normal()
 	d := NewPackage{Signers: []Signer{{Email: "Office@example.com"}}, Recipients: []Recipient{{Email: "EVA@example.com", Blind: true}}}
