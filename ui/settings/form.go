@@ -474,12 +474,18 @@ func (p *preview) ask() {
 
 func (p *preview) show(settings office.Settings, name string, err error) {
 	field := p.screen.form.by[office.FieldTemplate].field
-	p.mark.Hidden = err != nil
-	p.field.Refresh()
+	defer p.tick()
 	if err != nil {
 		p.line.Set(lang.L("No preview: the pattern isn’t valid"))
 		field.Wrong(i18n.Pattern(i18n.Error(err)))
 		return
 	}
 	p.line.Set(filepath.Join(filepath.Base(settings.SaveTo), filepath.FromSlash(name)))
+}
+
+// tick marks the example, once there is one, as good unless its folder or pattern is not.
+func (p *preview) tick() {
+	of := p.screen.form.by
+	p.mark.Hidden = p.line.Text == "" || of[office.FieldSaveTo].field.IsWrong() || of[office.FieldTemplate].field.IsWrong()
+	p.field.Refresh()
 }

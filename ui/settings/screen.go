@@ -370,12 +370,17 @@ func (s *Screen) sayMarked() {
 	} else {
 		s.say(theme.Secondary, "")
 	}
+	s.preview.tick()
 }
 
 // Blame shows an error of the office next to the fields it names, or otherwise at the bottom.
 func (s *Screen) Blame(err error) {
-	s.say(theme.Attention, i18n.Error(err))
-	s.marks(err)
+	text := i18n.Error(err)
+	if s.marks(err) {
+		text = lang.L("Not everything is saved. Check the marked fields.")
+	}
+	s.say(theme.Attention, text)
+	s.preview.tick()
 }
 
 // marks marks the fields that an error names, and reports whether there is one.

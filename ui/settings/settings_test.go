@@ -190,6 +190,13 @@ func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 	if said(s, office.FieldListen) != message.PortInUse("127.0.0.1:8080").String() || s.tabs.Chosen() != tabService {
 		t.Errorf("beside the field: %q", said(s, office.FieldListen))
 	}
+	screentest.Equal(t, "at the bottom", s.text.Text, "Not everything is saved. Check the marked fields.")
+	o.Fail("Configure", &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Text: message.FolderForbidden("Signed")}}})
+	s.Save()
+	b.Settle()
+	if s.preview.mark.Visible() {
+		t.Error("a tick stands beside a folder that is wrong")
+	}
 	o.Fail("Configure", message.Error(message.KeyringStillLocked(), nil))
 	s.Save()
 	b.Settle()
