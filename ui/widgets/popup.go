@@ -148,7 +148,7 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	return movable(r, p)
 }
 
-// place centres the panel, or puts it beside its object: preferably above, as that is usually low in the window.
+// place centres the panel, or puts it below its object, or above if only there is room.
 func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	const margin = 16
 	now := fyne.NewSize(min(max(p.least.Width, p.content.MinSize().Width), room.Width-2*margin), panel.Size().Height)
@@ -159,9 +159,9 @@ func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
 	if p.at != nil {
 		edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(p.at)
-		at = fyne.NewPos(edge.X, edge.Y-size.Height)
-		if at.Y < margin {
-			at.Y = edge.Y + p.at.Size().Height
+		at = fyne.NewPos(edge.X, edge.Y+p.at.Size().Height)
+		if above := edge.Y - size.Height; at.Y+size.Height > room.Height-margin && above >= margin {
+			at.Y = above
 		}
 		at = fyne.NewPos(max(margin, min(at.X, room.Width-size.Width-margin)), max(margin, min(at.Y, room.Height-size.Height-margin)))
 	}
@@ -187,6 +187,7 @@ func (s *overlayGuard) CreateRenderer() fyne.WidgetRenderer {
 type Question struct {
 	Title, Text string
 	Safe, Do    string // the answers
+	Stay        bool   // the safe answer is the filled one
 	OnSafe      func() // may be nil
 	OnDo        func()
 }
@@ -201,7 +202,12 @@ func Ask(window fyne.Canvas, q Question) *PopUp {
 			}
 		})
 	}
-	safe, do := answer(q.Safe, q.OnSafe), answer(q.Do, q.OnDo).Primary()
+	safe, do := answer(q.Safe, q.OnSafe), answer(q.Do, q.OnDo)
+	if q.Stay {
+		safe.Primary()
+	} else {
+		do.Primary()
+	}
 	text := NewParagraph(q.Text)
 	text.Colour = theme.Text
 	content := Pad(20, Stack(16, NewHeading(q.Title), text, Row(8, layout.NewSpacer(), safe, do)))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/test"
 )
 
@@ -28,6 +29,22 @@ func TestTheFocusIsNeverOutOfSightInAPopUpThatIsTooLarge(t *testing.T) {
 		top := app.Driver().AbsolutePositionForObject(fields[i]).Y
 		if bottom := top + fields[i].Size().Height; top < 0 || bottom > 200 {
 			t.Errorf("field %d is between %v and %v of 200", i, top, bottom)
+		}
+	}
+}
+
+func TestAPopUpStandsBelowItsObjectWhereThereIsRoom(t *testing.T) {
+	test.NewTempApp(t)
+	for _, c := range []struct{ above, want float32 }{{300, 300 + 20}, {650, 650 - 200}} {
+		at := atLeast(fyne.NewSize(100, 20), NewEntry(""))
+		w := test.NewTempWindow(t, container.NewWithoutLayout(at))
+		w.SetPadded(false)
+		w.Resize(fyne.NewSize(900, 700))
+		at.Resize(fyne.NewSize(100, 20))
+		at.Move(fyne.NewPos(100, c.above))
+		p := OpenAt(w.Canvas(), atLeast(fyne.NewSize(300, 200), NewEntry("")), at, nil, nil)
+		if got := test.WidgetRenderer(p).Objects()[1].Position().Y; got < c.want-5 || got > c.want+5 {
+			t.Errorf("beside what is at %v, it is at %v, want %v", c.above, got, c.want)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (w *Window) Hide() {
 func (w *Window) askToLeave(key, text string) {
 	w.leaving.key = key
 	w.leaving.question = widgets.Ask(w.window.Canvas(), widgets.Question{Title: lang.L("Keep running?"), Text: text,
-		Safe: lang.L("Keep running"), Do: lang.L("Quit"), OnDo: w.askToQuit, OnSafe: func() { w.leaveFor(key) }})
+		Safe: lang.L("Keep running"), Stay: true, Do: lang.L("Quit"), OnDo: w.askToQuit, OnSafe: func() { w.leaveFor(key) }})
 }
 
 func (w *Window) leaveFor(key string) {

@@ -13,6 +13,7 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/storage"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
@@ -203,6 +204,9 @@ func TestTheFirstCloseSaysOnceWhereTheWindowIsFoundAgain(t *testing.T) {
 		return b.asks()
 	}
 	inTray := shut()
+	for _, answer := range screentest.All[*widgets.Button](b.top()) {
+		screentest.Equal(t, answer.Text+" is filled", answer.Importance == widget.HighImportance, answer.Text == "Keep running")
+	}
 	b.key(fyne.KeyEscape)
 	if again := shut(); inTray == "" || again != inTray {
 		t.Errorf("before the first close it says %q, and after one that was not meant %q", inTray, again)
