@@ -144,10 +144,10 @@ func TestTheTimelineSaysWhoAskedForAPackageToBeWithdrawn(t *testing.T) {
 		wish *Withdrawal
 		want string
 	}{
-		"asked":               {&Withdrawal{State: WithdrawAsked, By: "ana@example.com", Asked: asked}, "ana@example.com asked for it to be withdrawn"},
-		"done, nobody's name": {&Withdrawal{State: WithdrawDone, Asked: asked}, "Withdrawal asked for"},
+		"asked":               {&Withdrawal{State: WithdrawAsked, By: "ana@example.com", Asked: asked}, "Withdrawal requested by ana@example.com"},
+		"done, nobody's name": {&Withdrawal{State: WithdrawDone, Asked: asked}, "Withdrawal requested"},
 		"can be undone":       {&Withdrawal{State: WithdrawWanted, By: "ana@example.com", Asked: asked}, ""},
-		"put off":             {&Withdrawal{State: WithdrawWanted, By: "ana@example.com", Asked: asked, Tries: 1}, "ana@example.com asked for it to be withdrawn"},
+		"put off":             {&Withdrawal{State: WithdrawWanted, By: "ana@example.com", Asked: asked, Tries: 1}, "Withdrawal requested by ana@example.com"},
 		"elsewhere":           {&Withdrawal{State: WithdrawDone}, ""},
 	} {
 		p := Package{ID: "p", State: PackageOpen, Withdrawal: c.wish}.Derived().Derived()

@@ -261,6 +261,13 @@ func (m HistoryEntry) same(x HistoryEntry) bool {
 	return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref
 }
 
+// Timeline is the history without what another line says, too: that everyone has signed the only document.
+func (p Package) Timeline() []HistoryEntry {
+	return slices.DeleteFunc(slices.Clone(p.History), func(m HistoryEntry) bool {
+		return m.What == EntryDocument && p.State == PackageExecuted && len(p.Documents) == 1
+	})
+}
+
 // Tell is one line of the timeline in words.
 func (p Package) Tell(m HistoryEntry) message.Message {
 	who, document := p.SignerName(m.Who), p.DocumentName(m.Ref)

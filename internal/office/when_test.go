@@ -139,6 +139,13 @@ func TestAPackageIsDueSoonFromTheMorningSoManyDaysBefore(t *testing.T) {
 	expect(t, DaysLeft(at(17, 23), due), 3, "%d days left")
 }
 
+func TestThatEveryoneHasSignedTheOnlyDocumentIsToldOnce(t *testing.T) {
+	p := Package{State: PackageExecuted, Documents: []Document{{ID: "d"}}, History: []HistoryEntry{{What: EntryDocument, Ref: "d"}, {What: EntryExecuted}}}
+	expect(t, len(p.Timeline()), 1, "one document: %d lines")
+	p.Documents = append(p.Documents, Document{ID: "e"})
+	expect(t, len(p.Timeline()), 2, "two documents: %d lines")
+}
+
 func TestEachMomentIsToldInWords(t *testing.T) {
 	p := Package{Signers: []Signer{{ID: "a", FirstName: "Ana"}, {ID: "j", FirstName: "Jan"}}, Documents: []Document{{ID: "d", Name: "Lease"}}}
 	for want, m := range map[string]HistoryEntry{

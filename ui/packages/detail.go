@@ -125,8 +125,12 @@ func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
 }
 
 func (s *Screen) headOf(p record) fyne.CanvasObject {
-	row, stage := p.row, i18n.StageOf(p.row)
+	shown, row, stage := s.listed(p), p.row, i18n.StageOf(p.row)
 	state := widgets.NewProse(stage.Word())
+	if shown.stage != stage {
+		stage = shown.stage
+		state.Text = sentence(i18n.Line(shown.line)) + ". " + *s.unsaved.Load()
+	}
 	if stage == i18n.Saved {
 		line := row.Line()
 		line.Saved = true // the files are known to be saved before the record says so
@@ -141,11 +145,11 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if trouble := i18n.Trouble(row); trouble != "" {
 		state.Text = trouble
 	}
-	shown := p.listed().mark()
+	mark := shown.mark()
 	state.Colour = stage.Mark().Colour()
 	if n := len(p.missing); n > 0 {
 		state.Text = lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", n)
-		shown, state.Colour = theme.MarkProblem, theme.MarkProblem.Colour()
+		mark, state.Colour = theme.MarkProblem, theme.MarkProblem.Colour()
 	}
 	state.Most = 3
 	var facts []string
@@ -172,14 +176,14 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if due != "" && colour == theme.Secondary {
 		facts = append(facts, due)
 	}
-	mark := widgets.Mark(16, widget.NewIcon(shown.Resource()))
-	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), widgets.Across(mark, state, nil), widgets.NewFullCaption(strings.Join(facts, " · ")))
+	icon := widgets.Mark(16, widget.NewIcon(mark.Resource()))
+	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), widgets.Across(icon, state, nil), widgets.NewFullCaption(strings.Join(facts, " · ")))
 	if due != "" && colour != theme.Secondary {
 		line := widgets.NewCaption(due)
 		line.Colour = colour
 		head.Add(line)
 	}
-	actions, first := s.actionsOf([]listed{p.listed()}, &p)
+	actions, first := s.actionsOf([]listed{shown}, &p)
 	head.Add(s.actions(actions, first, 2))
 	return head
 }
@@ -258,11 +262,11 @@ func whoIs(signer office.Signer) *fyne.Container {
 }
 
 func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
-	list, saved := widgets.Stack(6), 0
-	for i, m := range slices.Backward(row.History) {
+	list, saved, history := widgets.Stack(6), 0, row.Timeline()
+	for i, m := range slices.Backward(history) {
 		text := i18n.Message(row.Tell(m))
 		if m.What == office.EntrySaved {
-			if saved++; i > 0 && row.History[i-1].What == office.EntrySaved {
+			if saved++; i > 0 && history[i-1].What == office.EntrySaved {
 				continue // consecutive saves share one line
 			}
 			if saved > 1 {

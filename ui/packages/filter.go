@@ -73,6 +73,7 @@ type index struct {
 	at       time.Time        // when it was made; decides what is due
 	days     int              // how long before its due date a package counts as due soon
 	order    order            // the order of the list
+	unsaved  bool             // no document can be saved
 	arranged []int32          // all places in reverse list order; nil if that is the order of rows or its reverse
 	dues     []office.DueKey  // one for each row, when sorted by due date
 }
@@ -93,9 +94,9 @@ func (t *folded) of() []string {
 
 // newIndex indexes the lines of all packages, newest first, as of now. A package due within days counts as due soon; with a zero
 // now, none does.
-func newIndex(now time.Time, days int, order order, lines []office.PackedLine) *index {
+func newIndex(now time.Time, days int, order order, unsaved bool, lines []office.PackedLine) *index {
 	n := len(lines)
-	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: new(folded), at: now, days: days, order: order}
+	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: new(folded), at: now, days: days, order: order, unsaved: unsaved}
 	for i, packed := range lines {
 		i = n - 1 - i
 		l, _ := packed.Unpack()
@@ -108,7 +109,15 @@ func newIndex(now time.Time, days int, order order, lines []office.PackedLine) *
 }
 
 func (x *index) sorted(l office.PackageLine) sorted {
-	return sorted{stage: i18n.StageOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due, x.days), archived: l.Archived}
+	return sorted{stage: stage(i18n.StageOfLine(l), x.unsaved), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due, x.days), archived: l.Archived}
+}
+
+// stage judges a package whose documents cannot be saved.
+func stage(s i18n.Stage, unsaved bool) i18n.Stage {
+	if unsaved && s == i18n.Saving {
+		return i18n.Wrong
+	}
+	return s
 }
 
 func (x *index) line(place int32) office.PackageLine {

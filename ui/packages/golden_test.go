@@ -7,6 +7,7 @@ import (
 
 	"fyne.io/fyne/v2"
 
+	"countersign/internal/agent"
 	"countersign/internal/fasttest"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -106,7 +107,7 @@ func archived(b *bench) {
 	b.actions()["Archive"]()
 	b.Settle()
 	b.screen.tabs.Choose(tabArchived)
-	b.screen.ShowChecked(time.Time{}, true)
+	b.screen.ShowStatus(agent.Status{Checking: true})
 	b.Settle()
 }
 

@@ -43,6 +43,7 @@ type packageList struct {
 	loaded  bool                   // read at least once: before that, an empty list means nothing
 	version atomic.Uint64          // of the data in all; 0 until it is prepared
 	made    atomic.Pointer[making] // the conditions all was made for
+	unsaved atomic.Pointer[string] // why no document can be saved; empty if they can
 	list    *widgets.List
 	side    *fyne.Container // the list, or why it is empty
 }
@@ -60,8 +61,8 @@ func (s *Screen) read(context.Context) (news, error) {
 	waiting, err1 := s.office.Drafts()
 	version := s.version.Load()
 	now, order, settings := s.env.Now(), *s.order.Load(), s.office.Settings()
-	days := settings.SoonDays()
-	if *s.made.Load() != (making{dayNumber(now), days, order}) {
+	days, unsaved := settings.SoonDays(), *s.unsaved.Load() != ""
+	if *s.made.Load() != (making{dayNumber(now), days, order, unsaved}) {
 		version = 0
 	}
 	lines, err2 := s.office.LinesSince(version)
@@ -78,7 +79,7 @@ func (s *Screen) read(context.Context) (news, error) {
 		n.folders[f.ID] = filepath.Base(f.Path)
 	}
 	if lines.All {
-		n.all = newIndex(now, days, order, lines.Lines)
+		n.all = newIndex(now, days, order, unsaved, lines.Lines)
 	} else {
 		n.changed = lines.Lines
 	}
@@ -87,9 +88,10 @@ func (s *Screen) read(context.Context) (news, error) {
 
 // making is what an index depends on: day and setting decide what is due soon.
 type making struct {
-	day   int64
-	days  int // how long before its due date a package counts as due soon
-	order order
+	day     int64
+	days    int // how long before its due date a package counts as due soon
+	order   order
+	unsaved bool // no document can be saved
 }
 
 func dayNumber(t time.Time) int64 { return int64(t.Year())*1000 + int64(t.YearDay()) }
@@ -147,7 +149,7 @@ func (l *packageList) resorted(top int) (anchor string, newTop, above int) {
 
 func (s *Screen) replace(all *index, version uint64) {
 	s.all, s.found = all, nil
-	s.made.Store(&making{dayNumber(all.at), all.days, all.order})
+	s.made.Store(&making{dayNumber(all.at), all.days, all.order, all.unsaved})
 	s.version.Store(version)
 	if s.resting {
 		all.texts = new(folded) // sorting may have filled them

@@ -206,8 +206,8 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	return actions, first
 }
 
-func (p record) listed() listed {
-	return listed{line: p.row.Line(), sorted: sorted{stage: i18n.StageOf(p.row)}}
+func (s *Screen) listed(p record) listed {
+	return listed{line: p.row.Line(), sorted: sorted{stage: stage(i18n.StageOf(p.row), s.all.unsaved)}}
 }
 
 // sent ends the marking after an action.
@@ -405,7 +405,7 @@ func (s *Screen) actionsFor(r listed, use func([]outbox.Action)) {
 		use(actions)
 	default:
 		env.Get(s.env, func(context.Context) (record, error) { p := s.recordOf(r.line.ID); return p, p.failure }, func(p record) {
-			actions, _ := s.actionsOf([]listed{p.listed()}, &p)
+			actions, _ := s.actionsOf([]listed{s.listed(p)}, &p)
 			use(actions)
 		})
 	}

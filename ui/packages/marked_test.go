@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -252,6 +253,14 @@ func TestAPersonIsRemindedOnceOfAllThatWaits(t *testing.T) {
 	screentest.Equal(t, "mails noted", [2]int{o.Asked("letter p1 to ana.ruiz@example.com"), o.Asked("letter p9 to ana.ruiz@example.com")}, [2]int{1, 1})
 }
 
+func TestALetterThatNoMailProgramTookIsNotNoted(t *testing.T) {
+	b := newBench(t, signable(officetest.Busy()))
+	b.System.NoBrowser = errors.New("none")
+	b.screen.remind([]string{"p1"})
+	b.Settle()
+	screentest.Equal(t, "said, noted", [2]int{len(b.Notices), b.Office.Asked("letter p1 to ana.ruiz@example.com")}, [2]int{1, 0})
+}
+
 func TestTheMenuKeyOpensTheMenuOfTheChosenPackage(t *testing.T) {
 	for _, key := range []fyne.KeyName{desktop.KeyMenu, fyne.KeyF10} {
 		b := newBench(t, officetest.Busy())
@@ -382,7 +391,7 @@ func itemOf(t *testing.T, m *fyne.Menu, name string) *fyne.MenuItem {
 
 func TestFilesLeaveTheWindow(t *testing.T) {
 	b, paths := savedPackage(t)
-	actions, _ := b.screen.actionsOf([]listed{b.screen.record.listed()}, &b.screen.record)
+	actions, _ := b.screen.actionsOf([]listed{b.screen.listed(b.screen.record)}, &b.screen.record)
 	one, all := b.screen.menuOfFile(b.screen.record.row, paths[0]), menu(actions)
 	every, to := strings.Join(paths, " "), ", to novak@example.com keller@example.com: Mandate Keller"
 	for _, c := range []struct {
@@ -446,7 +455,7 @@ func TestTheMenusOfFilesOpenByKeysAndByTheOtherMouseButton(t *testing.T) {
 // actions are what can be done with the chosen package, by their names.
 func (b *bench) actions() map[string]func() {
 	all := map[string]func(){}
-	actions, _ := b.screen.actionsOf([]listed{b.screen.record.listed()}, &b.screen.record)
+	actions, _ := b.screen.actionsOf([]listed{b.screen.listed(b.screen.record)}, &b.screen.record)
 	for _, d := range actions {
 		all[d.Name] = d.Do
 	}

@@ -90,12 +90,16 @@ type Screen struct {
 
 	where *widgets.Line
 	check *widgets.Line // when everything was last checked
+
+	checked    time.Time // likewise, before the person asked for it
+	wantsCheck bool      // the person has asked, and does not know the outcome yet
 }
 
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
-	s.all, s.pictures, s.held = newIndex(time.Time{}, 0, newestFirst, nil), map[string]image.Image{}, heldKeys
+	s.all, s.pictures, s.held = newIndex(time.Time{}, 0, newestFirst, false, nil), map[string]image.Image{}, heldKeys
 	s.made.Store(&making{})
+	s.unsaved.Store(new(string))
 	s.sending, s.lost = map[string]office.SendState{}, map[string]bool{}
 	order := lastOrder()
 	s.order.Store(&order)
@@ -229,18 +233,45 @@ func (s *Screen) OpenFolder() {
 
 func (l *packageList) rows() int { return len(l.heads) + len(l.shown) }
 
+// CheckNow checks everything with the service. If that cannot be reached, ShowStatus says so.
 func (s *Screen) CheckNow() {
+	s.wantsCheck = true
 	s.env.Attempt(func(context.Context) error { return s.office.CheckNow() }, nil)
 }
 
-// ShowChecked shows when everything was last checked, or that it is being checked now.
-func (s *Screen) ShowChecked(last time.Time, now bool) {
+// cause returns the first sentence about the gravest of these issues; empty for none.
+func cause(issues []agent.Issue, ids ...string) string {
+	at := slices.IndexFunc(issues, func(i agent.Issue) bool { return slices.Contains(ids, i.ID) })
+	if at < 0 {
+		return ""
+	}
+	text, _ := i18n.Words().Lines(issues[at].Message)
+	return text
+}
+
+// ShowStatus shows when everything was last checked, or that it is being checked now, and what keeps documents from being saved.
+func (s *Screen) ShowStatus(status agent.Status) {
 	text := lang.L("Check now")
-	switch {
-	case now:
+	switch last := status.Checked; {
+	case status.Checking:
 		text = lang.L("Checking…")
 	case !last.IsZero():
 		text = lang.L("checked {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), last)})
+	}
+	switch silent := cause(status.Health, agent.IssueService); {
+	case !s.wantsCheck || status.Checking:
+	case !status.SignedIn || !status.Checked.Equal(s.checked):
+		s.wantsCheck = false
+	case silent != "":
+		s.wantsCheck = false
+		s.env.Notice(silent)
+	}
+	if !s.wantsCheck {
+		s.checked = status.Checked
+	}
+	if why := cause(status.Health, agent.IssueFolder, agent.IssueData); why != *s.unsaved.Load() {
+		s.unsaved.Store(&why)
+		s.Reload()
 	}
 	if s.check.Text != text {
 		s.check.Set(text)
@@ -472,6 +503,7 @@ func (s *Screen) write(l letter) {
 		if err != nil {
 			s.env.Copy(l.to.Email + "\n\n" + body)
 			s.env.Notice(lang.L("No mail program could be opened. The e-mail was copied: paste it where you write e-mails."))
+			return
 		}
 		s.env.Attempt(func(context.Context) (err error) {
 			for _, a := range l.asks {

@@ -18,6 +18,7 @@ import (
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
@@ -254,7 +255,7 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 
 func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	rows := map[string]listed{}
-	x := newIndex(time.Time{}, 0, newestFirst, officetest.Must(officetest.World().LinesSince(0)).Lines)
+	x := newIndex(time.Time{}, 0, newestFirst, false, officetest.Must(officetest.World().LinesSince(0)).Lines)
 	for id, place := range x.places {
 		rows[id] = x.listed(place)
 	}
@@ -277,7 +278,7 @@ func TestAPackageSaysWhatWasWrittenToTheSignersAndWhoHasItWithdrawn(t *testing.T
 	o.Rows[2].History = append(slices.Clone(o.Rows[2].History), office.HistoryEntry{Time: office.When{Time: officetest.Now}, What: office.EntryWished, Ref: "olivia@example.com"})
 	b := showing(t, o, "p1")
 	said := screentest.Text(b.screen.detail)
-	for _, want := range []string{"Being withdrawn", "As discussed.", "olivia@example.com asked for it to be withdrawn", "We met in person.", "Do not withdraw"} {
+	for _, want := range []string{"Being withdrawn", "As discussed.", "Withdrawal requested by olivia@example.com", "We met in person.", "Do not withdraw"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it lacks %q: %s", want, said)
 		}
@@ -453,11 +454,11 @@ func TestAskingNowShowsThatItHappens(t *testing.T) {
 	b.Settle()
 	screentest.Equal(t, "asked", b.Office.Asked("check"), 1)
 	for want, last := range map[string]time.Time{"Check now": {}, "checked 13:02": officetest.Now.Add(-time.Hour)} {
-		b.screen.ShowChecked(last, true)
+		b.screen.ShowStatus(agent.Status{SignedIn: true, Checked: last, Checking: true})
 		if !shows(b, "Checking…") {
 			t.Error("that it is being asked cannot be seen")
 		}
-		if b.screen.ShowChecked(last, false); !shows(b, want) {
+		if b.screen.ShowStatus(agent.Status{SignedIn: true, Checked: last}); !shows(b, want) {
 			t.Errorf("%q cannot be seen", want)
 		}
 	}
@@ -466,6 +467,44 @@ func TestAskingNowShowsThatItHappens(t *testing.T) {
 	b.Settle()
 	if len(b.Notices) != 1 {
 		t.Errorf("said %q", b.Notices)
+	}
+}
+
+func TestThatTheServiceIsAwayIsSaidToWhoAsks(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	away := agent.Status{SignedIn: true, Checked: officetest.Now, Health: []agent.Issue{{ID: agent.IssueService, Message: message.ServiceUnreachable()}}}
+	b.screen.ShowStatus(away) // nobody has asked
+	b.screen.CheckNow()
+	b.Settle()
+	under := away
+	under.Checking = true
+	for _, status := range []agent.Status{under, away, away} {
+		b.screen.ShowStatus(status)
+	}
+	screentest.Equal(t, "said", b.Notices, []string{"The signing service could not be reached."})
+}
+
+// What is wrong anywhere is green nowhere.
+func TestASignedPackageThatCannotBeSavedIsNotGreen(t *testing.T) {
+	o := officetest.Busy()
+	o.Rows[0] = office.PackageRow{Package: office.Package{ID: "full", Name: "Full", State: office.PackageExecuted, Created: officetest.Now}}
+	b := showing(t, o, "full")
+	for _, c := range []struct {
+		health []agent.Issue
+		tab    int
+		mark   theme.Mark
+		says   string
+	}{
+		{[]agent.Issue{{ID: agent.IssueFolder, Message: message.DiskFull("Signed")}}, tabProblems, theme.MarkProblem, "Fully signed, files not saved yet. The disk with “Signed” is full."},
+		{nil, tabDone, theme.MarkSigned, "Signed"},
+	} {
+		b.screen.ShowStatus(agent.Status{Health: c.health})
+		b.Settle()
+		r := b.screen.all.listed(b.screen.all.places["full"])
+		screentest.Equal(t, "in its tab, marked", []any{r.tab(), r.mark()}, []any{c.tab, c.mark})
+		if said := screentest.Text(b.screen.detail); !strings.Contains(said, c.says) {
+			t.Errorf("the head lacks %q: %s", c.says, said)
+		}
 	}
 }
 
@@ -708,7 +747,7 @@ func changesAreShown(t *testing.T, o order) {
 			slices.Reverse(list)
 		}
 		for _, l := range list {
-			r := newIndex(time.Time{}, 0, newestFirst, packed([]office.PackageLine{l})).rows[0].sorted
+			r := newIndex(time.Time{}, 0, newestFirst, false, packed([]office.PackageLine{l})).rows[0].sorted
 			r.due = i18n.IsLate(officetest.Now, l.Due, office.DueDays)
 			if !office.HasWords(office.Fold(l.SearchText()), wanted) {
 				continue
@@ -951,7 +990,7 @@ func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
 func TestWhatIsDueIsJudgedAnewAtMidnight(t *testing.T) {
 	for how, midnight := range map[string]func(*bench){
 		"awake":              func(b *bench) { b.Pass() },
-		"slept, told later":  func(b *bench) { b.screen.ShowChecked(time.Time{}, true); b.Settle() },
+		"slept, told later":  func(b *bench) { b.screen.ShowStatus(agent.Status{Checking: true}); b.Settle() },
 		"slept, then a news": func(b *bench) { b.Reload() },
 	} {
 		b := newBench(t, late())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -51,12 +52,12 @@ type Screen struct {
 	env      *env.Env
 	office   Office
 	reader   *async.Reader[known]
-	content  fyne.CanvasObject
+	content  *container.Scroll
 	mark     *widget.Icon
 	headline *widgets.Prose
 	checked  *widgets.Line
 	try      *widgets.Button
-	cards    [4]*fyne.Container // general issues, the way to the service, the way back, and issues that need nobody
+	cards    [4]*fyne.Container // what is wrong and general issues, the way to the service, the way back, and issues that need nobody
 	around   [4]fyne.CanvasObject
 	allow    fyne.CanvasObject // the hosts to allow
 	hosts    *widgets.Prose
@@ -115,8 +116,9 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 func (s *Screen) Reload() { s.reader.Ask() }
 
-// Enter is called when the screen is opened: it forgets earlier checks and reads everything again.
+// Enter is called when the screen is opened: it begins at the top, forgets earlier checks and reads everything again.
 func (s *Screen) Enter() {
+	s.content.ScrollToTop()
 	if s.cancel == nil {
 		s.tried, s.known.checks = nil, nil
 		s.draw()
@@ -234,6 +236,11 @@ func (s *Screen) rows() (list []row) {
 		}
 		list = append(list, r)
 	}
+	for i := range list {
+		if list[i].mark() == theme.MarkProblem {
+			list[i].card = 0
+		}
+	}
 	return list
 }
 
@@ -322,7 +329,7 @@ func standing(rows []row) (theme.Mark, string) {
 	case problems > 0:
 		return theme.MarkProblem, lang.N("{{.PluralCount}} problems need your attention", problems)
 	case limits:
-		return theme.MarkNext, lang.L("Works with limits")
+		return theme.MarkNext, lang.L("Limited")
 	case notes > 0:
 		return theme.MarkSigned, lang.N("Works, with {{.PluralCount}} notes", notes)
 	}

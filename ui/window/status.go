@@ -133,7 +133,7 @@ func (w *Window) showOverview(o overview, err error) {
 		}
 	}
 	w.showHealth(o.status.Health)
-	w.packages.ShowChecked(o.status.Checked, o.status.Checking)
+	w.packages.ShowStatus(o.status)
 	w.standing.ShowStatus(o.status)
 	w.account.show(o.status)
 	w.settings.ifMade(func(s *settings.Screen) {
