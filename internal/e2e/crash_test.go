@@ -553,7 +553,8 @@ func (c *crashTest) endsInPeace() {
 			// If the files come long before or after the signature, the signature has its own notification.
 			alone := slices.ContainsFunc(notes, func(n harness.Note) bool { return n.Title == "Ana Ruiz signed "+quoted(name)+"." })
 			for _, note := range notes {
-				told = told || note.Title == key && (alone || strings.HasPrefix(note.Body, "Ana Ruiz signed. ")) || strings.Contains(note.Body, key)
+				told = told || note.Title == key && (alone || strings.HasPrefix(note.Body, "Ana Ruiz signed. ")) || strings.Contains(note.Body, key) ||
+					alone && note.Title == quoted(name)+" is saved."
 				summary = summary || strings.Contains(note.Title, "packages changed")
 			}
 			return told || summary

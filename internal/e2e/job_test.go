@@ -252,7 +252,7 @@ func toldOnce(o *harness.Office, bare bool, packages ...harness.Pack) {
 	}()
 	for _, p := range packages {
 		everyone := "Everyone has signed " + quoted(p.Name) + "."
-		is := func(n harness.Note) bool { return n.Title == everyone }
+		is := func(n harness.Note) bool { return n.Title == everyone || n.Title == quoted(p.Name)+" is saved." }
 		// The status may say that everything is saved before the last notification is shown.
 		harness.Eventually(o.T, "told: "+everyone, func() bool { return slices.ContainsFunc(o.Desk.Notes.List(), is) })
 		saved, signed := 0, map[string]int{} // number of documents, by signer

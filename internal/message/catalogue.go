@@ -650,6 +650,9 @@ func NothingDownloaded() Message         { return of("package.nothing-downloaded
 func PackageCreated(called string) Message {
 	return of("package.package-created", Package("Package", called))
 }
+func PackageSaved(called string) Message {
+	return of("package.package-saved", Package("Package", called))
+}
 func PackageSent(called string) Message {
 	return of("package.package-sent", Package("Package", called))
 }

@@ -53,7 +53,7 @@ type summed struct {
 var (
 	aSentence   = regexp.MustCompile(`[^“”]*“[^”]*”[^“”]*?\.(?: |$)`)
 	thereIsMore = regexp.MustCompile(`And \d+ more\.$`)
-	aCompletion = regexp.MustCompile(`Everyone has signed “([^”]+)”\.`)
+	aCompletion = regexp.MustCompile(`Everyone has signed “([^”]+)”\.|^“([^”]+)” is saved\.`)
 	aSignature  = regexp.MustCompile(`^(.+) signed (?:\d+ documents in )?“([^”]+)”\.`)
 	aRefusal    = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
 	anExpiry    = regexp.MustCompile(`^“([^”]+)” has expired`)
@@ -85,9 +85,10 @@ func factsOf(title, body string) (facts []string) {
 		}
 	}
 	for _, found := range aCompletion.FindAllStringSubmatch(title, -1) {
-		facts = append(facts, "finished "+found[1])
+		name := found[1] + found[2]
+		facts = append(facts, "finished "+name)
 		if last := aSignerToo.FindStringSubmatch(body); last != nil {
-			facts = append(facts, "signed "+last[1]+" "+found[1])
+			facts = append(facts, "signed "+last[1]+" "+name)
 		}
 	}
 	return facts

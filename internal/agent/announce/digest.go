@@ -38,9 +38,10 @@ type held struct {
 // goroutine uses it.
 type digest struct {
 	waiting []held
-	latest  time.Time   // when the last fact arrived
-	raised  []time.Time // times of the notifications within momentLength
-	told    []string    // keys of the facts taken; the caller of take records and clears them
+	latest  time.Time       // when the last fact arrived
+	raised  []time.Time     // times of the notifications within momentLength
+	signed  map[string]bool // packages of which it was said that everyone has signed, until their files are saved
+	told    []string        // keys of the facts taken; the caller of take records and clears them
 
 	// burst is the first fact of a burst, which waits for its summary until enough time has passed. It saves examining all facts
 	// again for each new one, of which hundreds a second may arrive; nil if they must be examined.
@@ -133,15 +134,35 @@ func (m *digest) take(now time.Time, all bool) []notice {
 	})
 	notices := make([]notice, 0, len(groups))
 	for _, f := range groups {
+		if f.Kind == office.FactSaved && f.Files > 0 && m.signed[f.PackageID] {
+			f.Title = message.PackageSaved(f.Called)
+		}
 		notices = append(notices, notice{f.Title, message.Then(f.Document, f.Body), f.About(), f.Files})
 	}
 	if burst && len(groups) > 1 {
 		notices = []notice{summary(groups, caughtUp > 0)}
+	} else {
+		m.note(groups)
 	}
 	for range notices {
 		m.raised = append(m.raised, now)
 	}
 	return notices
+}
+
+// note remembers of which packages it was just said that everyone has signed, so that it is not said again with their files.
+func (m *digest) note(told []office.Fact) {
+	if m.signed == nil {
+		m.signed = map[string]bool{}
+	}
+	for _, f := range told {
+		switch {
+		case f.Kind == office.FactSaved:
+			delete(m.signed, f.PackageID)
+		case f.Kind == office.FactSigned && f.Last:
+			m.signed[f.PackageID] = true
+		}
+	}
 }
 
 // ready returns the facts that need not wait any longer.

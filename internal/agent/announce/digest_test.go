@@ -73,6 +73,17 @@ func TestTheLastSignatureAndTheFilesAreOneNotification(t *testing.T) {
 	expect(t, texts(m.take(noon.Add(2*time.Second), false)), want, "told %q")
 }
 
+// When the disk is full, the files come long after the last signature.
+func TestThatEveryoneHasSignedIsNotSaidAgainOnceTheFilesAreSaved(t *testing.T) {
+	var m digest
+	m.add(noon, signedBy("Jan", "Lease", "a", true))
+	m.take(noon.Add(lastHeld), false)
+	later, saved := noon.Add(time.Hour), savedOf("Lease")
+	saved.Called, saved.Files = "Lease", 2
+	m.add(later, saved)
+	expect(t, texts(m.take(later, false)), []string{"“Lease” is saved. 2 files saved in Signed."}, "told %q")
+}
+
 // The events of the signatures may come after that of the executed package, when everyone has signed by each of them.
 func TestASignatureBesideTheOneThatIsToldWithTheFilesIsToldToo(t *testing.T) {
 	var m digest

@@ -216,6 +216,7 @@ func savedFact(p office.Package, jobs []office.Job) office.Fact {
 		Kind:      office.FactSaved,
 		Title:     message.EveryoneSigned(p.DisplayName()),
 		Body:      savedBody(saved, len(jobs)-len(saved)),
+		Called:    p.DisplayName(),
 		Files:     len(slices.DeleteFunc(saved, func(j office.Job) bool { return j.Kind != office.FileSigned })),
 	}
 }
