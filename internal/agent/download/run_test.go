@@ -448,9 +448,10 @@ func TestOneFilesTroubleLeavesItsFolderAlone(t *testing.T) {
 		x := newService(t)
 		folder, subfolder := x.settings.SaveTo, "A"
 		g := &giver{}
-		removed := true
+		var scanner atomic.Bool
+		scanner.Store(true)
 		g.say = func(packageID string, _ int, _ string) (a answer) {
-			if packageID == "scanned" && removed { // as a virus scanner does
+			if packageID == "scanned" && scanner.Load() { // as a virus scanner does
 				a.pause = 2 * time.Second
 				time.AfterFunc(time.Second, func() {
 					for _, name := range must(filepath.Glob(filepath.Join(folder, ".countersign-*"))) {
@@ -478,7 +479,7 @@ func TestOneFilesTroubleLeavesItsFolderAlone(t *testing.T) {
 		if x.Health.Has(health.FolderFails) || !x.Flowing() {
 			t.Errorf("told: %+v, flowing %v", x.Health.List(), x.Flowing())
 		}
-		removed = false
+		scanner.Store(false)
 		noErr(t, os.Remove(filepath.Join(folder, subfolder)))
 		time.Sleep(maxSavePause)
 		x.wantSaved(within, scanned)
