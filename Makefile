@@ -16,8 +16,9 @@ export GOFLAGS := $(strip $(shell go env GOFLAGS) -buildvcs=false)
 export CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 
 # Tested without the race detector: packages that link Fyne's driver (its C code would be compiled again), that only run other
-# programs, or that draw hundreds of pictures (over ten minutes with it), and the simulation, whose goroutines take turns.
-PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/server ./internal/release ./internal/house ./internal/sim
+# programs, or that draw hundreds of pictures (over ten minutes with it), the simulation, whose goroutines take turns, and the
+# comparison of documents, which has no goroutines.
+PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/server ./internal/release ./internal/house ./internal/sim ./internal/compare
 
 .PHONY: build server demo no-display test torture powercut simulate simulate-faults simulate-mutants mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
 
