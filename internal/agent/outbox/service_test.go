@@ -660,7 +660,7 @@ func TestWhatCouldNotBeSentIsSentAtOnceWhenTheServiceWorksAgain(t *testing.T) {
 	for _, tries := range []int{0, 3} { // the first one waits for a person to undo it
 		noErr(t, r.Data.Update(func(tx *store.Tx) error {
 			d, _, err := tx.Draft(id)
-			d.State, d.Tries, d.NextTry = office.DraftQueued, tries, r.Now().Add(time.Hour)
+			d.State, d.Tries, d.NextTry = office.DraftQueued, tries, r.Now().Add(30*time.Second)
 			return errors.Join(err, tx.PutDraft(d))
 		}))
 		r.Resend()
