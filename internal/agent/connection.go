@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -252,30 +253,20 @@ func (a *Agent) backSteps(s office.Settings) []step {
 	}
 	steps := []step{a.addressStep(s), {Check: a.registration()}, {Check: a.lastEvent()}, {Check: saved}}
 	if s.SaveTo != "" {
-		steps[3].try = func(ctx context.Context) office.Check { return findFolder(ctx, s.SaveTo, saved) }
+		steps[3].try = func(context.Context) office.Check { return a.findFolder(s.SaveTo, saved) }
 	}
 	return steps
 }
 
 // findFolder returns fine if the folder for documents exists. It does not wait for a share that does not answer.
-func findFolder(ctx context.Context, folder string, fine office.Check) office.Check {
-	opened := make(chan error, 1)
-	go func() {
-		f, err := archive.OpenFolder(folder)
-		if err == nil {
-			err = f.Close()
-		}
-		opened <- err
-	}()
-	select {
-	case err := <-opened:
-		if err != nil {
-			return checkWrong(fine.Step, archive.Message(err))
-		}
-		return fine
-	case <-ctx.Done():
+func (a *Agent) findFolder(folder string, fine office.Check) office.Check {
+	switch err := a.saves.FindFolder(folder); {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return checkUnknown(fine.Step, message.NotReached())
+	case err != nil:
+		return checkWrong(fine.Step, archive.Message(err))
 	}
+	return fine
 }
 
 func (a *Agent) addressStep(s office.Settings) step {

@@ -33,8 +33,8 @@ type redirectRule func(req *http.Request, via []*http.Request) error
 
 // NewHTTPClient returns an HTTP client for this package. It allows 30 s for the TLS handshake, and 60 s without a byte
 // in either direction, or two minutes while a slow call waits for its answer. There is no overall limit, so that a long
-// download may take its time. dial knows the network's proxies, and the message of its error is what people are told if a proxy does not let us
-// through.
+// download may take its time. dial knows the network's proxies, and the message of its error is what people are told if a
+// proxy does not let us through.
 //
 // It speaks only HTTP/1.1. Over HTTP/2, net/http sends a request again on a new connection for as long as a server or a
 // proxy resets its stream with PROTOCOL_ERROR or REFUSED_STREAM: hundreds of times a second, even when it redeems a refresh

@@ -266,8 +266,8 @@ func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer,
 	return more, nil
 }
 
-// verifyIDToken checks signature (see vouchedByTLS), issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7). If it fails, the tokens
-// that came with the id_token must not be used; the error says what was wrong. The token counts as expired
+// verifyIDToken checks signature (see vouchedByTLS), issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7). If it
+// fails, the tokens that came with the id_token must not be used; the error says what was wrong. The token counts as expired
 // only if it is so both by this computer's clock, which may be wrong, and by sent, the service's time when it issued the
 // token. For the same reason nbf is ignored; the nonce shows that the token is new.
 func (l *Login) verifyIDToken(ctx context.Context, raw string, sent time.Time) (claims, error) {

@@ -254,6 +254,15 @@ func (r *Service) Named(folder string) (map[string]bool, error) {
 	return named, err
 }
 
+// FindFolder returns why a folder for documents cannot be opened: os.ErrDeadlineExceeded, wrapped, if it does not answer.
+func (r *Service) FindFolder(path string) error {
+	f, err := r.openFolder(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // TryFolder creates a folder for documents if necessary, and checks that files can be written there; "" if they can.
 func (r *Service) TryFolder(path string) office.Code {
 	wrong, err := disk.Ask(&r.silent, path, func() (office.Code, error) {

@@ -546,12 +546,16 @@ func TestAFolderThatDoesNotAnswerHoldsUpNeitherOthersNorPeople(t *testing.T) {
 		start := time.Now()
 		expect(t, must(x.Named(silent)), map[string]bool{named.Key(): true}, "perhaps named there: %v")
 		expect(t, x.TryFolder(silent), office.CodeNotWritable, "chosen: %q")
+		if err := x.FindFolder(silent); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("checked: %v", err)
+		}
 		if took := time.Since(start); took > disk.Silence {
 			t.Errorf("people wait for it for %v", took)
 		}
 		close(answers)
 		time.Sleep(2 * maxFolderPause)
 		x.wantSaved(waits, named)
+		noErr(t, x.FindFolder(silent))
 		if len(x.Health.List()) > 0 || !x.Flowing() {
 			t.Errorf("told: %+v, flowing %v", x.Health.List(), x.Flowing())
 		}
