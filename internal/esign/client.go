@@ -96,18 +96,6 @@ func (k *call) jsonBody(v any) error {
 	return nil
 }
 
-// json makes the call and decodes its answer into out; with a nil out, any answer will do.
-func (c *Client) json(ctx context.Context, k *call, out any) error {
-	body, err := c.whole(ctx, k)
-	if err != nil || out == nil {
-		return err
-	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return k.unreadable()
-	}
-	return nil
-}
-
 // whole makes the call and returns its answer without surrounding space. The caller checks whether it is JSON.
 func (c *Client) whole(ctx context.Context, k *call) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callBound)

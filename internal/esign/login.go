@@ -273,7 +273,7 @@ func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer,
 func (l *Login) verifyIDToken(ctx context.Context, raw string, sent time.Time) (claims, error) {
 	rejected := &Error{Op: "verifying who signed in", Kind: BadAnswer, err: errRejectedToken}
 	keys := &patientKeys{fetch: func(ctx context.Context) ([]crypto.PublicKey, error) {
-		return publishedKeys(ctx, l.cfg.oauthClient(), l.server.JWKSURL)
+		return publishedKeys(ctx, l.cfg, l.server.JWKSURL)
 	}}
 	config := &oidc.Config{
 		ClientID:             l.cfg.ClientID,

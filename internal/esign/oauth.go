@@ -51,8 +51,6 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 	if err != nil {
 		return authority{}, noAnswer(op, err)
 	}
-	defer res.Body.Close()
-
 	kind := statusKind(res.StatusCode)
 	if kind == Server && res.StatusCode != http.StatusNotImplemented || kind == TooMany {
 		return authority{}, &Error{Op: op, Kind: kind, Status: res.StatusCode, RetryAfter: retryAfter(res.Header, cfg.now())}
@@ -67,20 +65,23 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 		RevokeURL: root + "/connect/revoke",
 		Issuers:   []string{root, root + "/"},
 	}
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return authority{}, noAnswer(op, err)
-	}
+	body := content(res)
 	ok := res.StatusCode == http.StatusOK
 	switch {
 	case ok && isObject(body):
 		a.adopt(body)
 	case ok, res.StatusCode == http.StatusForbidden && looksLikePage(body):
-		if _, err := publishedKeys(ctx, cfg.oauthClient(), a.JWKSURL); err != nil {
+		if _, err := publishedKeys(ctx, cfg, a.JWKSURL); err != nil {
 			return authority{}, &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
 		}
 	}
 	return a, nil
+}
+
+// content is the body of an answer to an oauthClient, which has read it to its end.
+func content(res *http.Response) []byte {
+	body, _ := io.ReadAll(res.Body)
+	return body
 }
 
 // get asks for JSON without credentials.
@@ -95,18 +96,16 @@ func get(ctx context.Context, client *http.Client, address string) (*http.Respon
 
 // publishedKeys fetches the keys at an address. It skips keys that cannot be read (RFC 7517, 5); the libraries would then
 // reject the whole set.
-func publishedKeys(ctx context.Context, client *http.Client, address string) (keys []crypto.PublicKey, err error) {
-	res, err := get(ctx, client, address)
+func publishedKeys(ctx context.Context, cfg Config, address string) (keys []crypto.PublicKey, err error) {
+	res, err := get(ctx, cfg.oauthClient(), address)
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	body, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode == http.StatusOK {
-		err = json.Unmarshal(trimBOM(body), &set)
+	if res.StatusCode == http.StatusOK {
+		err = json.Unmarshal(trimBOM(content(res)), &set)
 	}
 	for _, raw := range set.Keys {
 		var key jose.JSONWebKey
@@ -265,11 +264,7 @@ func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form
 	if err != nil {
 		return tokenAnswer{}, err
 	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body) // bounded, see oauthClient
-	if err != nil {
-		return tokenAnswer{}, noAnswer(op, err)
-	}
+	body := content(res)
 	answer, readable := readTokenAnswer(body)
 	if readable && res.StatusCode/100 == 2 && (answer.Access != "" || answer.Refresh != "") {
 		answer.sent, _ = http.ParseTime(res.Header.Get("Date"))

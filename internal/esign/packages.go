@@ -177,39 +177,35 @@ func (c *Client) Rescind(ctx context.Context, packageID, words string, notify bo
 // SignLink creates a link with which a signer can sign (service-facts.md, 7). Whoever has it can sign as that person: it is
 // never stored and never logged.
 func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (string, error) {
-	k := &call{op: "making a link to sign package " + cleanMessage(packageID), route: "packages/link/sign", method: http.MethodPost}
-	p, err := id(k.op, message.PackageIDUnusable(), packageID)
+	op := "making a link to sign package " + cleanMessage(packageID)
+	s, err := id(op, message.SignerIDUnusable(), signerID)
 	if err != nil {
 		return "", err
 	}
-	s, err := id(k.op, message.SignerIDUnusable(), signerID)
-	if err != nil {
-		return "", err
-	}
-	k.path = "/packages/" + p + "/link/sign/" + s
-	return c.link(ctx, k)
+	return c.link(ctx, op, "packages/link/sign", packageID, "/link/sign/"+s)
 }
 
 // EditLink creates a short-lived link to the service's own editor for a package (service-facts.md, 7).
 func (c *Client) EditLink(ctx context.Context, packageID string) (string, error) {
-	k := &call{op: "making a link to edit package " + cleanMessage(packageID), route: "packages/link/edit", method: http.MethodPost}
-	p, err := id(k.op, message.PackageIDUnusable(), packageID)
+	return c.link(ctx, "making a link to edit package "+cleanMessage(packageID), "packages/link/edit", packageID, "/link/edit")
+}
+
+// link makes the call at a package's path plus end, and returns the link in its answer.
+func (c *Client) link(ctx context.Context, op, route, packageID, end string) (string, error) {
+	k := &call{op: op, route: route, method: http.MethodPost}
+	p, err := id(op, message.PackageIDUnusable(), packageID)
 	if err != nil {
 		return "", err
 	}
-	k.path = "/packages/" + p + "/link/edit"
-	return c.link(ctx, k)
-}
-
-// link makes the call k and returns the link in its answer.
-func (c *Client) link(ctx context.Context, k *call) (string, error) {
+	k.path = "/packages/" + p + end
 	var said struct {
 		Link text `json:"link"`
 	}
-	if err := c.json(ctx, k, &said); err != nil {
+	body, err := c.whole(ctx, k)
+	if err != nil {
 		return "", err
 	}
-	if !isLink(string(said.Link)) {
+	if json.Unmarshal(body, &said) != nil || !isLink(string(said.Link)) {
 		return "", k.unreadable()
 	}
 	return string(said.Link), nil

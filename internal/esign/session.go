@@ -3,7 +3,6 @@ package esign
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -164,7 +163,6 @@ func (s *Session) Adopt(ctx context.Context, t Tokens, keep func(refresh string)
 		if err := keep(t.Refresh); err != nil {
 			return &Error{Op: op, Kind: NotKept, err: err}
 		}
-		s.pending = nil
 		s.use(t)
 		return nil
 	})
@@ -182,7 +180,6 @@ func (s *Session) Leave(ctx context.Context, forget func(Tokens) error) error {
 		if err := forget(t); err != nil {
 			return &Error{Op: op, Kind: NotKept, err: err}
 		}
-		s.pending = nil
 		s.end()
 		return nil
 	})
@@ -264,8 +261,9 @@ func (s *Session) inVault(refresh string) error {
 	return s.vault.SetRefresh(ctx, refresh)
 }
 
-// use makes t the tokens that Access returns.
+// use makes t the tokens that Access returns. Like end, only the current flight calls it.
 func (s *Session) use(t Tokens) {
+	s.pending = nil
 	t.Refresh = ""
 	t.Issued, t.Expiry = t.Issued.Round(0), t.Expiry.Round(0)
 	s.mu.Lock()
@@ -274,6 +272,7 @@ func (s *Session) use(t Tokens) {
 }
 
 func (s *Session) end() {
+	s.pending = nil
 	s.mu.Lock()
 	s.tokens, s.out = Tokens{}, true
 	s.mu.Unlock()
@@ -336,7 +335,6 @@ func (s *Session) commit(op string, t Tokens) (string, error) {
 			return "", err
 		}
 	}
-	s.pending = nil
 	s.use(t)
 	return t.Access, nil
 }
@@ -467,7 +465,6 @@ func (s *Session) Revoke(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.pending = nil
 		s.end()
 		return nil
 	})
@@ -484,16 +481,16 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
+	body := content(res)
 	switch {
-	case res.StatusCode/100 == 2 && isPage(res): // an intermediary answered: the service has not heard of it
+	case res.StatusCode/100 == 2 && looksLikePage(body): // an intermediary answered: the service has not heard of it
 		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
 	case res.StatusCode/100 == 2:
 		return nil
 	case slices.Contains(noRevocation, res.StatusCode):
 		s.cfg.log().Info("The service offers no revocation; the tokens were forgotten here", "status", res.StatusCode)
 		return nil
-	case hint == "access_token" && unsupportedToken(res):
+	case hint == "access_token" && res.StatusCode == http.StatusBadRequest && unsupportedToken(body):
 		return nil // it expires by itself within minutes
 	default:
 		return &Error{Op: op, Kind: statusKind(res.StatusCode), Status: res.StatusCode}
@@ -502,8 +499,7 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 
 // unsupportedToken reports whether the service says that it does not revoke tokens of this kind (RFC 7009, 2.2.1), which it
 // may do for all but refresh tokens.
-func unsupportedToken(res *http.Response) bool {
-	body, err := io.ReadAll(res.Body) // bounded, see oauthClient
-	answer, readable := readTokenAnswer(body)
-	return err == nil && readable && res.StatusCode == http.StatusBadRequest && answer.Error == "unsupported_token_type"
+func unsupportedToken(body []byte) bool {
+	answer, _ := readTokenAnswer(body)
+	return answer.Error == "unsupported_token_type"
 }
