@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -69,7 +69,9 @@ func recording(t *testing.T, answer string) (client *Client, asked func() string
 	var all []string
 	client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		expect(t, r.Header.Get("Content-Type"), "application/json", "sent as %q")
+		if got := r.Header.Get("Content-Type"); (got == "application/json") != (len(body) > 0) {
+			t.Errorf("%d bytes are sent as %q", len(body), got)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, r.Method+" "+r.URL.Path+" "+string(body))
@@ -95,41 +97,29 @@ const (
 )
 
 func TestStatusReadsBothShapes(t *testing.T) {
-	t.Run("as in interface.md", func(t *testing.T) {
-		c, _ := api(t, answering(200, bareStatus))
-		s, err := c.Status(context.Background(), "p-1")
-		if err != nil || s.State != office.PackageExecuted || len(s.Documents) != 2 || s.Documents[1].ID != "d-2" || !s.Documents[0].Executed {
-			t.Errorf("%+v %v", s, err)
-		}
-	})
-	t.Run("as published", func(t *testing.T) {
-		c, _ := api(t, answering(200, "\xef\xbb\xbf"+fullStatus))
-		s := must(c.Status(context.Background(), "p-1"))
-		if s.State != "open" || s.Name != "Lease" || s.Type != "Sequential" || string(s.ExternalData) != `{"k":[1,2]}` || s.TimeSignBy.Nanosecond() != 5e8 {
-			t.Errorf("%+v", s)
-		}
-		if d := s.Documents[0]; d.ID != "d-1" || d.ExternalID != "17" || !d.Executed || len(d.Revisions) != 2 || !d.Revisions[1].IsNext {
-			t.Errorf("documents %+v", s.Documents)
-		}
-		if s.Signers[0].FirstName != "Ana" || s.Signers[1].Email != "jan@example.com" {
-			t.Errorf("signers %+v", s.Signers)
-		}
-	})
-	for name, body := range map[string]string{
-		"an older executed": `{"packageId":"P-1","state":"open","isExecuted":"true"}`,
-		"odd types":         `{"packageId":"p-1","state":"executed","name":null,"documents":null,"signers":"none","timeSignBy":"soon"}`,
+	for name, c := range map[string]struct {
+		body string
+		want Status
+	}{
+		"as in interface.md": {bareStatus, Status{PackageID: "p-1", State: "executed", Documents: []Document{{ID: "d-1", Executed: true}, {ID: "d-2", Executed: true}}}},
+		"as published": {"\xef\xbb\xbf" + fullStatus, Status{PackageID: "p-1", OrganizationID: "o-1", MemberID: "m-1", Name: "Lease", State: "open", Type: "Sequential",
+			ExternalData: []byte(`{"k":[1,2]}`), TimeSignBy: time.Date(2026, 12, 1, 10, 0, 0, 5e8, time.UTC), Documents: []Document{
+				{ID: "d-1", ExternalID: "17", Name: "One", FileName: "one.pdf", Executed: true, Revisions: []Revision{{"s-1", false, true}, {"s-2", true, false}}},
+				{ID: "d-2", Name: "Two", FileName: "two.pdf"}},
+			Signers: []Signer{{ID: "s-1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {ID: "s-2", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}}}},
+		"an older executed": {`{"packageId":"P-1","state":"open","isExecuted":"true"}`, Status{PackageID: "p-1", State: "executed"}},
+		"odd types":         {`{"packageId":"p-1","state":"executed","name":null,"documents":null,"signers":"none","timeSignBy":"soon"}`, Status{PackageID: "p-1", State: "executed"}},
+		"another package":   {`{"packageId":"p-2","state":"open"}`, Status{}},
+		"nothing":           {``, Status{}},
+		"a page":            {`<html>`, Status{}},
+		"cut":               {bareStatus[:40], Status{}},
+		"no package":        {`{}`, Status{}},
+		"null":              {`null`, Status{}},
 	} {
-		c, _ := api(t, answering(200, body))
-		if s, err := c.Status(context.Background(), "p-1"); err != nil || s.State != office.PackageExecuted || s.PackageID != "p-1" {
-			t.Errorf("%s: %+v %v", name, s, err)
-		}
-	}
-	for name, body := range map[string]string{
-		"another package": `{"packageId":"p-2","state":"open"}`, "nothing": ``, "a page": `<html>`, "cut": bareStatus[:40], "no package": `{}`, "null": `null`,
-	} {
-		c, _ := api(t, answering(200, body))
-		if s, err := c.Status(context.Background(), "p-1"); kindOf(err) != BadAnswer {
-			t.Errorf("%s: %+v %v", name, s, err)
+		client, _ := api(t, answering(200, c.body))
+		got, err := client.Status(t.Context(), "p-1")
+		if none := c.want.PackageID == ""; !reflect.DeepEqual(got, c.want) || none != (kindOf(err) == BadAnswer) || !none && err != nil {
+			t.Errorf("%s: %+v %v", name, got, err)
 		}
 	}
 }
@@ -144,28 +134,44 @@ func TestTheBaseAddressMayOrMayNotHaveThePrefix(t *testing.T) {
 }
 
 func TestARejectedTokenIsRenewedOnce(t *testing.T) {
-	var got []string
-	client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body)
-		got = append(got, r.Header.Get("Authorization")+" "+string(b))
-		if len(got) == 1 {
-			w.WriteHeader(401)
-			return
-		}
-		io.WriteString(w, `{"items":[]}`)
-	}))
-	must(client.List(context.Background(), ListQuery{Take: 1}))
-	want := `{"allMembers":true,"take":1}`
-	if len(got) != 2 || got[0] != "Bearer at-secret-0 "+want || got[1] != "Bearer at-secret-1 "+want || src.invalid[0] != "at-secret-0" {
-		t.Errorf("%q", got)
+	list := func(c *Client) error { _, err := c.List(t.Context(), ListQuery{Take: 1}); return err }
+	upload := func(c *Client) error {
+		_, err := c.Upload(t.Context(), fileOf("a.pdf", "%PDF-", ""))
+		return err
 	}
-	for name, stuck := range map[string]bool{"always": false, "and there is no other token": true} {
-		n := 0
-		client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { n++; w.WriteHeader(401) }))
-		src.stuck = stuck
-		_, err := client.Status(context.Background(), "p-1")
-		if !errors.Is(err, ErrSignedOut) || stuck && n != 1 || !stuck && n != 2 {
-			t.Errorf("%s: %v after %d", name, err, n)
+	add := func(c *Client) error { _, err := c.AddPackage(t.Context(), offer()); return err }
+	for name, c := range map[string]struct {
+		call   func(*Client) error
+		status int
+		often  int
+		stuck  bool
+		sent   int
+		kind   Kind
+	}{
+		"a list":                     {list, 401, 1, false, 2, ""},
+		"always":                     {list, 401, 9, false, 2, SignedOut},
+		"there is no other":          {list, 401, 9, true, 1, SignedOut},
+		"a file":                     {upload, 401, 1, false, 2, ""},
+		"a package":                  {add, 401, 1, false, 2, ""},
+		"a package, perhaps at work": {add, 403, 1, false, 1, Unknown},
+	} {
+		var got, bodies []string
+		client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			got, bodies = append(got, r.Header.Get("Authorization")), append(bodies, string(b))
+			if len(got) <= c.often {
+				w.WriteHeader(c.status)
+				return
+			}
+			io.WriteString(w, `{"items":[],"fileId":"f-1","packageId":"p-1"}`)
+		}))
+		src.stuck = c.stuck
+		err := c.call(client)
+		if kindOf(err) != c.kind || errors.Is(err, ErrSignedOut) != (c.kind == SignedOut) || len(got) != c.sent || got[0] != "Bearer at-secret-0" || bodies[0] == "" {
+			t.Errorf("%s: %v after %q with %q", name, err, got, bodies)
+		}
+		if c.sent > 1 && (got[1] != "Bearer at-secret-1" || bodies[1] != bodies[0] || src.invalid[0] != "at-secret-0") {
+			t.Errorf("%s: then %q with %q", name, got, bodies)
 		}
 		harmless(t, err, "at-secret")
 	}
@@ -216,74 +222,35 @@ func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
 	}
 }
 
-func TestCredentialsStayWithTheirHost(t *testing.T) {
-	var leaked []string
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		leaked = append(leaked, r.Method+" "+r.Header.Get("Authorization"))
-		io.WriteString(w, bareStatus)
-	}))
-	defer other.Close()
-	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, other.URL+r.URL.Path+"?token=at-secret-0", http.StatusTemporaryRedirect)
-	}))
-	_, err := client.Status(context.Background(), "p-1")
-	if kindOf(err) != BadAnswer {
-		t.Errorf("%v", err)
-	}
-	harmless(t, err, "at-secret")
-	if len(leaked) != 0 {
-		t.Errorf("the other host saw %q", leaked)
-	}
-
-	hops := 0
-	client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if hops++; hops == 1 {
-			http.Redirect(w, r, "/api/v1/packages/p-1/status/", http.StatusPermanentRedirect)
-			return
-		}
-		io.WriteString(w, bareStatus)
-	}))
-	if _, err := client.Status(context.Background(), "p-1"); err != nil || hops != 2 {
-		t.Errorf("on the same host: %v", err)
-	}
-}
-
 func TestImplausibleIDsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	client, _ := api(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was made") }))
 	for _, bad := range []string{"", ".", "..", "a/b", `a\b`, "a/../b", "..%2f", "a?b", "a#b", "a b", "a\nb", strings.Repeat("x", 129)} {
 		_, err := client.Status(context.Background(), bad)
 		_, err2 := client.Download(context.Background(), office.FileSigned, "p", bad)
-		_, err3 := client.SignLink(context.Background(), bad, "s")
+		_, err3 := client.EditLink(context.Background(), bad)
 		_, err4 := client.SignLink(context.Background(), "p", bad)
-		if kindOf(err) != Invalid || kindOf(err2) != Invalid || kindOf(err3) != Invalid || kindOf(err4) != Invalid {
-			t.Errorf("%q: %v, %v, %v, %v", bad, err, err2, err3, err4)
+		err5 := client.Rescind(context.Background(), bad, "", false)
+		for _, err := range []error{err, err2, err3, err4, err5} {
+			expect(t, kindOf(err), Invalid, "%[2]q is %[1]s", bad)
 		}
 	}
 }
 
 func TestNetworkTroubleNeverShowsTheAddressOrTheToken(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	noErr(t, err)
-	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			io.WriteString(c, "garbage at-secret-0 and worse\r\n\r\n")
-			c.Close()
-		}
-	}()
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	base := "http://" + l.Addr().String()
-	client := NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: &http.Client{Transport: transport}}, &tokens{})
-	_, err = client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "ext-secret"))
-	if kindOf(err) != Network {
-		t.Errorf("%v", err)
+	client, _ := api(t, hijack("garbage at-secret-0 and worse\r\n\r\n"))
+	_, err := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", "ext-secret"))
+	expect(t, kindOf(err), Network, "%s")
+	harmless(t, err, "at-secret", "ext-secret", "garbage", client.cfg.BaseURL)
+}
+
+// hijack is a service that reads a request, sends these bytes and hangs up.
+func hijack(after string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		c, _, _ := http.NewResponseController(w).Hijack()
+		io.WriteString(c, after)
+		c.Close()
 	}
-	harmless(t, err, "at-secret", "ext-secret", "garbage", base)
 }
 
 func TestNobodyIsCalledAtAnAddressThatIsNoneOrUnprotected(t *testing.T) {

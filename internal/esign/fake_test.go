@@ -54,7 +54,9 @@ type provider struct {
 	key      *ecdsa.PrivateKey
 	keysFail int // how often requests for the keys fail
 
-	irrevocable string // the kind of token that it does not revoke
+	irrevocable string   // the kind of token that it does not revoke
+	methods     []string // by which it says it takes the credentials
+	header      bool     // they came in the header
 
 	mu        sync.Mutex
 	forms     []url.Values // POSTed to the token endpoint
@@ -94,7 +96,7 @@ func makeProvider(t *testing.T, change func(p *provider)) *provider {
 			p.json(w, 200, map[string]any{"issuer": p.url, "authorization_endpoint": u + "/connect/authorize",
 				"token_endpoint": u + "/connect/token", "userinfo_endpoint": u + "/connect/userinfo",
 				"jwks_uri": u + "/keys", "revocation_endpoint": u + "/connect/revoke",
-				"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}})
+				"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}, "token_endpoint_auth_methods_supported": p.methods})
 		})
 		mux.HandleFunc("GET "+p.path+"/keys", p.keys)
 	} else {
@@ -167,6 +169,11 @@ func (p *provider) authorize(address string) url.Values {
 func (p *provider) serveToken(w http.ResponseWriter, r *http.Request) {
 	r.ParseForm()
 	p.mu.Lock()
+	if id, secret, ok := r.BasicAuth(); ok && !r.PostForm.Has("client_secret") {
+		p.header = true
+		r.PostForm.Set("client_id", id)
+		r.PostForm.Set("client_secret", secret)
+	}
 	p.forms = append(p.forms, r.PostForm)
 	n := len(p.forms)
 	p.mu.Unlock()
@@ -290,46 +297,54 @@ var noErr, expect = trytest.NoErr, trytest.Expect
 
 func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
-// bubble runs f in a synctest bubble with a provider behind in-memory connections, so that time is fake and waiting is free.
+// within serves h in memory, for a synctest bubble, so that time is fake and waiting is free. It returns a client for it.
+func within(t *testing.T, h http.HandlerFunc) *Client {
+	conns := make(pipes)
+	server := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	go server.Serve(conns)
+	client := NewHTTPClient(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		near, far := net.Pipe()
+		select {
+		case conns <- far:
+			return near, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		server.Close()
+		time.Sleep(callBound) // until what takes long has ended
+	})
+	const base = "http://127.0.0.1:1"
+	return NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: client}, &tokens{})
+}
+
+// bubble runs f in a synctest bubble with a provider.
 func bubble(t *testing.T, change func(*provider), f func(t *testing.T, p *provider, cfg Config)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := makeProvider(t, change)
-		p.url = "http://127.0.0.1:1"
-		conns := make(chan net.Conn)
-		server := &http.Server{Handler: p.handler, ErrorLog: log.New(io.Discard, "", 0)}
-		l := &pipeListener{conns: conns, done: make(chan struct{})}
-		go server.Serve(l)
-		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			near, far := net.Pipe()
-			select {
-			case conns <- far:
-				return near, nil
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}}
+		client := within(t, p.handler.ServeHTTP)
+		p.url = client.cfg.BaseURL
 		cfg := p.config()
-		cfg.HTTP = &http.Client{Transport: transport}
+		cfg.HTTP = client.cfg.HTTP
 		f(t, p, cfg)
-		transport.CloseIdleConnections()
-		server.Close()
 	})
 }
 
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
+// pipes is a listener for the far ends of connections.
+type pipes chan net.Conn
 
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
 		return nil, net.ErrClosed
 	}
+	return conn, nil
 }
+
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 func started(p *provider, cfg Config) (*Session, *vault) {
 	p.mu.Lock()
@@ -343,6 +358,3 @@ func access(t *testing.T, s *Session) string {
 	t.Helper()
 	return must(s.Access(context.Background()))
 }
-
-func (l *pipeListener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }

@@ -1,7 +1,6 @@
 package esign
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -28,12 +27,13 @@ import (
 
 func TestAConnectionWithoutAByteIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		near, far := net.Pipe()
-		defer far.Close()
-		c := &watchedConn{Conn: near}
-		start := time.Now()
-		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != idleTimeout {
-			t.Errorf("%v after %v", err, time.Since(start))
+		for name, move := range map[string]func(net.Conn, []byte) (int, error){"read": net.Conn.Read, "written": net.Conn.Write} {
+			near, far := net.Pipe()
+			defer far.Close()
+			start := time.Now()
+			if _, err := move(&watchedConn{Conn: near}, []byte{1}); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != idleTimeout {
+				t.Errorf("nothing is %s: %v after %v", name, err, time.Since(start))
+			}
 		}
 	})
 }
@@ -47,11 +47,11 @@ func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
 			_, err := io.ReadFull(c, make([]byte, 2))
 			answer <- err
 		}()
-		for range 10 {
-			go io.ReadFull(far, make([]byte, 1))
-			time.Sleep(idleTimeout - time.Second)
+		for range 10 { // slowly, but it moves
+			time.AfterFunc(idleTimeout-time.Second, func() { io.ReadFull(far, make([]byte, 1)) })
 			must(c.Write([]byte{1}))
 		}
+		time.Sleep(idleTimeout - time.Second)
 		io.WriteString(far, "ok")
 		if err := <-answer; err != nil {
 			t.Error(err)
@@ -64,26 +64,11 @@ func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
 // A service may convert and check what it was sent before it answers.
 func TestTheAnswerToAFileOrAPackageMayTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		service := NewHTTPClient(func(context.Context, string, string) (net.Conn, error) {
-			near, far := net.Pipe()
-			go func() {
-				defer far.Close()
-				for r := bufio.NewReader(far); ; {
-					req, err := http.ReadRequest(r)
-					if err != nil {
-						return
-					}
-					io.Copy(io.Discard, req.Body)
-					time.Sleep(callBound - time.Second)
-					const answer = `{"fileId":"f-1","packageId":"p"}`
-					fmt.Fprintf(far, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
-				}
-			}()
-			return near, nil
+		client := within(t, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			time.Sleep(callBound - time.Second)
+			io.WriteString(w, `{"fileId":"f-1","packageId":"p"}`)
 		})
-		defer service.CloseIdleConnections()
-		const base = "http://127.0.0.1"
-		client := NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: service}, &tokens{})
 		if id, err := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-1.4", "")); id != "f-1" || err != nil {
 			t.Errorf("a file: %q, %v", id, err)
 		}
@@ -94,7 +79,6 @@ func TestTheAnswerToAFileOrAPackageMayTakeLong(t *testing.T) {
 		if _, err := client.List(t.Context(), ListQuery{}); err == nil || time.Since(start) != idleTimeout {
 			t.Errorf("a list, on the same connection: %v after %v", err, time.Since(start))
 		}
-		time.Sleep(callBound) // for the far end
 	})
 }
 

@@ -34,6 +34,13 @@ func TestTextIsReadTheSameHoweverItIsWritten(t *testing.T) {
 	}
 }
 
+func TestACodeIsShownIfItIsAWord(t *testing.T) {
+	for code, want := range map[string]bool{"azAZ09_-.: x": true, strings.Repeat("a", 80): true, strings.Repeat("a", 81): false,
+		"a`": false, "a{": false, "a@": false, "a[": false, "a/": false, "a;": false, "a secret": false} {
+		expect(t, cleanCode(code, "", "secret") == code, want, "%[2]q is shown: %[1]v", code)
+	}
+}
+
 func TestAPackageIsReadTheSameWhetherItsListsAreOrNot(t *testing.T) {
 	const document = `{"documentId":"d","externalId":{"a":1},"index":"2","revisions":[{"revisionId":"r","signerId":"s","isSigned":1},null]}`
 	const plain = `{"packageId":"p","PackageID":"q","state":" OPEN ","isExecuted":"true","externalData":[1, 2],"timeCreated":"2026-11-23T01:02:03Z",` +

@@ -1,19 +1,19 @@
 package esign
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"countersign/internal/office"
 )
@@ -21,14 +21,6 @@ import (
 // These tests are about an embarrassment: a package that was created and then sent again.
 
 func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
-	hijack := func(after string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body)
-			c, _, _ := http.NewResponseController(w).Hijack()
-			io.WriteString(c, after)
-			c.Close()
-		}
-	}
 	const page = "<html><h1>Sign in to the guest network</h1></html>"
 	html := []string{"Content-Type", "text/html"}
 	for _, c := range []struct {
@@ -91,23 +83,30 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 			if kindOf(err) != c.kind || errors.Is(err, ErrOutcomeUnknown) != (c.kind == Unknown) {
 				t.Errorf("%v", err)
 			}
-			if c.kind == Unknown && n != 1 {
-				t.Errorf("it was sent %d times", n)
-			}
-			var e *Error
-			if c.kind == Unknown && errors.As(err, &e) && e.Temporary() {
-				t.Error("it invites a repetition")
+			if e, ok := errors.AsType[*Error](err); c.kind == Unknown && (n != 1 || !ok || e.Temporary()) {
+				t.Errorf("it was sent %d times, and %v invites a repetition", n, e)
 			}
 			harmless(t, err, "at-secret", "guest")
+			_, set := client.SetEndpoint(t.Context(), "https://x.example.com/")
+			_, sent := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", ""))
+			_, link := client.SignLink(t.Context(), "p", "s")
+			for call, err := range map[string]error{"endpoints/set": set, "files/upload": sent, "link/sign": link} {
+				if e, ok := errors.AsType[*Error](err); ok && e.MayBeDone != (c.kind == Unknown) {
+					t.Errorf("%s: %v, %v", call, err, e)
+				}
+			}
 		})
 	}
 	t.Run("never sent", func(t *testing.T) {
 		s := httptest.NewServer(nil)
 		s.Close()
 		client := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c"}, &tokens{})
-		_, err := client.AddPackage(context.Background(), offer())
-		if errors.Is(err, ErrOutcomeUnknown) || kindOf(err) != Network {
-			t.Errorf("%v", err)
+		_, add := client.AddPackage(t.Context(), offer())
+		_, set := client.SetEndpoint(t.Context(), "https://x.example.com/")
+		for _, err := range []error{add, set} {
+			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Network || e.MayBeDone {
+				t.Errorf("%v", err)
+			}
 		}
 	})
 	t.Run("not JSON", func(t *testing.T) {
@@ -118,86 +117,53 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("cancelled on the way", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	synctest.Test(t, func(t *testing.T) {
+		client := within(t, func(_ http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
-			cancel()
 			<-r.Context().Done()
-		}))
-		if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
-			t.Error(err)
-		}
-	})
-	t.Run("no answer in time", func(t *testing.T) {
-		ctx := patience{context.Background(), make(chan struct{})}
-		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body)
-			close(ctx.over) // only once the service has received everything, however long that took
-			<-r.Context().Done()
-		}))
-		if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
-			t.Error(err)
+		})
+		late, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		cancelled, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Second, cancel)
+		for _, ctx := range []context.Context{late, cancelled} {
+			if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
+				t.Errorf("%v on the way: %v", ctx.Err(), err)
+			}
 		}
 	})
 }
 
-// patience is a context that expires when over is closed.
-type patience struct {
-	context.Context
-	over chan struct{}
-}
-
-func (p patience) Done() <-chan struct{} { return p.over }
-
-func (p patience) Err() error {
-	select {
-	case <-p.over:
-		return context.DeadlineExceeded
-	default:
-		return nil
-	}
-}
-
-func TestAPackageFollowsNoRedirect(t *testing.T) {
+func TestARedirectIsFollowedWithinTheHostAndByNoPackage(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 	defer other.Close()
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		for where, to := range map[string]string{"same host": "/api/v1/packages/add/", "other host": other.URL} {
+		for where, to := range map[string]string{"same host": "", "other host": other.URL} {
 			t.Run(fmt.Sprint(status, " ", where), func(t *testing.T) {
 				n := 0
 				client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					n++
-					http.Redirect(w, r, to, status)
+					if n++; strings.HasSuffix(r.URL.Path, "/") {
+						io.WriteString(w, bareStatus)
+						return
+					}
+					http.Redirect(w, r, to+r.URL.Path+"/?token=at-secret-0", status)
 				}))
-				if _, err := client.AddPackage(context.Background(), offer()); !errors.Is(err, ErrOutcomeUnknown) || n != 1 {
+				if _, err := client.AddPackage(t.Context(), offer()); !errors.Is(err, ErrOutcomeUnknown) || n != 1 {
 					t.Errorf("%v after %d", err, n)
 				}
-				if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); kindOf(err) != BadAnswer {
+				if _, err := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", "")); kindOf(err) != BadAnswer {
 					t.Errorf("an upload: %v", err)
 				}
+				_, err := client.Status(t.Context(), "p-1")
+				if (err == nil) != (to == "") || err != nil && kindOf(err) != BadAnswer {
+					t.Errorf("a status: %v", err)
+				}
+				harmless(t, err, "at-secret")
 			})
 		}
 	}
 	expect(t, elsewhere.Load(), 0, "the other host was asked %d times")
-}
-
-func TestAPackageIsSentAgainOnlyAfterATokenThatWasRefusedBeforeAnyWork(t *testing.T) {
-	for status, sent := range map[int]int{401: 2, 403: 1} {
-		n := 0
-		client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if n++; n > 1 {
-				io.WriteString(w, `{"packageId":"p-1"}`)
-				return
-			}
-			w.WriteHeader(status)
-		}))
-		_, err := client.AddPackage(context.Background(), offer())
-		if n != sent || (err == nil) != (sent == 2) || errors.Is(err, ErrOutcomeUnknown) != (sent == 1) || len(src.invalid) != sent-1 {
-			t.Errorf("%d: %v after %d, %v", status, err, n, src.invalid)
-		}
-	}
 }
 
 func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
@@ -226,80 +192,19 @@ func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
 	}
 }
 
-// net/http itself repeats some requests when a kept-alive connection is gone. Over HTTP/2, which is never used, it would
-// also do so after certain resets.
+// net/http itself repeats some requests when a kept-alive connection is gone.
 func TestNetHTTPDoesNotSendAPackageAgain(t *testing.T) {
-	l := listen(t)
-	var n atomic.Int64
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { // answers once, receives the second request, and hangs up
-				defer c.Close()
-				r := bufio.NewReader(c)
-				for range 2 {
-					req, err := http.ReadRequest(r)
-					if err != nil {
-						return
-					}
-					io.Copy(io.Discard, req.Body)
-					if strings.HasSuffix(req.URL.Path, "/add") {
-						n.Add(1)
-						return
-					}
-					io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"items\":[]}")
-				}
-			}()
+	n := 0
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n++; n == 1 {
+			io.WriteString(w, `{"items":[]}`)
+			return
 		}
-	}()
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	base := "http://" + l.Addr().String()
-	client := NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: &http.Client{Transport: transport}}, &tokens{})
-	must(client.List(context.Background(), ListQuery{}))
-	if _, err := client.AddPackage(context.Background(), offer()); !errors.Is(err, ErrOutcomeUnknown) || n.Load() != 1 {
-		t.Errorf("%v after %d", err, n.Load())
-	}
-}
-
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	l := must(net.Listen("tcp", "127.0.0.1:0"))
-	t.Cleanup(func() { l.Close() })
-	return l
-}
-
-func TestEveryCallSaysWhetherItMayBeDone(t *testing.T) {
-	for name, c := range map[string]struct {
-		handler http.Handler
-		may     bool
-	}{
-		"no usable answer": {answering(200, `<html>`), true},
-		"an error":         {answering(500, ``), true},
-		"a page":           {answering(403, `<html>`), true},
-		"a redirect":       {answering(302, ``), true},
-		"a refusal":        {answering(403, `{"error":"event_endpoint_not_authorized"}`), false},
-	} {
-		client, _ := api(t, c.handler)
-		_, set := client.SetEndpoint(context.Background(), "https://x.example.com/")
-		_, sent := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", ""))
-		_, link := client.SignLink(context.Background(), "p", "s")
-		for call, err := range map[string]error{"endpoints/set": set, "files/upload": sent, "link/sign": link} {
-			var e *Error
-			if !errors.As(err, &e) || e.MayBeDone != c.may {
-				t.Errorf("%s to %s: %v, %v", name, call, err, e)
-			}
-		}
-	}
-	s := httptest.NewServer(nil)
-	s.Close()
-	_, err := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c"}, &tokens{}).SetEndpoint(context.Background(), "https://x.example.com/")
-	var e *Error
-	if !errors.As(err, &e) || e.MayBeDone {
-		t.Errorf("never sent: %v", err)
+		hijack("")(w, r)
+	}))
+	must(client.List(t.Context(), ListQuery{}))
+	if _, err := client.AddPackage(t.Context(), offer()); !errors.Is(err, ErrOutcomeUnknown) || n != 2 {
+		t.Errorf("%v after %d", err, n)
 	}
 }
 
