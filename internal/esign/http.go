@@ -108,7 +108,7 @@ func (c Config) httpClient(rule redirectRule) *http.Client {
 	return &restricted
 }
 
-// oauthClient is httpClient for golang.org/x/oauth2 and go-oidc, which read answers without a limit and trust Content-Type.
+// oauthClient is httpClient for the authorization server; go-oidc would read answers without a limit.
 func (c Config) oauthClient() *http.Client {
 	client := c.httpClient(redirectSameHost)
 	client.Transport = boundedTransport{client.Transport}
@@ -160,7 +160,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// boundedTransport limits the size of the authorization server's answers, and labels JSON as such, which go-oidc requires.
+// boundedTransport reads the authorization server's answers to their end and limits their size.
 type boundedTransport struct{ next http.RoundTripper }
 
 func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -178,9 +178,6 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
-	if looksLikeJSON(body) && mediaType(res.Header) != "application/jwt" {
-		res.Header.Set("Content-Type", "application/json")
-	}
 	return res, nil
 }
 
@@ -194,11 +191,6 @@ func readJSON(body io.Reader) ([]byte, error) {
 }
 
 var errTooLong = errors.New("the answer is too long")
-
-func looksLikeJSON(body []byte) bool {
-	body = bytes.TrimLeft(trimBOM(body), " \t\r\n")
-	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
-}
 
 func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }
 

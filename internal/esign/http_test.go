@@ -208,6 +208,18 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 	}
 }
 
+func TestACodeNamesSomethingInThePathOrThePathIsNotServed(t *testing.T) {
+	for path, codes := range map[string]map[string]bool{
+		"/packages/note-7/status":              {"package_not_found": true, "PACKAGES_x": true, "status_unknown": true, "not_found": false, "resource_not_found": false, "package": false},
+		"/packages/p-1/link/sign/s-1":          {"signer_not_found": true},
+		"/packages/p/documents/d/pdf/download": {"document_not_ready": true, "pdfs_missing": false, "doc_missing": false, "docu_missing": true},
+	} {
+		for code, want := range codes {
+			expect(t, (&call{path: path}).named(code), want, "%[2]s in %[3]s is named: %[1]v", code, path)
+		}
+	}
+}
+
 // behind returns a client that reaches https://example.com, the given service, through a proxy.
 func behind(t *testing.T, service *httptest.Server, trusted *x509.CertPool, o proxytest.Options) (*Client, *proxytest.Proxy) {
 	t.Helper()

@@ -128,8 +128,7 @@ func parseTime(s string) (time.Time, bool) {
 	if len(s) > 10 && s[10] == ' ' {
 		s = s[:10] + "T" + s[11:]
 	}
-	s = strings.Replace(s, ",", ".", 1)
-	if i := strings.IndexByte(s, '.'); i >= 0 && (i+1 == len(s) || s[i+1] < '0' || s[i+1] > '9') {
+	if i := strings.IndexAny(s, ".,"); i >= 0 && (i+1 == len(s) || s[i+1] < '0' || s[i+1] > '9') {
 		s = s[:i] + s[i+1:] // a dot with no digits after it
 	}
 	for _, layout := range timeLayouts {
