@@ -162,7 +162,7 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.Response, error) {
 	access, err := c.tokens.Access(ctx)
 	if err != nil {
-		return nil, during(k.op, err)
+		return nil, err
 	}
 	res, err := c.once(ctx, k, form, access)
 	var e *Error
@@ -175,23 +175,12 @@ func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.
 	}
 	renewed, rerr := c.tokens.Access(ctx)
 	if rerr != nil {
-		return nil, during(k.op, rerr)
+		return nil, rerr
 	}
 	if renewed == access {
 		return nil, err
 	}
 	return c.once(ctx, k, form, renewed)
-}
-
-// during turns an error of a TokenSource into one of this package.
-func during(op string, err error) error {
-	if _, ok := errors.AsType[*Error](err); ok {
-		return err
-	}
-	if errors.Is(err, ErrSignedOut) {
-		return &Error{Op: op, Kind: SignedOut}
-	}
-	return noAnswer(op, err)
 }
 
 func (c *Client) once(ctx context.Context, k *call, form pathForm, access string) (*http.Response, error) {

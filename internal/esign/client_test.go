@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,12 +22,16 @@ type tokens struct {
 	mu      sync.Mutex
 	n       int
 	stuck   bool // Invalidate has no effect
+	few     int  // from this token on there is none; 0 for no limit
 	invalid []string
 }
 
 func (s *tokens) Access(context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.few > 0 && s.n+1 >= s.few {
+		return "", &Error{Op: "renewing the sign-in", Kind: NotKept}
+	}
 	return fmt.Sprintf("at-secret-%d", s.n), nil
 }
 
@@ -69,8 +74,8 @@ func recording(t *testing.T, answer string) (client *Client, asked func() string
 	var all []string
 	client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if got := r.Header.Get("Content-Type"); (got == "application/json") != (len(body) > 0) {
-			t.Errorf("%d bytes are sent as %q", len(body), got)
+		if got := r.Header.Get("Content-Type"); (got == "application/json") != (len(body) > 0) || r.Header.Get("Accept") != "application/json" {
+			t.Errorf("%d bytes are sent with %v", len(body), r.Header)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -144,19 +149,21 @@ func TestARejectedTokenIsRenewedOnce(t *testing.T) {
 		call   func(*Client) error
 		status int
 		often  int
-		stuck  bool
+		source *tokens
 		sent   int
 		kind   Kind
 	}{
-		"a list":                     {list, 401, 1, false, 2, ""},
-		"always":                     {list, 401, 9, false, 2, SignedOut},
-		"there is no other":          {list, 401, 9, true, 1, SignedOut},
-		"a file":                     {upload, 401, 1, false, 2, ""},
-		"a package":                  {add, 401, 1, false, 2, ""},
-		"a package, perhaps at work": {add, 403, 1, false, 1, Unknown},
+		"a list":                     {list, 401, 1, &tokens{}, 2, ""},
+		"always":                     {list, 401, 9, &tokens{}, 2, SignedOut},
+		"there is no other":          {list, 401, 9, &tokens{stuck: true}, 1, SignedOut},
+		"the next cannot be kept":    {list, 401, 9, &tokens{few: 2}, 1, NotKept},
+		"none can be kept":           {list, 401, 9, &tokens{few: 1}, 0, NotKept},
+		"a file":                     {upload, 401, 1, &tokens{}, 2, ""},
+		"a package":                  {add, 401, 1, &tokens{}, 2, ""},
+		"a package, perhaps at work": {add, 403, 1, &tokens{}, 1, Unknown},
 	} {
 		var got, bodies []string
-		client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			got, bodies = append(got, r.Header.Get("Authorization")), append(bodies, string(b))
 			if len(got) <= c.often {
@@ -165,13 +172,13 @@ func TestARejectedTokenIsRenewedOnce(t *testing.T) {
 			}
 			io.WriteString(w, `{"items":[],"fileId":"f-1","packageId":"p-1"}`)
 		}))
-		src.stuck = c.stuck
+		client.tokens = c.source
 		err := c.call(client)
-		if kindOf(err) != c.kind || errors.Is(err, ErrSignedOut) != (c.kind == SignedOut) || len(got) != c.sent || got[0] != "Bearer at-secret-0" || bodies[0] == "" {
-			t.Errorf("%s: %v after %q with %q", name, err, got, bodies)
+		if kindOf(err) != c.kind || errors.Is(err, ErrSignedOut) != (c.kind == SignedOut) || !slices.Equal(got, []string{"Bearer at-secret-0", "Bearer at-secret-1"}[:c.sent]) {
+			t.Errorf("%s: %v after %q", name, err, got)
 		}
-		if c.sent > 1 && (got[1] != "Bearer at-secret-1" || bodies[1] != bodies[0] || src.invalid[0] != "at-secret-0") {
-			t.Errorf("%s: then %q with %q", name, got, bodies)
+		if c.sent > 1 && (bodies[0] == "" || bodies[1] != bodies[0] || c.source.invalid[0] != "at-secret-0") {
+			t.Errorf("%s: with %q", name, bodies)
 		}
 		harmless(t, err, "at-secret")
 	}

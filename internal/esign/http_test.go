@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -216,6 +217,23 @@ func TestACodeNamesSomethingInThePathOrThePathIsNotServed(t *testing.T) {
 	} {
 		for code, want := range codes {
 			expect(t, (&call{path: path}).named(code), want, "%[2]s in %[3]s is named: %[1]v", code, path)
+		}
+	}
+}
+
+func TestOnlyTheAPIItselfAnswersAtItsAddress(t *testing.T) {
+	for answer, want := range map[string]Kind{"200 {}": "", "401 ": "", "403 {}": "", "429 ": "", "404 ": BadAnswer, "302 ": BadAnswer, "200 <html>": BadAnswer,
+		"403 <html>": BadAnswer, "500 ": Server, "503 <html>": Server} {
+		for _, served := range []string{"/api/v1/organizations/info", "/organizations/info"} {
+			status, body, _ := strings.Cut(answer, " ")
+			client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != served {
+					http.NotFound(w, r)
+					return
+				}
+				answering(must(strconv.Atoi(status)), body)(w, r)
+			}))
+			expect(t, kindOf(client.cfg.Answers(t.Context())), want, "%[2]s at %[3]s: %[1]q", answer, served)
 		}
 	}
 }

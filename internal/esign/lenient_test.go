@@ -18,6 +18,7 @@ func TestTextIsReadTheSameHoweverItIsWritten(t *testing.T) {
 		`"Zo\u00eb"`:    "Zoë",
 		`"a \"b\" \\c"`: `a "b" \c`,
 		`12.50`:         "12.50",
+		`0`:             "0",
 		`null`:          "",
 		`true`:          "",
 		`{"a":"b"}`:     "",

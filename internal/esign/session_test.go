@@ -420,6 +420,7 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 		{"invalid_grant in an object", 400, `{"error":{"code":"invalid_grant","message":"rt-0 is used up"}}`, SignedOut},
 		{"invalid_client", 401, `{"error":"invalid_client"}`, BadClient},
 		{"401 without a word", 401, ``, BadClient},
+		{"tokens as 400", 400, `{"access_token":"at-9","refresh_token":"rt-9"}`, Refused},
 		{"invalid_request", 400, `{"error":"invalid_request"}`, Refused},
 		{"a number for an error", 400, `{"error":17}`, Refused},
 		{"another object", 400, `{"error":{"code":4,"message":"no"}}`, Refused},
