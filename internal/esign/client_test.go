@@ -1,6 +1,7 @@
 package esign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -198,6 +199,7 @@ func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
 	}{
 		{"400", `{"error":"package_add_no_signers","message":"Add\u0000 a\r\nsigner\u202e."}`, 400, nil, Refused, false, 0, "Add a signer."},
 		{"403", `{"error":"package_not_authorized"}`, 403, nil, Forbidden, false, 0, ""},
+		{"403 with a word", `{"error":"package_not_authorized","message":"Ask Eva."}`, 403, nil, Forbidden, false, 0, "Ask Eva."},
 		{"404", `{"error":"package_not_found"}`, 404, nil, NotFound, false, 0, ""},
 		{"429 in seconds", `{"error":"too_many"}`, 429, []string{"Retry-After", "12"}, TooMany, true, 12 * time.Second, ""},
 		{"429 with a date", ``, 429, []string{"Retry-After", stamp(90 * time.Second), "Date", stamp(0)}, TooMany, true, 90 * time.Second, ""},
@@ -221,7 +223,7 @@ func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
 			if e.Kind != c.kind || e.Temporary() != c.temporary || e.RetryAfter != c.after || e.Said != c.message {
 				t.Errorf("%s temporary=%v after=%v %q", e.Kind, e.Temporary(), e.RetryAfter, e.Said)
 			}
-			if s := Message(err).String(); s == "" || strings.ContainsAny(s, "\r\n\x00") || strings.Contains(s, "http") {
+			if s := Message(err).String(); s == "" || (c.kind == Refused || c.kind == Forbidden) && !strings.Contains(s, cmp.Or(c.message, e.Code)) || strings.ContainsAny(s, "\r\n\x00") || strings.Contains(s, "http") {
 				t.Errorf("sentence %q", s)
 			}
 			harmless(t, err, "at-secret", "evil")
@@ -278,5 +280,29 @@ func TestNobodyIsCalledAtAnAddressThatIsNoneOrUnprotected(t *testing.T) {
 	}
 	if _, err := NewClient(Config{}, &tokens{}).Status(context.Background(), "p"); kindOf(err) != Invalid {
 		t.Errorf("a call with it: %v", err)
+	}
+}
+
+func TestAnIssuerIsTheSameHoweverItIsWritten(t *testing.T) {
+	config := func(auth, base, client string) Config {
+		return Config{AuthURL: auth, BaseURL: base, ClientID: client}
+	}
+	one := config("https://auth.example.com", "https://api.example.com", "office")
+	for _, same := range []Config{
+		config("https://AUTH.example.com/", "https://api.example.com/api/v1", "office"),
+		config("HTTPS://auth.example.com:443", "https://api.example.com:443/api/v1/", "office"),
+	} {
+		if same.Issuer() != one.Issuer() {
+			t.Errorf("%v is another issuer than %v", same, one)
+		}
+	}
+	for _, other := range []Config{
+		config("https://auth.example.com/x", one.BaseURL, one.ClientID), config(one.AuthURL, "https://api.example.com:8443", one.ClientID),
+		config(one.AuthURL, one.BaseURL, "Office"), config("http://auth.example.com", one.BaseURL, one.ClientID),
+		config(one.BaseURL, one.AuthURL, one.ClientID),
+	} {
+		if other.Issuer() == one.Issuer() {
+			t.Errorf("%v is the same issuer as %v", other, one)
+		}
 	}
 }

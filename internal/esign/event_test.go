@@ -230,13 +230,16 @@ func TestOnlyAListIsAnEmptyList(t *testing.T) {
 	for answer, want := range map[string]int{ // -1 for none
 		`{"items":[],"total":0}`: 0, `{"items":[]}`: 0, `[]`: 0, ` []`: 0, `{"items":null,"total":0}`: 0, `{"total":0}`: 0,
 		`{}`: -1, `null`: -1, `"ok"`: -1, `7`: -1, `true`: -1, `{"status":"please sign in"}`: -1, `{"error":"busy"}`: -1,
-		`{"items":"none"}`: -1, `{"items":[{"id":"p-1"}],"total":1}`: -1, `[{"id":"p-1"}]`: -1, `[7]`: -1,
+		`{"items":"none"}`: -1, `{"items":[{"name":"n"}],"total":1}`: -1, `[{"name":"n"}]`: -1, `[7]`: -1, ``: -1, `<html>`: -1,
 		`[` + bareStatus + `]`: 1, `{"items":[` + fullStatus + `,{"odd":1},null,7],"total":9,"take":1,"skip":0}`: 1,
 	} {
 		client, _ := api(t, answering(200, answer))
 		p, err := client.List(t.Context(), ListQuery{})
 		if bad := kindOf(err) == BadAnswer; bad != (want < 0) || !bad && (err != nil || len(p.Items) != want || (p.Total == 9) != strings.Contains(answer, "9,")) {
 			t.Errorf("%s: %+v %v", answer, p, err)
+		}
+		if templates, err := client.Templates(t.Context(), TemplateQuery{}); want < 1 && ((kindOf(err) == BadAnswer) != (want < 0) || len(templates.Items) != 0) {
+			t.Errorf("%s: %+v %v", answer, templates, err)
 		}
 	}
 }

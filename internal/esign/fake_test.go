@@ -250,14 +250,15 @@ func (p *provider) asked() []url.Values {
 type vault struct {
 	mu     sync.Mutex
 	token  string
-	broken error
 	events []string
+
+	broken, unreadable error
 }
 
 func (v *vault) Refresh(context.Context) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.token, nil
+	return v.token, v.unreadable
 }
 
 func (v *vault) SetRefresh(_ context.Context, token string) error {

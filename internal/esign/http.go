@@ -305,14 +305,9 @@ func (c *Client) formOfOthers(ctx context.Context) pathForm {
 // learn takes a success, or a refusal that names something in the path, as proof that the form is served. A web page proves
 // nothing; neither does an answer that a gateway or the service gives for any path, such as 401 or 429.
 func (p *paths) learn(route string, form pathForm, res *http.Response, err error) {
-	var e *Error
-	switch {
-	case err == nil && !isPage(res):
-	case errors.As(err, &e) && e.named:
-	default:
-		return
+	if e, ok := errors.AsType[*Error](err); ok && e.named || err == nil && !isPage(res) {
+		p.remember(route, form)
 	}
-	p.remember(route, form)
 }
 
 func (p *paths) remember(route string, form pathForm) {

@@ -238,6 +238,23 @@ func TestOnlyTheAPIItselfAnswersAtItsAddress(t *testing.T) {
 	}
 }
 
+func TestAGatewaysAnswerDoesNotTellWhichFormIsServed(t *testing.T) {
+	n := 0
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch n++; {
+		case n == 1:
+			w.WriteHeader(http.StatusTooManyRequests)
+		case strings.HasPrefix(r.URL.Path, apiPrefix):
+			http.NotFound(w, r)
+		default:
+			io.WriteString(w, bareStatus)
+		}
+	}))
+	_, err := client.Status(t.Context(), "p-1")
+	expect(t, kindOf(err), TooMany, "%s")
+	must(client.Status(t.Context(), "p-1"))
+}
+
 // behind returns a client that reaches https://example.com, the given service, through a proxy.
 func behind(t *testing.T, service *httptest.Server, trusted *x509.CertPool, o proxytest.Options) (*Client, *proxytest.Proxy) {
 	t.Helper()
@@ -311,17 +328,23 @@ var labels = map[string][]string{"none": nil, "HTML": {"text/html; charset=utf-8
 func TestAPageIsNoWordOfTheServiceWhateverItsLabel(t *testing.T) {
 	for name, label := range labels {
 		t.Run(name, func(t *testing.T) {
+			status := 403
 			portal := func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
 				w.Header()["Content-Type"] = label
+				w.WriteHeader(status)
 				io.WriteString(w, "\n<!doctype html><title>Welcome</title>")
 			}
 			client, _ := api(t, http.HandlerFunc(portal))
-			if e, err := client.DeleteEndpoint(t.Context(), "https://office.example.com/"); kindOf(err) != BadAnswer {
-				t.Errorf("taken for the deletion: %v %v", e, err)
-			}
-			if err := client.cfg.Answers(t.Context()); kindOf(err) != BadAnswer {
-				t.Errorf("taken for the API: %v", err)
+			for _, status = range []int{403, 200} {
+				_, download := client.Download(t.Context(), office.FileSigned, "p-1", "d-1")
+				_, upload := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", ""))
+				e, end := client.DeleteEndpoint(t.Context(), "https://office.example.com/")
+				for _, err := range []error{download, upload, end, client.cfg.Answers(t.Context())} {
+					if kindOf(err) != BadAnswer {
+						t.Errorf("%d: taken for the service's word: %v, %v", status, err, e)
+					}
+				}
 			}
 			bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 				s, v := started(p, cfg)
@@ -335,25 +358,6 @@ func TestAPageIsNoWordOfTheServiceWhateverItsLabel(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestAPageThatForbidsIsTheNetworksWordAndNotTheServices(t *testing.T) {
-	blocked := answering(403, "<html><h1>Blocked by your network</h1></html>", "Content-Type", "text/html")
-	client, _ := api(t, blocked)
-	_, err := client.Status(t.Context(), "p-1")
-	_, err2 := client.Upload(t.Context(), fileOf("a.pdf", "%PDF-", ""))
-	_, err3 := client.SetEndpoint(t.Context(), "https://office.example.com/")
-	_, err4 := client.Download(t.Context(), office.FileSigned, "p-1", "d-1")
-	for _, err := range []error{err, err2, err3, err4, client.cfg.Answers(t.Context())} {
-		var e *Error
-		if e, _ = err.(*Error); e == nil || e.Kind != BadAnswer || !e.Temporary() {
-			t.Errorf("%v", err)
-		}
-	}
-	client, _ = api(t, answering(403, `{"error":"package_not_authorized"}`))
-	if _, err := client.Status(t.Context(), "p-1"); kindOf(err) != Forbidden {
-		t.Errorf("the service's own: %v", err)
 	}
 }
 

@@ -298,6 +298,8 @@ func TestWhatIsNoFileIsAnErrorWhateverItsStatus(t *testing.T) {
 		{"refused", `{"error":"package_feature_cac"}`, 200, nil, Refused},
 		{"not allowed", `{"error":"document_not_authorized"}`, 200, nil, Forbidden},
 		{"a page", "\n<!DOCTYPE html><html>log in</html>", 200, nil, BadAnswer},
+		{"a text that is called a page", "Please sign in", 200, []string{"Content-Type", "text/html"}, BadAnswer},
+		{"a word that is called JSON", `"wait"`, 200, []string{"Content-Type", "application/json"}, NotReady},
 		{"nothing", "", 200, nil, NotReady},
 		{"202", "{}", 202, nil, NotReady},
 		{"409", ``, 409, nil, NotReady},
@@ -374,21 +376,6 @@ func TestATemplateIsReadInEveryShape(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
-	}
-}
-
-func TestWhatIsNoListOfTemplatesIsNotTakenForAnEmptyOne(t *testing.T) {
-	for _, body := range []string{``, `{}`, `"x"`, `{"items":[{"name":"no id"}]}`, `<html>`} {
-		client, _ := api(t, answering(200, body))
-		if page, err := client.Templates(context.Background(), TemplateQuery{}); kindOf(err) != BadAnswer {
-			t.Errorf("%q: %+v %v", body, page, err)
-		}
-	}
-	for _, body := range []string{`[]`, `{"items":null,"total":0}`, `{"items":[{"templateId":"a","type":"auto_template"}],"total":1}`} {
-		client, _ := api(t, answering(200, body))
-		if page, err := client.Templates(context.Background(), TemplateQuery{}); err != nil || len(page.Items) != 0 {
-			t.Errorf("%q: %+v %v", body, page, err)
-		}
 	}
 }
 

@@ -169,6 +169,7 @@ func TestARedirectIsFollowedWithinTheHostAndByNoPackage(t *testing.T) {
 func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
 	for served, want := range map[string]string{
 		"/files/upload /packages/add":                                   "/packages/add /packages/add",
+		"/files/upload forbidden /api/v1/packages/add":                  "/api/v1/packages/add /api/v1/packages/add",
 		"/files/upload /api/v1/organizations/info /api/v1/packages/add": "/api/v1/packages/add /api/v1/packages/add",
 	} {
 		var asked []string
@@ -177,6 +178,10 @@ func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
 			asked = append(asked, r.URL.Path)
 			if r.Header.Get("Authorization") == "" { // before it looks at the path
 				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			if strings.Contains(served, "forbidden") && strings.HasSuffix(r.URL.Path, "/info") {
+				w.WriteHeader(http.StatusForbidden)
 				return
 			}
 			if !slices.Contains(strings.Fields(served), r.URL.Path) {
@@ -243,37 +248,30 @@ func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
 	// Both servers have the same certificate and name; only their ports differ, which net/http ignores.
 	client := NewClient(Config{AuthURL: service.URL, BaseURL: service.URL, ClientID: "c", HTTP: service.Client()}, src)
 
-	for _, way := range []string{"/file", "/back"} {
-		to = storage.URL + way
-		d, err := client.Download(context.Background(), office.FileSigned, "p", "d")
-		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+	for _, c := range []struct {
+		to   string
+		kind Kind
+		seen string // and by whom, with which credentials
+	}{
+		{storage.URL + "/file", "", "/file "},
+		{storage.URL + "/back", "", "/back ,/open "},
+		{service.URL + "/api/v1/again", BadAnswer, ""},
+		{storage.URL + "/expired", Server, "/expired "},
+		{plain.URL + "/file", BadAnswer, ""},
+	} {
+		to, seen = c.to, nil
+		d, err := client.Download(t.Context(), office.FileSigned, "p", "d")
+		if kindOf(err) != c.kind || strings.Join(seen, ",") != c.seen || len(src.invalid) != 0 {
+			t.Errorf("%s: %v, seen were %q, and %q is no longer good", to, err, seen, src.invalid)
 		}
-		b, err := io.ReadAll(d.Body)
-		d.Body.Close()
-		if string(b) != file || err != nil {
-			t.Errorf("%s: %q, %v", way, b, err)
+		if c.kind == "" {
+			b := must(io.ReadAll(d.Body))
+			d.Body.Close()
+			expect(t, string(b), file, "got %q")
 		}
 	}
-	expect(t, strings.Join(seen, ","), "/file ,/back ,/open ", "credentials were seen: %q")
-
-	to = service.URL + "/api/v1/again"
-	if _, err := client.Download(context.Background(), office.FileSigned, "p", "d"); kindOf(err) != BadAnswer {
-		t.Errorf("sent round and round: %v", err)
-	}
-
-	to, seen = storage.URL+"/expired", nil
-	_, err := client.Download(context.Background(), office.FileSigned, "p", "d")
-	if kindOf(err) != Server || len(src.invalid) != 0 {
-		t.Errorf("a storage ends the sign-in: %v, %q", err, src.invalid)
-	}
-
-	to, seen = plain.URL+"/file", nil
-	if _, err := client.Download(context.Background(), office.FileSigned, "p", "d"); kindOf(err) != BadAnswer || len(seen) != 0 {
-		t.Errorf("in the clear: %v, %q", err, seen)
-	}
-	to = storage.URL + "/file"
-	if _, err := client.Status(context.Background(), "p"); kindOf(err) != BadAnswer || len(seen) != 0 {
+	to, seen = storage.URL+"/file", nil
+	if _, err := client.Status(t.Context(), "p"); kindOf(err) != BadAnswer || len(seen) != 0 {
 		t.Errorf("another call: %v, %q", err, seen)
 	}
 }
