@@ -333,6 +333,18 @@ func bubble(t *testing.T, change func(*provider), f func(t *testing.T, p *provid
 	})
 }
 
+// answered makes the provider answer that many token requests like this.
+func answered(requests int, answer func(w http.ResponseWriter)) func(*provider) {
+	return func(p *provider) {
+		p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
+			if n <= requests {
+				answer(w)
+			}
+			return n <= requests
+		}
+	}
+}
+
 // pipes is a listener for the far ends of connections.
 type pipes chan net.Conn
 

@@ -417,15 +417,8 @@ func TestTheNewRefreshTokenIsKeptBeforeTheRestIsJudged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(p *provider) {
-				p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-					if n == 1 {
-						p.mu.Lock()
-						defer p.mu.Unlock()
-						p.refresh = map[string]bool{"rt-9": true}
-						w.Write([]byte(`{` + rest + `"refresh_token":"rt-9"}`))
-					}
-					return n == 1
-				}
+				p.refresh = map[string]bool{"rt-9": true}
+				answered(1, func(w http.ResponseWriter) { io.WriteString(w, `{`+rest+`"refresh_token":"rt-9"}`) })(p)
 			}, func(t *testing.T, p *provider, cfg Config) {
 				s, v := started(p, cfg)
 				if _, err := s.Access(t.Context()); kindOf(err) != BadAnswer {
@@ -439,12 +432,7 @@ func TestTheNewRefreshTokenIsKeptBeforeTheRestIsJudged(t *testing.T) {
 	}
 	bubble(t, func(p *provider) {
 		p.idToken, p.refresh["rt-9"] = nil, true
-		p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-			if n == 1 {
-				io.WriteString(w, `{"refresh_token":"rt-9"}`)
-			}
-			return n == 1
-		}
+		answered(1, func(w http.ResponseWriter) { io.WriteString(w, `{"refresh_token":"rt-9"}`) })(p)
 	}, func(t *testing.T, p *provider, cfg Config) {
 		v := &vault{}
 		s := NewSession(cfg, v)
@@ -468,13 +456,10 @@ func TestAnAnswerToTheCodeThatSaysNothingIsAnError(t *testing.T) {
 		"a list of others": {200, `[1,2,"x"]`, BadAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProvider(t, func(p *provider) {
-				p.token = func(w http.ResponseWriter, _ url.Values, _ int) bool {
-					w.WriteHeader(c.status)
-					w.Write([]byte(c.body))
-					return true
-				}
-			})
+			p := newProvider(t, answered(9, func(w http.ResponseWriter) {
+				w.WriteHeader(c.status)
+				io.WriteString(w, c.body)
+			}))
 			_, err := signIn(t, p)
 			if kindOf(err) != c.want || len(p.asked()) != 1 {
 				t.Errorf("%v after %d requests", err, len(p.asked()))
@@ -488,22 +473,14 @@ func TestAnAnswerToTheCodeThatSaysNothingIsAnError(t *testing.T) {
 }
 
 func TestATokenEndpointThatMovedIsFoundAgain(t *testing.T) {
-	moved := false
-	p := newProvider(t, func(p *provider) {
-		p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-			if moved && n == 2 {
-				http.NotFound(w, nil)
-				return true
-			}
-			return false
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		s, _ := started(p, cfg)
+		access(t, s)
+		answered(2, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) })(p)
+		s.Invalidate("at-1")
+		found := s.server
+		if access(t, s); s.server == found {
+			t.Error("the endpoints were not asked for again")
 		}
 	})
-	s, _ := started(p, p.config())
-	access(t, s)
-	moved = true
-	s.Invalidate("at-1")
-	found := s.server
-	if access(t, s); s.server == found {
-		t.Error("the endpoints were not asked for again")
-	}
 }

@@ -3,6 +3,7 @@ package esign
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -89,15 +90,7 @@ func TestALostAnswerIsAskedForAgainWithTheSameToken(t *testing.T) {
 	}
 	for name, answer := range lost {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(p *provider) {
-				p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-					if n <= 2 {
-						answer(w)
-						return true
-					}
-					return false
-				}
-			}, func(t *testing.T, p *provider, cfg Config) {
+			bubble(t, answered(2, answer), func(t *testing.T, p *provider, cfg Config) {
 				s, v := started(p, cfg)
 				start := time.Now()
 				if access(t, s) != "at-1" || v.now() != "rt-1" {
@@ -134,12 +127,7 @@ func TestAnotherProcessMayHaveRenewedMeanwhile(t *testing.T) {
 }
 
 func TestAnAnswerWithoutRefreshTokenKeepsTheOld(t *testing.T) {
-	bubble(t, func(p *provider) {
-		p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-			p.json(w, 200, map[string]any{"access_token": "at-x", "expires_in": 60})
-			return true
-		}
-	}, func(t *testing.T, p *provider, cfg Config) {
+	bubble(t, answered(1, func(w http.ResponseWriter) { io.WriteString(w, `{"access_token":"at-x","expires_in":60}`) }), func(t *testing.T, p *provider, cfg Config) {
 		s, v := started(p, cfg)
 		if access(t, s) != "at-x" || v.now() != "rt-0" || len(v.events) != 0 {
 			t.Errorf("the vault holds %s after %v", v.now(), v.events)
@@ -417,15 +405,10 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 		{"429", 429, `{"error":"invalid_grant"}`, TooMany},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bubble(t, func(p *provider) {
-				p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-					if n == 1 {
-						w.WriteHeader(c.status)
-						w.Write([]byte(c.body))
-					}
-					return n == 1
-				}
-			}, func(t *testing.T, p *provider, cfg Config) {
+			bubble(t, answered(1, func(w http.ResponseWriter) {
+				w.WriteHeader(c.status)
+				w.Write([]byte(c.body))
+			}), func(t *testing.T, p *provider, cfg Config) {
 				s, v := started(p, cfg)
 				_, err := s.Access(context.Background())
 				if kindOf(err) != c.want || errors.Is(err, ErrSignedOut) != (c.want == SignedOut) {
@@ -520,9 +503,7 @@ func TestCloseWaitsForTheRenewalUnderWay(t *testing.T) {
 		}
 	})
 	t.Run("but no longer than it may", func(t *testing.T) {
-		bubble(t, func(p *provider) {
-			p.token = func(http.ResponseWriter, url.Values, int) bool { time.Sleep(20 * time.Second); return false }
-		}, func(t *testing.T, p *provider, cfg Config) {
+		bubble(t, answered(1, func(http.ResponseWriter) { time.Sleep(20 * time.Second) }), func(t *testing.T, p *provider, cfg Config) {
 			s, _ := started(p, cfg)
 			go s.Access(context.Background())
 			synctest.Wait()
