@@ -96,8 +96,9 @@ func TestEveryKindHasASentence(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if Message(nil).String() != "" {
-		t.Error("nil has one")
+	expect(t, Message(nil).String(), "", "of nothing: %s")
+	if text := (&Error{Op: "o", Kind: Network, err: &net.DNSError{Name: "inside.example.com"}}).Error(); strings.Contains(text, "inside") {
+		t.Errorf("the log learns %q", text)
 	}
 	for _, p := range []FileProblem{FileInvalid, FileUnsupported, FileProtected, FileRejected, FileTooLarge, FileChanged, FileUnreadable, FileEmpty} {
 		if s := Message(&FileError{FileName: "Offer.pdf", Problem: p}).String(); !strings.Contains(s, "“Offer.pdf”") {

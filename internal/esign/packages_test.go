@@ -187,8 +187,8 @@ func TestAllShapesOfAnUploadAnswer(t *testing.T) {
 		if f != c.id || (fe != nil) != (c.problem != "") || fe != nil && fe.Problem != c.problem || (kindOf(err) == BadAnswer) != (c.id == "" && c.problem == "") {
 			t.Errorf("%s: %+v %v", name, f, err)
 		}
-		if fe != nil && !strings.Contains(Message(err).String(), "“Offer.pdf”") {
-			t.Errorf("%s: the sentence does not name the file: %s", name, Message(err).String())
+		if said := Message(err).String(); fe != nil && (!strings.Contains(said, "“Offer.pdf”") || name == "an error" && !strings.Contains(said, "PDF header not found")) {
+			t.Errorf("%s: the sentence lacks the file or the reason: %s", name, said)
 		}
 	}
 	client, _ := api(t, answering(413, ``))

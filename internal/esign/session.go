@@ -56,9 +56,6 @@ func NewSession(cfg Config, vault Vault) *Session {
 func (s *Session) Access(ctx context.Context) (string, error) {
 	const op = "renewing the sign-in"
 	for {
-		if err := ctx.Err(); err != nil {
-			return "", noAnswer(op, err)
-		}
 		access, f, err := s.current(op)
 		if err != nil || f == nil {
 			return access, err
