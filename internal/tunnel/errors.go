@@ -144,7 +144,7 @@ var codeKinds = map[string]Kind{
 	"324": Quota, // too many addresses at once
 }
 
-var codePattern = regexp.MustCompile(`ERR_NGROK_(\d+)`)
+var codePattern = regexp.MustCompile(`(?i)ERR_NGROK_(\d+)`)
 
 // kindOf classifies the digits of an error code. All codes from 700 to 799 are about rates and volumes.
 func kindOf(digits string) Kind {
@@ -157,10 +157,10 @@ func kindOf(digits string) Kind {
 	return Refused
 }
 
-// explain classifies an error of the SDK. The SDK provides the code through a method of one of two names, or only in the
-// text (when a bind is refused during a reconnect). It drops the text, because ngrok repeats the authtoken in it.
+// explain classifies an error of the SDK by the code in its text. It drops the text, because ngrok repeats the authtoken in it.
 func (c NgrokConfig) explain(err error) *Error {
-	if digits := errorCode(err); digits != "" {
+	if match := codePattern.FindStringSubmatch(err.Error()); match != nil {
+		digits := match[1]
 		kind := kindOf(digits)
 		e := &Error{Kind: kind, Code: "ERR_NGROK_" + digits}
 		switch kind {
@@ -175,38 +175,19 @@ func (c NgrokConfig) explain(err error) *Error {
 	}
 	e := &Error{Kind: Network, Address: c.server(), cause: scrubbed{err, c.Authtoken}}
 	var unverified *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unverified) {
 		e.Kind, e.signer = Certificate, signer(unverified.UnverifiedCertificates)
-	} else if errors.As(err, &unknown) {
-		e.Kind, e.signer = Certificate, signer([]*x509.Certificate{unknown.Cert})
 	}
 	return e
 }
 
 // signer is the issuer of the last certificate that a server showed.
 func signer(shown []*x509.Certificate) string {
-	if len(shown) == 0 || shown[len(shown)-1] == nil {
+	if len(shown) == 0 {
 		return ""
 	}
 	by := shown[len(shown)-1].Issuer
 	return cmp.Or(by.CommonName, strings.Join(by.Organization, " "))
-}
-
-func errorCode(err error) string {
-	text := err.Error()
-	var withErrorCode interface{ ErrorCode() string }
-	var withCode interface{ Code() string }
-	switch {
-	case errors.As(err, &withErrorCode) && withErrorCode.ErrorCode() != "":
-		text = withErrorCode.ErrorCode()
-	case errors.As(err, &withCode) && withCode.Code() != "":
-		text = withCode.Code()
-	}
-	if match := codePattern.FindStringSubmatch(text); match != nil {
-		return match[1]
-	}
-	return ""
 }
 
 // explainEnd classifies why the SDK's listener ended: ngrok stopped the address, with or without an error code.

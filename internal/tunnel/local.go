@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -194,12 +193,7 @@ func SelfSigned(now time.Time, hosts ...string) (certPEM, keyPEM []byte, err err
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a key for %s: %w", hosts[0], err)
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 126))
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a serial number for %s: %w", hosts[0], err)
-	}
 	template := &x509.Certificate{
-		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: hosts[0], Organization: []string{"Countersign on this computer"}},
 		NotBefore:             now.Add(-time.Hour),
 		NotAfter:              now.AddDate(1, 0, 0),

@@ -212,12 +212,10 @@ const (
 	longestInUseWait = 8 * time.Second
 )
 
-// newWaits doubles from firstWait, with some jitter. The caller caps the result.
+// newWaits grows from firstWait, with some jitter. The caller caps the result.
 func newWaits() *backoff.ExponentialBackOff {
 	waits := backoff.NewExponentialBackOff()
 	waits.InitialInterval = firstWait
-	waits.Multiplier = 2
-	waits.RandomizationFactor = 0.1
 	waits.MaxInterval = longestQuotaWait
 	waits.Reset()
 	return waits

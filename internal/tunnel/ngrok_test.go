@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -399,16 +398,6 @@ const (
 	byName        = "connect.ngrok.test:443" // the edge's, which only the proxy knows
 )
 
-// splice copies both ways until either side ends.
-func splice(a, b net.Conn) {
-	go func() {
-		_, _ = io.Copy(a, b)
-		a.Close()
-	}()
-	_, _ = io.Copy(b, a)
-	b.Close()
-}
-
 func startProxy(t *testing.T, o proxytest.Options) *proxytest.Proxy {
 	t.Helper()
 	p := must(proxytest.Start(o))
@@ -429,65 +418,22 @@ func noEnvironment(t *testing.T) {
 	}
 }
 
-// socksProxy is a SOCKS 5 proxy (RFC 1928) without a password, which leads names to one address.
-func socksProxy(t *testing.T, to string, used *atomic.Int32) *url.URL {
-	t.Helper()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				head := make([]byte, 2)
-				_, _ = io.ReadFull(conn, head)
-				_, _ = io.ReadFull(conn, make([]byte, head[1]))
-				_, _ = conn.Write([]byte{5, 0})
-				request := make([]byte, 5) // version, connect, 0, a name, its length
-				if _, err := io.ReadFull(conn, request); err != nil || request[3] != 3 {
-					return
-				}
-				_, _ = io.ReadFull(conn, make([]byte, int(request[4])+2))
-				there, err := net.Dial("tcp", to)
-				if err != nil {
-					return
-				}
-				used.Add(1)
-				_, _ = conn.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-				splice(conn, there)
-			}()
-		}
-	}()
-	return &url.URL{Scheme: "socks5", Host: listener.Addr().String()}
-}
-
 func TestTheWayLeadsThroughTheProxy(t *testing.T) {
 	noEnvironment(t)
-	for name, from := range map[string]func(*testing.T, *ngroktest.Edge) (at *url.URL, used func() int){
-		"http": func(t *testing.T, e *ngroktest.Edge) (*url.URL, func() int) {
-			p := startProxy(t, proxytest.Options{User: "user", Password: proxyPassword, Hosts: map[string]string{byName: e.ConnectAddr()}})
-			return p.URL(), func() int { return len(p.Connected()) }
-		},
-		"socks5": func(t *testing.T, e *ngroktest.Edge) (*url.URL, func() int) {
-			var used atomic.Int32
-			return socksProxy(t, e.ConnectAddr(), &used), func() int { return int(used.Load()) }
-		},
-	} {
+	for name, o := range map[string]proxytest.Options{"http": {User: "user", Password: proxyPassword}, "socks5": {SOCKS: true}} {
 		t.Run(name, func(t *testing.T) {
 			e := startEdge(t, ngroktest.Options{})
-			at, used := from(t, e)
+			o.Hosts = map[string]string{byName: e.ConnectAddr()}
+			p := startProxy(t, o)
 			config := through(e)
-			config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
+			config.ConnectURL, config.Dial = byName, networkOf(p.URL()).DialContext
 			r := run(t, tunnel.Ngrok(config), hello)
 			r.up()
 			fetch(t, e.Client(), public+"/")
 			e.KillSessions()
 			r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
 			r.up()
-			expect(t, used(), 2, "the proxy was used %d times")
+			expect(t, p.Connected(), []string{byName, byName}, "the proxy connected to %q")
 		})
 	}
 }

@@ -178,10 +178,19 @@ func TestALargeAnswerToAReadingClientArrivesWhole(t *testing.T) {
 }
 
 func TestNothingConnectsAfterTheEnd(t *testing.T) {
-	l := &lifeline{connect: func(context.Context, string, string) (net.Conn, error) { conn, _ := net.Pipe(); return conn, nil }}
+	near, far := net.Pipe()
+	l := &lifeline{connect: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
+	trytest.Must(l.dial(t.Context(), "tcp", "ngrok.test:443"))
 	l.cut()
+	if _, err := far.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("it is still connected: %v", err)
+	}
+	near, far = net.Pipe()
 	if _, err := l.dial(t.Context(), "tcp", "ngrok.test:443"); err == nil {
 		t.Error("it connects")
+	}
+	if _, err := far.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("what came late stays: %v", err)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package proxytest runs a proxy like those in offices, on this computer, for tests: one that demands a password, one that
-// intercepts TLS, one that refuses. It is an HTTP proxy that only supports CONNECT, and it decides where names lead. It must
-// not know who uses it, and is not part of the shipped program.
+// intercepts TLS, one that refuses. It is an HTTP proxy that only supports CONNECT, or a SOCKS proxy, and it decides where names
+// lead. It must not know who uses it, and is not part of the shipped program.
 package proxytest
 
 import (
@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -26,6 +27,8 @@ type Options struct {
 	// configuration.
 	Certificate func(host string) (tls.Certificate, error)
 	Upstream    *tls.Config
+
+	SOCKS bool // SOCKS 5 (RFC 1928) instead of HTTP, without a password and for names alone
 
 	Status   int    // if set, the answer instead of connecting
 	Location string // header sent with Status
@@ -76,6 +79,9 @@ func (p *Proxy) Close() {
 // URL is the proxy's address, with the password it demands.
 func (p *Proxy) URL() *url.URL {
 	u := &url.URL{Scheme: "http", Host: p.listener.Addr().String()}
+	if p.options.SOCKS {
+		u.Scheme = "socks5"
+	}
 	if p.options.User != "" {
 		u.User = url.UserPassword(p.options.User, p.options.Password)
 	}
@@ -106,6 +112,12 @@ func (p *Proxy) serve(conn net.Conn) {
 	if !p.hold(conn) {
 		return
 	}
+	if p.options.SOCKS {
+		if host, err := socksHost(conn); err == nil {
+			p.connect(conn, host, "\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00")
+		}
+		return
+	}
 	reader := bufio.NewReader(conn)
 	for {
 		request, err := http.ReadRequest(reader)
@@ -114,7 +126,7 @@ func (p *Proxy) serve(conn net.Conn) {
 		}
 		status, header := p.decide(request)
 		if status == http.StatusOK {
-			p.connect(conn, request.Host)
+			p.connect(conn, request.Host, "HTTP/1.1 200 Connection established\r\n\r\n")
 			return
 		}
 		body := "<html><body>no</body></html>"
@@ -146,7 +158,23 @@ func (p *Proxy) decide(r *http.Request) (status int, header http.Header) {
 	return http.StatusOK, header
 }
 
-func (p *Proxy) connect(here net.Conn, host string) {
+// socksHost answers a SOCKS client's greeting, and returns the host:port it then asks for.
+func socksHost(conn net.Conn) (host string, err error) {
+	read := func(n byte) []byte {
+		b := make([]byte, n)
+		if err == nil {
+			_, err = io.ReadFull(conn, b)
+		}
+		return b
+	}
+	read(read(2)[1]) // version, and the ways to sign in
+	io.WriteString(conn, "\x05\x00")
+	name := read(read(5)[4]) // version, connect, 0, a name, its length
+	port := read(2)
+	return net.JoinHostPort(string(name), strconv.Itoa(int(port[0])<<8+int(port[1]))), err
+}
+
+func (p *Proxy) connect(here net.Conn, host, established string) {
 	at := host
 	if real, known := p.options.Hosts[host]; known {
 		at = real
@@ -163,7 +191,7 @@ func (p *Proxy) connect(here net.Conn, host string) {
 	p.mu.Lock()
 	p.connected = append(p.connected, host)
 	p.mu.Unlock()
-	if _, err := io.WriteString(here, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(here, established); err != nil {
 		return
 	}
 	if p.options.Certificate != nil {
