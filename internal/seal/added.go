@@ -68,7 +68,7 @@ func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 }
 
 // allowance is what the seal that covers exactly the document ctx, the first end bytes, allows others to do to it.
-func allowance(ctx *model.Context, end int64) Allowance {
+func allowance(ctx *model.Context, end int64) (allows Allowance) {
 	dict := func(o types.Object) types.Dict { d, _ := follow(ctx, o).(types.Dict); return d }
 	seal := dict(dict(dict(*ctx.Root)["Perms"])["DocMDP"])
 	covers, _ := follow(ctx, seal["ByteRange"]).(types.Array)
@@ -77,14 +77,16 @@ func allowance(ctx *model.Context, end int64) Allowance {
 	}
 	references, _ := follow(ctx, seal["Reference"]).(types.Array)
 	for _, o := range references {
-		if d := dict(o); isName("DocMDP", follow(ctx, d["TransformMethod"])) {
-			if p := Allowance(number(follow(ctx, dict(d["TransformParams"])["P"]))); AllowsNothing <= p && p <= AllowsNotes {
-				return p
+		switch d := dict(o); follow(ctx, d["TransformMethod"]) {
+		case types.Name("FieldMDP"): // it locks some fields (12.8.2.4); which is not read
+			return AllowsUnsaid
+		case types.Name("DocMDP"):
+			if allows = Allowance(number(follow(ctx, dict(d["TransformParams"])["P"]))); allows < AllowsNothing || allows > AllowsNotes {
+				allows = AllowsFilling // the default
 			}
-			return AllowsFilling // the default
 		}
 	}
-	return AllowsUnsaid
+	return allows
 }
 
 // Limits on the revocation information that is kept.

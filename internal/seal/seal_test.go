@@ -147,14 +147,14 @@ func TestWhatIsSaidOfASoundSeal(t *testing.T) {
 	}
 }
 
-// certified is a document with an empty field, under a certifying seal, see seal.Allowance.
-func (i identity) certified(t testing.TB, allows seal.Allowance) []byte {
+// certified is a document with an empty field, under a certifying seal, see seal.Allowance. locks are its further references.
+func (i identity) certified(t testing.TB, allows seal.Allowance, locks string) []byte {
 	pdf := document(t)
 	m := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?))>>\nendobj`).FindSubmatch(pdf)
 	sealed := must(press.Fill(updated(pdf, map[string]string{
 		string(m[1]): string(m[2]) + "/AcroForm<</Fields[8998 0 R 8999 0 R]/SigFlags 3>>/Perms<</DocMDP 8997 0 R>>>>",
-		"8997": fmt.Sprintf("<</Type/Sig/SubFilter/ETSI.CAdES.detached/Reference[<</TransformMethod/DocMDP/TransformParams<</P %d>>>>]/ByteRange [%s]/Contents <%s>>>",
-			allows, strings.Repeat(" ", 48), strings.Repeat("0", 2*press.SealSpace)),
+		"8997": fmt.Sprintf("<</Type/Sig/SubFilter/ETSI.CAdES.detached/Reference[<</TransformMethod/DocMDP/TransformParams<</P %d>>>>%s]/ByteRange [%s]/Contents <%s>>>",
+			allows, locks, strings.Repeat(" ", 48), strings.Repeat("0", 2*press.SealSpace)),
 		"8998": "<</Type/Annot/Subtype/Widget/FT/Sig/T(S)/V 8997 0 R/Rect[0 0 0 0]>>",
 		"8999": "<</Type/Annot/Subtype/Widget/FT/Tx/T(Name)/Rect[10 10 90 30]>>",
 	}), i.sign))
@@ -174,22 +174,24 @@ func TestWhatACertifiedDocumentAllowsIsToldFromWhatItForbids(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		allows seal.Allowance
+		locks  string
 		more   map[string]string
 		again  bool // the clerk seals it, too
 		state  office.SealState
 		signer string
 	}{
-		{"nothing was done", seal.AllowsNothing, nil, false, office.SealIntact, "Signing service"},
-		{"filled in", seal.AllowsFilling, filled, false, office.SealFilled, "Signing service"},
-		{"filled in where that is forbidden", seal.AllowsNothing, filled, false, office.SealChanged, "Signing service"},
-		{"a field that covers the page", seal.AllowsNotes, larger, false, office.SealChanged, "Signing service"},
-		{"a note, though it is allowed", seal.AllowsNotes, noted, false, office.SealChanged, "Signing service"},
-		{"another page", seal.AllowsNotes, other, false, office.SealChanged, "Signing service"},
-		{"filled in and sealed by another", seal.AllowsFilling, filled, true, office.SealIntact, "Clerk"},
-		{"sealed by another where that is forbidden", seal.AllowsNothing, nil, true, office.SealChanged, "Signing service"},
-		{"another page, sealed by another", seal.AllowsFilling, other, true, office.SealChanged, "Signing service"},
+		{"nothing was done", seal.AllowsNothing, "", nil, false, office.SealIntact, "Signing service"},
+		{"filled in", seal.AllowsFilling, "", filled, false, office.SealFilled, "Signing service"},
+		{"filled in where that is forbidden", seal.AllowsNothing, "", filled, false, office.SealChanged, "Signing service"},
+		{"a field that covers the page", seal.AllowsNotes, "", larger, false, office.SealChanged, "Signing service"},
+		{"a note, though it is allowed", seal.AllowsNotes, "", noted, false, office.SealChanged, "Signing service"},
+		{"another page", seal.AllowsNotes, "", other, false, office.SealChanged, "Signing service"},
+		{"filled in and sealed by another", seal.AllowsFilling, "", filled, true, office.SealIntact, "Clerk"},
+		{"sealed by another where that is forbidden", seal.AllowsNothing, "", nil, true, office.SealChanged, "Signing service"},
+		{"another page, sealed by another", seal.AllowsFilling, "", other, true, office.SealChanged, "Signing service"},
+		{"filled in where some fields are locked", seal.AllowsFilling, "<</TransformMethod/FieldMDP/TransformParams<</Action/All>>>>", filled, false, office.SealChanged, "Signing service"},
 	} {
-		pdf := service.certified(t, c.allows)
+		pdf := service.certified(t, c.allows, c.locks)
 		if c.more != nil {
 			pdf = updated(pdf, c.more)
 		}
