@@ -223,7 +223,7 @@ func (a *Agent) TakeBack(ctx context.Context) error {
 // comeBack ends the state of having moved away. No loop may be running.
 func (a *Agent) comeBack(ctx context.Context) error {
 	now := a.Now()
-	err := a.Data.UpdateFrozen(func(tx *store.Tx) error { a.unsettle(tx, now); return tx.PutDoc(docMoved, nil) })
+	err := a.Data.UpdateFrozen(func(tx *store.Tx) error { a.doubt(tx, now); return tx.PutDoc(docMoved, nil) })
 	if err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) e
 	for _, d := range o.Drafts {
 		tx.PutDraft(outbox.Adopted(d, a.p.DataDir))
 	}
-	a.unsettle(tx, a.Now())
+	a.doubt(tx, a.Now())
 	for _, x := range told {
 		tx.AddActivity(x)
 	}

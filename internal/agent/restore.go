@@ -156,7 +156,7 @@ func (a *Agent) restore(path string, key safe.Secret, installation string) error
 			return err
 		}
 		a.becomeHere(tx, here)
-		a.unsettle(tx, now)
+		a.doubt(tx, now)
 		return tx.AddFact(record.Fact{Kind: record.Restored})
 	})
 	a.p.Crash("restored")
@@ -198,8 +198,8 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) {
 	account.Expire(tx)
 }
 
-// unsettle marks everything that may have happened since the backup was made to be found out.
-func (a *Agent) unsettle(tx *store.Tx, now time.Time) {
+// doubt marks everything that may have happened since the backup was made to be found out.
+func (a *Agent) doubt(tx *store.Tx, now time.Time) {
 	a.forgetWithdrawals(tx, now)
 	outbox.Doubt(tx, now)
 	bulk.Doubt(tx)

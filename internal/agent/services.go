@@ -220,8 +220,8 @@ func (a *Agent) forgetDropped() error {
 func (a *Agent) newOutbox() *outbox.Service {
 	return outbox.New(a.Base, outbox.Deps{
 		DataDir: a.p.DataDir, Pages: a.documents.Pages, Sealed: proof.Sealed,
-		Installation: func() string { return a.installation },
-		Standing:     func() []office.Recipient { return a.Settings().DefaultRecipients() },
+		Installation:      func() string { return a.installation },
+		DefaultRecipients: func() []office.Recipient { return a.Settings().DefaultRecipients() },
 		Service: func() (*esign.Client, string, bool) {
 			o := a.account.Current()
 			client, online := a.account.OnlineIn(o)
@@ -297,7 +297,7 @@ func (a *Agent) newHotFolders() *hotfolder.Service {
 			return hotfolder.Account{ID: o.Sender(), Email: o.Account.Email}, o.SignedIn()
 		},
 		Send: a.outbox.FromFolder, Passes: outbox.Passes, Moved: outbox.FileMoved,
-		Owe: a.announcer.Queue, Announce: a.announcer.Announce, Events: a.p.FolderEvents,
+		Queue: a.announcer.Queue, Announce: a.announcer.Announce, Events: a.p.FolderEvents,
 		Changed: func() {
 			a.backUp()
 			a.Signal(office.SettingsChanged)

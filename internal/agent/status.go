@@ -81,7 +81,7 @@ func (a *Agent) Status() (Status, error) {
 		pending, _ := tx.CountDrafts(office.DraftQueued, office.DraftAdding)
 		unknown, _ := tx.CountDrafts(office.DraftUnknown)
 		failed, _ := tx.CountDrafts(office.DraftFailed)
-		s.Events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Odd}
+		s.Events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Unprocessable}
 		s.Outbox = OutboxCounts{pending, unknown, failed}
 		return s, nil
 	})

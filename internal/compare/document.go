@@ -134,8 +134,8 @@ func (p *page) picture(s strip, bare, printing bool) []byte {
 	return slices.Clone(ask(p.engine.FPDFBitmap_GetBuffer, requests.FPDFBitmap_GetBuffer{Bitmap: bitmap}).Buffer)
 }
 
-// lieAs makes a page show the same area as the other one, whose letters are shifted by x and y points.
-func (p *page) lieAs(other *page, x, y float64) {
+// moveTo makes a page show the same area as the other one, whose letters are shifted by x and y points.
+func (p *page) moveTo(other *page, x, y float64) {
 	of := ask(p.engine.FPDF_GetPageBoundingBox, requests.FPDF_GetPageBoundingBox{Page: other.page()})
 	left, right, bottom, top := of.Rect.Left-float32(x), of.Rect.Right-float32(x), of.Rect.Bottom-float32(y), of.Rect.Top-float32(y)
 	// go-pdfium 1.18 reads eight bytes at each of these four-byte numbers, so the last one needs padding after it.

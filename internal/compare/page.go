@@ -89,17 +89,17 @@ func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place) {
 	if slices.ContainsFunc(c.marks, func(m uint8) bool { return m != alike }) && turned(c.da) != turned(c.db) {
 		return []Place{{Kind: KindSize}}
 	}
-	all, gross := c.share()
+	all, unmatched := c.share()
 	if x, y, lies := moved(c.letters, c.lettersNow); all >= mostly && lies {
-		a.lieAs(b, x, y)
+		a.moveTo(b, x, y)
 		c.look(a, b, c.printing)
 		c.judge(a, b)
 		places = []Place{{Kind: KindRemade}}
-		all, gross = c.share()
+		all, unmatched = c.share()
 	}
 	switch {
 	case all < mostly:
-	case gross < hardly:
+	case unmatched < hardly:
 		return append(c.blanked(), c.byWords(sent, back))
 	case common(sent.words, back.words) < 300:
 		return []Place{{Kind: KindExchange, Was: short(sent.text), Now: short(back.text)}}
@@ -385,7 +385,7 @@ const (
 )
 
 // share returns how much of the page's content has changed, and how much of that has no equivalent nearby either.
-func (c *comparison) share() (all, gross float64) {
+func (c *comparison) share() (all, unmatched float64) {
 	const part = 16
 	inked, bad, far := 0, 0, 0
 	for y := 0; y < c.h; y += part {
@@ -397,7 +397,7 @@ func (c *comparison) share() (all, gross float64) {
 			}
 			if isBad {
 				bad++
-				if c.any(r, func(i int) bool { return c.gross(i) }) {
+				if c.any(r, func(i int) bool { return c.unmatched(i) }) {
 					far++
 				}
 			}
@@ -409,8 +409,8 @@ func (c *comparison) share() (all, gross float64) {
 	return float64(bad) / float64(inked), float64(far) / float64(max(bad, 1))
 }
 
-// gross reports whether a changed pixel has nothing similar nearby in the other picture.
-func (c *comparison) gross(i int) bool {
+// unmatched reports whether a changed pixel has nothing similar nearby in the other picture.
+func (c *comparison) unmatched(i int) bool {
 	if c.marks[i] != isBad {
 		return false
 	}
@@ -496,8 +496,8 @@ type spot struct {
 	x, y int
 }
 
-// strange are the letters without the same letter at the same place in others.
-func strange(letters, others []letter) (list []letter) {
+// unlike are the letters without the same letter at the same place in others.
+func unlike(letters, others []letter) (list []letter) {
 	at := map[spot]bool{}
 	for _, l := range others {
 		at[spot{l.r, l.at.x0, l.at.y1}] = true
@@ -521,8 +521,8 @@ next:
 func (c *comparison) hidden() (places []Place) {
 	var unseen []letter
 	recoded := false
-	gone := strange(c.letters, c.lettersNow)
-	for _, l := range strange(c.lettersNow, c.letters) {
+	gone := unlike(c.letters, c.lettersNow)
+	for _, l := range unlike(c.lettersNow, c.letters) {
 		switch {
 		case c.any(l.at, func(i int) bool { return c.marks[i] != alike }):
 		case slices.ContainsFunc(gone, func(old letter) bool { return meet(old.at, l.at) }):
@@ -582,7 +582,7 @@ func spell(all, some []letter) string {
 
 // places are the differences of the pictures: adjacent tiles form one place.
 func (c *comparison) places() (places []Place) {
-	written := strange(c.lettersNow, c.letters)
+	written := unlike(c.lettersNow, c.letters)
 	c.markInserted(written)
 	across, down := (c.w+tile-1)/tile, (c.h+tile-1)/tile
 	kinds := make([]uint8, across*down)

@@ -39,37 +39,37 @@ type presses struct {
 
 // shownOnce is a notification on the screen, or in the desktop's list.
 type shownOnce struct {
-	owner string // the service's unique name on the bus
-	id    uint32
-	about office.Subject
-	deeds map[string]office.Action // by action name
-	token string
-	ended time.Time // when it was closed; zero while open
+	owner  string // the service's unique name on the bus
+	id     uint32
+	about  office.Subject
+	byName map[string]office.Action // by action name
+	token  string
+	ended  time.Time // when it was closed; zero while open
 }
 
 // show calls notify with the buttons in the service's format, and remembers the notification.
 func (p *presses) show(owner string, n office.Notice, notify func(actions []string) (uint32, error)) error {
-	deeds := map[string]office.Action{}
+	byName := map[string]office.Action{}
 	actions := []string{}
 	for i, b := range n.Buttons {
 		name := string(b.Action)
 		if i == 0 {
 			name = pressItself
 		}
-		deeds[name] = b.Action
+		byName[name] = b.Action
 		actions = append(actions, name, b.Label)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id, err := notify(actions)
-	if err != nil || len(deeds) == 0 {
+	if err != nil || len(byName) == 0 {
 		return err
 	}
 	p.shown = slices.DeleteFunc(p.shown, func(s shownOnce) bool { return s.owner != owner || s.id == id || s.over() })
 	if len(p.shown) >= mostShown {
 		p.shown = slices.Delete(p.shown, 0, 1)
 	}
-	p.shown = append(p.shown, shownOnce{owner: owner, id: id, about: n.About, deeds: deeds})
+	p.shown = append(p.shown, shownOnce{owner: owner, id: id, about: n.About, byName: byName})
 	return nil
 }
 
@@ -123,8 +123,8 @@ func (p *presses) hear(s *dbus.Signal) {
 		}
 	case pressedSignal:
 		name, _ := s.Body[1].(string)
-		if deed, offered := one.deeds[name]; offered {
-			p.press(office.Click{About: one.about, Action: deed, Token: one.token})
+		if action, offered := one.byName[name]; offered {
+			p.press(office.Click{About: one.about, Action: action, Token: one.token})
 		}
 	}
 }

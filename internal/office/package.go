@@ -121,13 +121,13 @@ type Signing struct {
 
 // Inquiry is what the service was asked about a package, and what it must still be asked.
 type Inquiry struct {
-	Checked       time.Time `json:"checked,omitzero"`     // time of the last status answer
-	NextCheck     time.Time `json:"next_check,omitzero"`  // when to ask again
-	Events        int       `json:"events,omitempty"`     // number of handled events: an answer requested before the last of them may be outdated
-	RecordPending time.Time `json:"record_owed,omitzero"` // since when its full record, which may say more, is to be requested
-	Heard         time.Time `json:"heard,omitzero"`       // when the service last said which signers had declined
-	Gone          bool      `json:"gone,omitempty"`       // the service has not shown it for a while; it is still asked for
-	Restored      time.Time `json:"restored,omitzero"`    // when it was restored from a backup, until the service has reported what happened since
+	Checked       time.Time `json:"checked,omitzero"`        // time of the last status answer
+	NextCheck     time.Time `json:"next_check,omitzero"`     // when to ask again
+	Events        int       `json:"events,omitempty"`        // number of handled events: an answer requested before the last of them may be outdated
+	RecordPending time.Time `json:"record_pending,omitzero"` // since when its full record, which may say more, is to be requested
+	Heard         time.Time `json:"heard,omitzero"`          // when the service last said which signers had declined
+	Gone          bool      `json:"gone,omitempty"`          // the service has not shown it for a while; it is still asked for
+	Restored      time.Time `json:"restored,omitzero"`       // when it was restored from a backup, until the service has reported what happened since
 }
 
 // Saving is the progress of saving the files of a package.

@@ -14,10 +14,10 @@ import (
 var events = shelf{rows: bucketEvents, ids: bucketEventIDs}
 
 type EventCounts struct {
-	Received   int // distinct events
-	Duplicates int // further copies of them
-	Pending    int // Outcome is EventPending
-	Odd        int // Outcome is EventOdd
+	Received      int // distinct events
+	Duplicates    int // further copies of them
+	Pending       int // Outcome is EventPending
+	Unprocessable int // Outcome is EventUnprocessable
 }
 
 func eventFacets(e office.Event, row []byte) (f facets) {
@@ -29,7 +29,7 @@ func eventFacets(e office.Event, row []byte) (f facets) {
 		f.entry(bucketEventsPending, nil, row)
 		f.count("events.pending", 1)
 	case office.EventUnprocessable:
-		f.count("events.odd", 1)
+		f.count("events.unprocessable", 1)
 	}
 	if forgettable(e) {
 		f.entry(bucketEventsOld, nil, oldKey(e, row))
@@ -150,10 +150,10 @@ func (tx *Tx) Events(before office.Cursor, limit int) ([]office.Event, office.Cu
 // EventCounts reads the counters; it does not scan.
 func (tx *Tx) EventCounts() (c EventCounts, err error) {
 	tx.counters(map[string]*int{
-		"events":            &c.Received,
-		"events.duplicates": &c.Duplicates,
-		"events.pending":    &c.Pending,
-		"events.odd":        &c.Odd,
+		"events":               &c.Received,
+		"events.duplicates":    &c.Duplicates,
+		"events.pending":       &c.Pending,
+		"events.unprocessable": &c.Unprocessable,
 	})
 	return c, tx.err
 }

@@ -89,7 +89,7 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 		one = append(one, ids(l))
 	}
 	expect(t, strings.Join(one, " "), "c d", "one after the other: %s")
-	if c := read(t, s, (*Tx).EventCounts); c != (EventCounts{Received: 4, Pending: 2, Odd: 1}) {
+	if c := read(t, s, (*Tx).EventCounts); c != (EventCounts{Received: 4, Pending: 2, Unprocessable: 1}) {
 		t.Errorf("%+v", c)
 	}
 	set("b", office.EventPending) // a person retries
@@ -242,7 +242,7 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 		t.Errorf("a forgotten event is set: %v", err)
 	}
 	after := read(t, s, (*Tx).EventCounts)
-	if after.Received != before.Received || after.Duplicates != before.Duplicates+5 || after.Pending != 1 || after.Odd != 1 {
+	if after.Received != before.Received || after.Duplicates != before.Duplicates+5 || after.Pending != 1 || after.Unprocessable != 1 {
 		t.Errorf("counted %+v, then %+v", before, after)
 	}
 	recount(t, s)

@@ -75,7 +75,7 @@ func Decode(data []byte) ([]office.ListRow, error) {
 		}
 		return nil, ErrUnreadable
 	}
-	return tidy(a.Rows)
+	return trim(a.Rows)
 }
 
 // Read reads a list in this process. A file that begins like a ZIP is an XLSX.
@@ -98,11 +98,11 @@ func Read(in io.Reader) ([]office.ListRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tidy(rows)
+	return trim(rows)
 }
 
-// tidy removes empty lines and trailing empty cells, and enforces the limits.
-func tidy(rows []office.ListRow) (kept []office.ListRow, err error) {
+// trim removes empty lines and trailing empty cells, and enforces the limits.
+func trim(rows []office.ListRow) (kept []office.ListRow, err error) {
 	for _, row := range rows {
 		for i, cell := range row.Cells {
 			row.Cells[i] = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(cell, "\ufffd"), "\u00a0", " "))

@@ -101,8 +101,8 @@ func reveal(o fyne.CanvasObject) {
 	if window == nil {
 		return
 	}
-	drawn.Range(func(key, _ any) bool {
-		if w, is := key.(*wheel); is && driver.CanvasForObject(w) == window {
+	drawn.Range(func(key, _ any) bool { // everything on a hidden screen is at (0, 0)
+		if w, is := key.(*wheel); is && driver.CanvasForObject(w) == window && driver.AbsolutePositionForObject(w).X != 0 {
 			w.reveal(driver.AbsolutePositionForObject(o), o.Size())
 		}
 		return true
@@ -118,9 +118,6 @@ func reveal(o fyne.CanvasObject) {
 // reveal scrolls to a position in the window if it belongs to the content.
 func (w *wheel) reveal(at fyne.Position, size fyne.Size) {
 	edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(w.scroll)
-	if fyne.CurrentApp().Driver().AbsolutePositionForObject(w).X == 0 { // the position of everything on a hidden screen
-		return
-	}
 	left, top := at.X-edge.X, at.Y-edge.Y+w.scroll.Offset.Y
 	if left < 0 || left >= w.scroll.Size().Width || top < 0 || top >= w.Size().Height {
 		return

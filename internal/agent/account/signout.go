@@ -29,7 +29,7 @@ func (r *Service) SignOut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	var left []message.Message
-	var owed string
+	var pending string
 	err := r.current.Change(func(o Current) (next Current, err error) {
 		if o.SignedIn() {
 			if left, err = r.lostSecrets(o); err != nil {
@@ -38,7 +38,7 @@ func (r *Service) SignOut(ctx context.Context) error {
 		}
 		was := o
 		o.Account = o.Account.ended()
-		owed, err = r.leave(ctx, was, true, map[string][]byte{},
+		pending, err = r.leave(ctx, was, true, map[string][]byte{},
 			func(tx *store.Tx) error { return tx.PutDoc(Doc, o.Account) })
 		return o, err
 	})
@@ -49,10 +49,10 @@ func (r *Service) SignOut(ctx context.Context) error {
 	r.Health.End(health.WithSignIn)
 	r.Record(office.Activity{Kind: office.ActivitySignedOut, Text: message.SignedOut()})
 	r.Signal(office.StatusChanged)
-	if owed != "" {
+	if pending != "" {
 		ctx, cancel := context.WithTimeout(ctx, signOutLimit)
 		defer cancel()
-		unsaid, _ := r.revokePending(ctx, owed, false)
+		unsaid, _ := r.revokePending(ctx, pending, false)
 		left = append(left, unsaid...)
 		loop.Wake(r.wakeRevocations)
 	}
@@ -68,16 +68,16 @@ const signOutLimit = 5 * time.Second
 // HandOver ends the sign-in here in one commit with also, so that another computer can sign in and register instead. revoke tells
 // the service at once if it is reachable; otherwise RunRevocations does.
 func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (revoke func(context.Context), err error) {
-	var owed string
+	var pending string
 	err = r.current.Change(func(o Current) (Current, error) {
 		was := o
 		o.Account = o.Account.ended()
-		owed, err = r.leave(ctx, was, false, map[string][]byte{}, func(tx *store.Tx) error { tx.PutDoc(Doc, o.Account); return also(tx) })
+		pending, err = r.leave(ctx, was, false, map[string][]byte{}, func(tx *store.Tx) error { tx.PutDoc(Doc, o.Account); return also(tx) })
 		return o, err
 	})
 	return func(ctx context.Context) {
-		if owed != "" {
-			_, _ = r.revokePending(ctx, owed, false) // what is left is retried
+		if pending != "" {
+			_, _ = r.revokePending(ctx, pending, false) // what is left is retried
 		}
 	}, err
 }
@@ -85,7 +85,7 @@ func (r *Service) HandOver(ctx context.Context, also func(*store.Tx) error) (rev
 // leave ends o's sign-in in one commit with values and also. From then on the service has yet to be told, under the returned id; ""
 // if there is nothing to tell. With endpoint, the registered public address is deleted there; otherwise the next one to register
 // replaces it. Events still on their way stay valid a little longer.
-func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
+func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values map[string][]byte, also ...func(*store.Tx) error) (pending string, err error) {
 	i := issuer.Of(o.Settings)
 	values[issuer.Refresh.Of(i)] = nil
 	if o.service == nil && o.SignedIn() { // its session ended with the loops
@@ -121,14 +121,14 @@ func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values ma
 		}
 		err := r.keepPending(f, t, values, also...)
 		if err == nil && (t.Refresh != "" || t.Access != "") {
-			owed = f.ID
+			pending = f.ID
 		}
 		return err
 	})
 	if err == nil {
 		ended()
 	}
-	return owed, err
+	return pending, err
 }
 
 // lostSecrets names what cannot be revoked at the service because the key that sealed it is gone.
@@ -183,8 +183,8 @@ func sealedIn(id string) string { return string(sealedRevocation) + "@" + id }
 func (r *Service) keepPending(f pendingRevocation, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
 	r.pending.mu.Lock()
 	defer r.pending.mu.Unlock()
-	owed := f.Refresh != "" || t.Access != ""
-	if owed {
+	pending := f.Refresh != "" || t.Access != ""
+	if pending {
 		b, err := json.Marshal(f)
 		if err != nil {
 			return err
@@ -192,7 +192,7 @@ func (r *Service) keepPending(f pendingRevocation, t esign.Tokens, values map[st
 		values[sealedIn(f.ID)] = b
 	}
 	err := r.keys.Put(values, also...)
-	if err == nil && owed {
+	if err == nil && pending {
 		r.pending.access[f.ID] = t
 	}
 	return err
@@ -223,7 +223,7 @@ func (r *Service) revocation(name string) (f pendingRevocation, known bool, err 
 		return f, false, err
 	}
 	if err != nil {
-		r.Log.Error("read what is owed to a service that was left", "err", err)
+		r.Log.Error("read what is pending to a service that was left", "err", err)
 	}
 	return f, err == nil, nil
 }

@@ -252,8 +252,8 @@ func (r *Service) raise(n notice) {
 
 // buttons returns the buttons of n. Without a window, a press on n itself acts like the first button.
 func (r *Service) buttons(n notice, words *message.Printer) (list []office.Button) {
-	add := func(deed office.Action, label message.Message) {
-		list = append(list, office.Button{Action: deed, Label: words.Text(label)})
+	add := func(action office.Action, label message.Message) {
+		list = append(list, office.Button{Action: action, Label: words.Text(label)})
 	}
 	if r.deps.Windowed {
 		add(office.ActionShow, message.PressToShow())
@@ -358,10 +358,10 @@ const (
 	problemLook  = time.Minute
 )
 
-// docProblems is the document with the problems reported, docStanding the one with those that last.
+// docProblems is the document with the problems reported, docLasting the one with those that last.
 const (
 	docProblems = "problems told"
-	docStanding = "problems standing"
+	docLasting  = "problems lasting"
 )
 
 // foundAgain is how long after a start a problem that existed at the end may take to be found again.
@@ -382,7 +382,7 @@ func (r *Service) watchProblems(ctx context.Context) error {
 	if !known {
 		told = map[string]toldProblem{}
 	}
-	stored, _, err := data.Doc[map[string]time.Time](r.Data, docStanding) // by problem id
+	stored, _, err := data.Doc[map[string]time.Time](r.Data, docLasting) // by problem id
 	if err != nil {
 		return err
 	}
@@ -395,19 +395,19 @@ func (r *Service) watchProblems(ctx context.Context) error {
 		if r.Now().After(until) {
 			stood = nil
 		}
-		standing := r.standing(stood)
+		lasting := r.lasting(stood)
 		before := maps.Clone(told)
 		facts, pause := r.problemsDue(told, awake)
-		if !maps.Equal(before, told) || !maps.EqualFunc(stored, standing, time.Time.Equal) {
+		if !maps.Equal(before, told) || !maps.EqualFunc(stored, lasting, time.Time.Equal) {
 			err := r.Data.Update(func(tx *store.Tx) error {
 				r.Queue(tx, facts...)
-				tx.PutDoc(docStanding, standing)
+				tx.PutDoc(docLasting, lasting)
 				return tx.PutDoc(docProblems, told)
 			})
 			if err != nil {
 				return err
 			}
-			stored = standing
+			stored = lasting
 		}
 		r.Announce(facts...)
 		clock.Wait(r.Now(), pause)
@@ -417,10 +417,10 @@ func (r *Service) watchProblems(ctx context.Context) error {
 	}
 }
 
-// standing returns since when each problem in health has lasted. A problem in stood existed when the program ended and counts as
+// lasting returns since when each problem in health has lasted. A problem in stood existed when the program ended and counts as
 // uninterrupted; it is removed from stood once found again, and those not found yet are kept.
-func (r *Service) standing(stood map[string]time.Time) map[string]time.Time {
-	standing := map[string]time.Time{}
+func (r *Service) lasting(stood map[string]time.Time) map[string]time.Time {
+	lasting := map[string]time.Time{}
 	for _, i := range r.Health.List() {
 		since, before := i.Since, stood[i.ID]
 		if !before.IsZero() && before.Before(since) {
@@ -428,10 +428,10 @@ func (r *Service) standing(stood map[string]time.Time) map[string]time.Time {
 			r.Health.StandsSince(i.ID, since)
 		}
 		delete(stood, i.ID)
-		standing[i.ID] = since.Round(0).UTC()
+		lasting[i.ID] = since.Round(0).UTC()
 	}
-	maps.Copy(standing, stood)
-	return standing
+	maps.Copy(lasting, stood)
+	return lasting
 }
 
 // problemsDue returns the problems to report now, which it records in told, and how long until the next may be due. awake is when

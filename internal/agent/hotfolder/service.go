@@ -48,7 +48,7 @@ type Deps struct {
 	// Moved records that a draft's file has moved.
 	Moved func(tx *store.Tx, draftID, from, to string) error
 
-	Owe      func(*store.Tx, ...office.Fact) // records, in a commit, that facts are to be reported
+	Queue    func(*store.Tx, ...office.Fact) // records, in a commit, that facts are to be reported
 	Announce func(...office.Fact)            // reports them after the commit
 	Changed  func()                          // the list of folders has changed
 	Events   func(ring func()) Events        // starts to listen for changes
@@ -396,7 +396,7 @@ func (r *Service) tell() error {
 		return nil
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
-		r.deps.Owe(tx, facts...)
+		r.deps.Queue(tx, facts...)
 		noteNotSent(tx, unsent)
 		for _, in := range append(ask, unsent...) {
 			in.Ask, in.Tell = false, false

@@ -68,7 +68,7 @@ func newDesk(t *testing.T) *desk {
 		Account:      func() (Account, bool) { return d.account, !d.signedOut },
 		Words:        message.English,
 		Send:         d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
-		Owe:      func(_ *store.Tx, f ...office.Fact) { d.owed = append(d.owed, f...) },
+		Queue:    func(_ *store.Tx, f ...office.Fact) { d.owed = append(d.owed, f...) },
 		Announce: func(f ...office.Fact) { d.facts = append(d.facts, f...) },
 		Changed:  func() {},
 	}

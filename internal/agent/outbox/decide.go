@@ -191,7 +191,7 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
 	d.Stopped, d.Was = false, stood
 	if send {
-		d.CopyDefaultRecipients(r.deps.Standing())
+		d.CopyDefaultRecipients(r.deps.DefaultRecipients())
 		if stood != office.DraftUnknown {
 			d.Was = ""
 		}

@@ -35,9 +35,9 @@ type Deps struct {
 	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
 	Sealed  func(path string) bool                              // reports whether a file claims to be sealed
 
-	Installation func() string             // identifies this data folder
-	Standing     func() []office.Recipient // default recipients of copies
-	Home         func() string             // the service in use, as esign.Client.Home
+	Installation      func() string             // identifies this data folder
+	DefaultRecipients func() []office.Recipient // default recipients of copies
+	Home              func() string             // the service in use, as esign.Client.Home
 
 	// Service returns the client of the signing service, and the account to which uploads belong, while somebody is signed in and
 	// the keys are open.
@@ -141,7 +141,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		}
 		due, next, err := r.draftsDue()
 		if err == nil {
-			due, err = r.holdStrange(due)
+			due, err = r.holdForeign(due)
 		}
 		if err != nil {
 			return 0, err
@@ -198,14 +198,14 @@ func (r *Service) one(d office.Draft, do func() error) error {
 	})
 }
 
-// holdStrange holds drafts that belong to another account, for a person to decide, and returns the others.
-func (r *Service) holdStrange(due []office.Draft) ([]office.Draft, error) {
+// holdForeign holds drafts that belong to another account, for a person to decide, and returns the others.
+func (r *Service) holdForeign(due []office.Draft) ([]office.Draft, error) {
 	sender := r.deps.Sender()
-	strange := func(d office.Draft) bool {
+	foreign := func(d office.Draft) bool {
 		return d.State == office.DraftQueued && d.By != "" && sender != "" && d.By != sender
 	}
 	for _, d := range due {
-		if !strange(d) {
+		if !foreign(d) {
 			continue
 		}
 		d.Problem, d.Tries, d.NextTry = message.ForAnotherAccount(), 0, time.Time{}
@@ -213,7 +213,7 @@ func (r *Service) holdStrange(due []office.Draft) ([]office.Draft, error) {
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(due, strange), nil
+	return slices.DeleteFunc(due, foreign), nil
 }
 
 // key identifies a draft in the quarantine.
@@ -400,7 +400,7 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 		return out, err
 	}
 	out.Recipients = slices.Clone(d.Recipients)
-	out.CopyDefaultRecipients(r.deps.Standing())
+	out.CopyDefaultRecipients(r.deps.DefaultRecipients())
 	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
 		return out, &DraftError{message.ReferenceNotJSON()}
 	}

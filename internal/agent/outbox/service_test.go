@@ -147,16 +147,16 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 	base.Watch, base.Session = watchers.Watch, looptest.Session{Client: client}
 	noErr(t, base.Data.Update(func(tx *store.Tx) error { return tx.UseService(client.Home()) }))
 	x.Service = New(base, Deps{
-		Installation: func() string { return "here" },
-		DataDir:      x.dir,
-		Pages:        func(context.Context, string) (int, error) { return 1, nil },
-		Sealed:       func(string) bool { return false },
-		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
-		Standing:     func() []office.Recipient { return nil },
-		Home:         client.Home,
-		Sender:       func() string { return "" },
-		FindPackages: func() { x.found() },
-		PackageAdded: func() { x.wakes <- struct{}{} },
+		Installation:      func() string { return "here" },
+		DataDir:           x.dir,
+		Pages:             func(context.Context, string) (int, error) { return 1, nil },
+		Sealed:            func(string) bool { return false },
+		Service:           func() (*esign.Client, string, bool) { return client, "me", true },
+		DefaultRecipients: func() []office.Recipient { return nil },
+		Home:              client.Home,
+		Sender:            func() string { return "" },
+		FindPackages:      func() { x.found() },
+		PackageAdded:      func() { x.wakes <- struct{}{} },
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -451,7 +451,7 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 
 func TestADraftIsAsItWasOnceADecisionAboutItIsUndone(t *testing.T) {
 	r := newService(t, accept)
-	r.deps.Standing = func() []office.Recipient { return []office.Recipient{{Email: "new@example.com"}} }
+	r.deps.DefaultRecipients = func() []office.Recipient { return []office.Recipient{{Email: "new@example.com"}} }
 	was := office.Draft{
 		ID: "draft", Name: "Lease", State: office.DraftHeld, By: "ana", Signers: []office.Signer{{Email: "jan@example.com"}},
 		Recipients: []office.Recipient{{Email: "old@example.com"}}, CopyDefaults: office.CopyDefaults{DefaultRecipients: []string{"old@example.com"}},

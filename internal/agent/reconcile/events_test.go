@@ -240,7 +240,7 @@ func TestWhatIsOwedAnEvent(t *testing.T) {
 		"met in the list, nobody says when":    {office.Package{}, true, since, false},
 		"met by its event":                     {office.Package{State: office.PackageExecuted, Executed: office.When{Time: now.Add(-time.Hour)}}, true, since, false},
 	} {
-		if got := owesEvent(c.before, done, c.moved, c.listening, now); got != c.want {
+		if got := missedEvent(c.before, done, c.moved, c.listening, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

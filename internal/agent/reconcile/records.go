@@ -19,8 +19,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// recordOwedFor is how long the record of a package that is over is requested. After that, its content would be old news.
-const recordOwedFor = 14 * 24 * time.Hour
+// recordWantedFor is how long the record of a package that is over is requested. After that, its content would be old news.
+const recordWantedFor = 14 * 24 * time.Hour
 
 // How many records are requested at once, how long each may take, and the longest pause after a failure. Nothing necessary waits for
 // them, so they need not take long.
@@ -94,7 +94,7 @@ func (r *Service) needRecord(p *office.Package, was office.Package, s esign.Stat
 	if over && was.State.Over() {
 		p.RecordPending = was.RecordPending
 	}
-	if office.RefusedFor(&p.RecordPending, r.Now()) >= recordOwedFor || over && !waits && !unsaid {
+	if office.RefusedFor(&p.RecordPending, r.Now()) >= recordWantedFor || over && !waits && !unsaid {
 		p.RecordPending = time.Time{}
 		return nil
 	}

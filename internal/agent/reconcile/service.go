@@ -126,9 +126,9 @@ func (r *Service) Swept() (last time.Time, under bool) { return r.sweep.state() 
 // clockMargin is how far the service's clock may differ from ours.
 const clockMargin = 15 * time.Minute
 
-// owesEvent reports whether the change from before to p in a status answer should have arrived as an event, given since when we have
+// missedEvent reports whether the change from before to p in a status answer should have arrived as an event, given since when we have
 // been listening: for a package checked since then, any change; for one unknown before, that it was finished since.
-func owesEvent(before, p office.Package, moved bool, listening, now time.Time) bool {
+func missedEvent(before, p office.Package, moved bool, listening, now time.Time) bool {
 	switch {
 	case listening.IsZero():
 		return false

@@ -48,7 +48,7 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 			return err
 		}
 		r.afterEvents(&p, asked)
-		silent = owesEvent(before, p, found.moved, listening, now)
+		silent = missedEvent(before, p, found.moved, listening, now)
 		return tx.PutPackage(p)
 	})
 	if err != nil {

@@ -172,7 +172,7 @@ func (m *moving) record(r store.Record) error {
 			return nil
 		})
 	case store.KindPackage:
-		return decoded(r, m.aPackage)
+		return decoded(r, m.addPackage)
 	case store.KindDraft:
 		return decoded(r, m.draft)
 	case store.KindLogged:
@@ -258,8 +258,8 @@ func (m *moving) folder(f office.HotFolder) error {
 	return nil
 }
 
-// aPackage accepts what is known of a package. Its downloads are planned here, and its current state is requested.
-func (m *moving) aPackage(p office.Package) error {
+// addPackage accepts what is known of a package. Its downloads are planned here, and its current state is requested.
+func (m *moving) addPackage(p office.Package) error {
 	if p.ID == "" || m.ids[p.ID] || p.DraftID != "" && uuid.Validate(p.DraftID) != nil || p.ExternalData != nil && !json.Valid(p.ExternalData) {
 		return fmt.Errorf("%w: a package", ErrDamaged)
 	}
