@@ -48,7 +48,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, &Error{Kind: ErrNotFolder, Folder: dir, Err: errors.New("not an absolute path")}
 	}
-	info, err := os.Stat(dir)
+	info, err := disk.Stat(dir)
 	if err != nil {
 		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
 	}
@@ -375,7 +375,7 @@ func kindOf(err error) error {
 		return ErrNotFolder
 	case errors.Is(err, disk.ErrLink):
 		return ErrOutside
-	case isMissing(err), errors.Is(err, fs.ErrNotExist):
+	case isMissing(err), errors.Is(err, fs.ErrNotExist), errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrMissing
 	case isReadOnly(err), errors.Is(err, fs.ErrPermission):
 		return ErrReadOnly

@@ -49,15 +49,19 @@ type Dir struct {
 
 // OpenDir opens a folder by its path. Links in the path are followed: whoever chose the folder chose them, too.
 func OpenDir(path string) (*Dir, error) {
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return nil, err
-	}
-	return newDir(root, path)
+	return Ask(path, func() (*Dir, error) {
+		root, err := os.OpenRoot(path)
+		if err != nil {
+			return nil, err
+		}
+		return newDir(root, path)
+	}, func(d *Dir) { d.Close() })
 }
 
 // Real is the path of a folder with all links resolved.
-func Real(path string) (string, error) { return filepath.EvalSymlinks(path) }
+func Real(path string) (string, error) {
+	return Ask(path, func() (string, error) { return filepath.EvalSymlinks(path) }, nil)
+}
 
 // OpenReal opens the folder at a path that Real returned. It fails with ErrSwapped if the path now contains a link: anybody
 // who may write to a folder above could have put one there.
@@ -494,6 +498,9 @@ func Mkdir(path string, mode fs.FileMode) error {
 
 // mkdir calls make, which creates a folder and perhaps those above it, and anchors it.
 func mkdir(path string, make func() error) error {
+	if _, err := Stat(path); errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
 	missing := missingOn(path)
 	if err := make(); err != nil {
 		return err
@@ -519,12 +526,14 @@ func missingOn(path string) (missing []string) {
 }
 
 // Inside reports whether path is dir or lies below it, however it is written and whatever links it contains. A path that
-// does not exist yet is judged by its nearest existing parent.
+// does not exist yet is judged by its nearest existing parent, and one that does not answer by what is written alone.
 func Inside(path, dir string) bool {
 	written := filepath.Clean(dir)
-	there, gone := os.Stat(dir)
+	there, gone := Stat(dir)
 	paths := []string{path}
-	if real := resolved(path); real != path {
+	if _, err := Stat(path); errors.Is(err, os.ErrDeadlineExceeded) {
+		gone = err
+	} else if real := resolved(path); real != path {
 		paths = append(paths, real)
 	}
 	for _, p := range paths {
@@ -532,8 +541,10 @@ func Inside(path, dir string) bool {
 			if p == written {
 				return true
 			}
-			if info, err := os.Stat(p); gone == nil && err == nil && os.SameFile(info, there) {
-				return true
+			if gone == nil {
+				if info, err := os.Stat(p); err == nil && os.SameFile(info, there) {
+					return true
+				}
 			}
 			if filepath.Dir(p) == p {
 				break
@@ -557,15 +568,15 @@ func resolved(path string) string {
 
 // Same reports whether two paths lead to the same existing file or folder.
 func Same(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
+	x, err1 := Stat(a)
+	y, err2 := Stat(b)
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
 // OpenFile opens for reading a regular file that somebody named, and describes it; links are followed. The description is of
 // the opened file: the path may lead to another one a moment later. It never blocks on a pipe.
 func OpenFile(path string) (*os.File, fs.FileInfo, error) {
-	file, err := openFile(path)
+	file, err := Ask(path, func() (*os.File, error) { return openFile(path) }, func(f *os.File) { f.Close() })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -582,12 +593,14 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 
 // Empty reports whether a folder is missing or empty, as the mount point of a share that is not mounted is.
 func Empty(folder string) bool {
-	dir, err := os.Open(folder)
-	if err != nil {
-		return true
-	}
-	defer dir.Close()
-	_, err = dir.Readdirnames(1)
+	_, err := Ask(folder, func() ([]string, error) {
+		dir, err := os.Open(folder)
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		return dir.Readdirnames(1)
+	}, nil)
 	return err != nil
 }
 

@@ -1,30 +1,28 @@
 package disk
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
 
-// Silence is how long a folder may take to answer.
+// Silence is how long a path may take to answer.
 const Silence = 5 * time.Second
 
-// Silent knows the folders that do not answer, on a share whose server is gone. The zero value knows none. Safe for
-// concurrent use.
-type Silent struct {
+// silent knows the paths that do not answer, on a share whose server is gone.
+var silent = struct {
 	mu    sync.Mutex
 	paths map[string]bool
-}
+}{paths: map[string]bool{}}
 
-// Ask returns the result of ask, which opens or examines the folder at path. If that takes longer than Silence, it fails
-// with os.ErrDeadlineExceeded, and so does every Ask about that folder until the answer has come, which late gets: meanwhile
-// nothing waits for it again.
-func Ask[T any](s *Silent, path string, ask func() (T, error), late func(T, error)) (answer T, err error) {
-	s.mu.Lock()
-	silent := s.paths[path]
-	s.mu.Unlock()
-	if silent {
-		return answer, os.ErrDeadlineExceeded
+// Ask returns the result of ask, which looks up path. If that takes longer than Silence, it fails with
+// os.ErrDeadlineExceeded, and so does every Ask about that path, or one below it, until the answer has come, which late
+// gets, unless it is nil: meanwhile nothing waits for it again. What this package opens or looks up by a path, it asks so.
+func Ask[T any](path string, ask func() (T, error), late func(T)) (answer T, err error) {
+	if isSilent(path) {
+		return answer, &fs.PathError{Op: "ask", Path: path, Err: os.ErrDeadlineExceeded}
 	}
 	type answered struct {
 		value T
@@ -42,18 +40,36 @@ func Ask[T any](s *Silent, path string, ask func() (T, error), late func(T, erro
 		return a.value, a.err
 	case <-timer.C:
 	}
-	s.mu.Lock()
-	if s.paths == nil {
-		s.paths = map[string]bool{}
-	}
-	s.paths[path] = true
-	s.mu.Unlock()
+	silent.mu.Lock()
+	silent.paths[path] = true
+	silent.mu.Unlock()
 	go func() {
 		a := <-answers
-		s.mu.Lock()
-		delete(s.paths, path)
-		s.mu.Unlock()
-		late(a.value, a.err)
+		silent.mu.Lock()
+		delete(silent.paths, path)
+		silent.mu.Unlock()
+		if a.err == nil && late != nil {
+			late(a.value)
+		}
 	}()
-	return answer, os.ErrDeadlineExceeded
+	return answer, &fs.PathError{Op: "ask", Path: path, Err: os.ErrDeadlineExceeded}
+}
+
+func isSilent(path string) bool {
+	silent.mu.Lock()
+	defer silent.mu.Unlock()
+	for ; len(silent.paths) > 0; path = filepath.Dir(path) {
+		if silent.paths[path] {
+			return true
+		}
+		if filepath.Dir(path) == path {
+			break
+		}
+	}
+	return false
+}
+
+// Stat is os.Stat.
+func Stat(path string) (fs.FileInfo, error) {
+	return Ask(path, func() (fs.FileInfo, error) { return os.Stat(path) }, nil)
 }

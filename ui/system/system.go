@@ -90,7 +90,10 @@ func OpenSaved(path string, inFolder bool, token string) error {
 
 // Exists reports whether a file still exists. One that is out of reach, for example on a disconnected drive, is not considered lost.
 func (Opener) Exists(path string) bool {
-	_, err := os.Stat(path)
+	_, err := disk.Stat(filepath.Dir(path)) // asked once for all files there
+	if err == nil {
+		_, err = disk.Stat(path)
+	}
 	return !os.IsNotExist(err)
 }
 
@@ -100,7 +103,7 @@ func existing(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find %q: %w", path, err)
 	}
-	if _, err := os.Stat(abs); err != nil {
+	if _, err := disk.Stat(abs); err != nil {
 		return "", message.Error(message.FileMoved(filepath.Base(abs), filepath.Dir(abs)), err)
 	}
 	return abs, nil

@@ -161,7 +161,7 @@ func (r *Service) missingLines(after string) (missing []office.Job, next string,
 
 // list adds these files' missing lines to one index, and, if the index is not as we left it, those of all others.
 func (r *Service) list(ctx context.Context, s office.Settings, folder string, missing []office.Job, mark archive.Mark) error {
-	f, err := r.openFolder(folder)
+	f, err := archive.OpenFolder(folder)
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func pathIn(folder string, j office.Job) string {
 
 // sumOf returns the SHA-256 of the saved file; empty if it has been replaced or is gone.
 func (r *Service) sumOf(j office.Job) string {
-	f, err := r.openFolder(j.Folder)
+	f, err := archive.OpenFolder(j.Folder)
 	if err != nil {
 		return ""
 	}
@@ -410,7 +410,7 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 	if err := disk.MkdirAll(folder, 0o755); err != nil {
 		r.Log.Warn("make a folder to export to", "err", err) // opening it then fails with the error
 	}
-	to, err := r.openFolder(folder)
+	to, err := archive.OpenFolder(folder)
 	if err != nil {
 		return x, message.Error(archive.Message(err), err)
 	}

@@ -2,7 +2,6 @@ package download
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -91,7 +90,7 @@ func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 	}
 	if len(d.Files) > 0 {
 		folder := filepath.Dir(d.Files[0].Path)
-		info, err := disk.Ask(&r.silent, folder, func() (fs.FileInfo, error) { return os.Stat(folder) }, func(fs.FileInfo, error) {})
+		info, err := disk.Stat(folder)
 		if err == nil && info.IsDir() {
 			return folder, nil
 		}
@@ -238,7 +237,7 @@ func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Ti
 func (r *Service) Named(folder string) (map[string]bool, error) {
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).UnfinishedJobs)
 	named := map[string]bool{}
-	there, openErr := r.openFolder(folder)
+	there, openErr := archive.OpenFolder(folder)
 	silent := errors.Is(openErr, os.ErrDeadlineExceeded)
 	if openErr != nil && !silent {
 		return named, err // the folder is empty or missing
@@ -256,7 +255,7 @@ func (r *Service) Named(folder string) (map[string]bool, error) {
 
 // FindFolder returns why a folder for documents cannot be opened: os.ErrDeadlineExceeded, wrapped, if it does not answer.
 func (r *Service) FindFolder(path string) error {
-	f, err := r.openFolder(path)
+	f, err := archive.OpenFolder(path)
 	if err != nil {
 		return err
 	}
@@ -265,17 +264,17 @@ func (r *Service) FindFolder(path string) error {
 
 // TryFolder creates a folder for documents if necessary, and checks that files can be written there; "" if they can.
 func (r *Service) TryFolder(path string) office.Code {
-	wrong, err := disk.Ask(&r.silent, path, func() (office.Code, error) {
+	wrong, err := disk.Ask(path, func() (office.Code, error) {
 		if err := disk.MkdirAll(path, 0o755); err != nil {
 			return office.CodeNotMade, nil
 		}
-		f, err := r.open(path)
+		f, err := archive.OpenFolder(path)
 		if err != nil {
 			return "", err
 		}
 		defer f.Close()
 		return "", f.Try()
-	}, func(office.Code, error) {})
+	}, nil)
 	if err != nil {
 		return office.CodeNotWritable
 	}

@@ -524,12 +524,7 @@ func TestAFolderThatDoesNotAnswerHoldsUpNeitherOthersNorPeople(t *testing.T) {
 		x := newService(t)
 		here, silent := x.settings.SaveTo, t.TempDir()
 		answers := make(chan struct{})
-		x.open = func(path string) (*archive.Folder, error) {
-			if path == silent {
-				<-answers
-			}
-			return archive.OpenFolder(path)
-		}
+		_, _ = disk.Ask(silent, func() (none struct{}, err error) { <-answers; return none, nil }, nil)
 		defer x.from(&giver{})()
 		x.settings.SaveTo = silent
 		waits, named := x.plan("waits")[0], x.plan("named")[0]

@@ -30,7 +30,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	if r.blocked(j.Folder) || r.pausedFor() > 0 {
 		return nil
 	}
-	folder, err := r.openFolder(j.Folder)
+	folder, err := archive.OpenFolder(j.Folder)
 	if err != nil {
 		return r.blockFolder(j, err)
 	}
@@ -232,7 +232,7 @@ func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 
 // sweepFolder cleans one folder. A missing one is cleaned when files are to be saved in it.
 func (r *Service) sweepFolder(ctx context.Context, folder string) {
-	f, err := r.openFolder(folder)
+	f, err := archive.OpenFolder(folder)
 	if err != nil {
 		return
 	}
@@ -601,7 +601,7 @@ func (r *Service) namesInUse(packageID, saveTo string) (map[string]map[string]bo
 	inUse := map[string]map[string]bool{}
 	for _, j := range jobs {
 		for _, at := range []string{j.Folder, saveTo} {
-			folder, err := r.openFolder(at)
+			folder, err := archive.OpenFolder(at)
 			if err != nil {
 				continue
 			}

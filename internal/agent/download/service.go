@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +25,6 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
-	"countersign/internal/disk"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -55,8 +53,6 @@ type Service struct {
 	service loop.Retries // under the empty key: no downloads start; under inRow: downloads that failed one after the other
 	retried atomic.Int64 // number of requests to retry everything
 	swept   sync.Map     // folders cleaned of an earlier run's temporary files
-	open    func(path string) (*archive.Folder, error)
-	silent  disk.Silent
 
 	work  chan struct{} // signals that there may be work
 	index chan struct{} // signals that the index may lack a file
@@ -65,7 +61,7 @@ type Service struct {
 const inRow = "in a row"
 
 func New(t loop.Base, deps Deps) *Service {
-	return &Service{Base: t, deps: deps, open: archive.OpenFolder, state: state{underWay: map[string]bool{}}, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
+	return &Service{Base: t, deps: deps, state: state{underWay: map[string]bool{}}, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
 }
 
 // Wake makes Run and RunIndex look for work.
@@ -83,19 +79,6 @@ func (r *Service) Retry() {
 
 // Resume lets downloads waiting for the service start again.
 func (r *Service) Resume() { r.service.Now() }
-
-// openFolder opens a folder for documents. One that does not answer counts as missing until it has answered.
-func (r *Service) openFolder(path string) (*archive.Folder, error) {
-	folder, err := disk.Ask(&r.silent, path, func() (*archive.Folder, error) { return r.open(path) }, func(f *archive.Folder, err error) {
-		if err == nil {
-			f.Close()
-		}
-	})
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = &archive.Error{Kind: archive.ErrMissing, Folder: path, Err: err}
-	}
-	return folder, err
-}
 
 // FolderChosen is Retry after people have changed the folder for documents from old to next. Another folder's problem no longer
 // matters; the same folder's lasts until a file has been saved there.

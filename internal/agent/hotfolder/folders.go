@@ -119,7 +119,7 @@ func (r *Service) Try(f office.HotFolder) (documents int, err error) {
 	defer r.changes.Unlock()
 	f = f.Normal()
 	if f.ID != "" {
-		if _, err := os.Stat(f.Path); err != nil {
+		if _, err := disk.Stat(f.Path); err != nil {
 			return 0, trouble(f.Path, err)
 		}
 	}
@@ -145,7 +145,7 @@ func (r *Service) check(f office.HotFolder) (documents int, err error) {
 	}
 	sends := slices.ContainsFunc(all, func(x office.HotFolder) bool { return x.ID == f.ID && x.Path == f.Path })
 	if sends {
-		if _, err := os.Stat(f.Path); err != nil {
+		if _, err := disk.Stat(f.Path); err != nil {
 			return 0, nil // its share is unavailable; it continues when that is back
 		}
 	} else if err := disk.MkdirAll(f.Path, 0o755); err != nil {

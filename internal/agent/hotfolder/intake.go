@@ -69,7 +69,7 @@ func (r *Service) advance(ctx context.Context, in office.Intake) error {
 	if err != nil {
 		return err
 	}
-	dir, err := r.openFolder(in.Path, real)
+	dir, err := openReal(in.Path, real)
 	if err != nil {
 		return err
 	}

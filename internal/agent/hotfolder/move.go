@@ -34,20 +34,6 @@ func (r *Service) realOf(in office.Intake) (string, error) {
 	})
 }
 
-// openFolder opens a hot folder, see openReal. One that does not answer counts as unavailable until it has answered.
-func (r *Service) openFolder(path, real string) (*disk.Dir, error) {
-	dir, err := disk.Ask(&r.silent, path, func() (*disk.Dir, error) { return r.open(path, real) }, func(dir *disk.Dir, err error) {
-		if err == nil {
-			dir.Close()
-		}
-		r.Wake()
-	})
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = trouble(path, err)
-	}
-	return dir, err
-}
-
 // openReal opens a hot folder at the real path it had when a person saved it. Without such a path, it opens path as it is.
 func openReal(path, real string) (dir *disk.Dir, err error) {
 	if real == "" {

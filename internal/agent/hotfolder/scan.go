@@ -214,7 +214,10 @@ func (l *listener) Set(folders []string) {
 		}
 	}
 	for _, path := range folders {
-		if !slices.Contains(heard, path) {
+		if slices.Contains(heard, path) {
+			continue
+		}
+		if _, err := disk.Stat(path); err == nil {
 			_ = l.w.Add(path) // retried by the next scan, too
 		}
 	}

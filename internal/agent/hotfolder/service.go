@@ -27,7 +27,6 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
-	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -79,8 +78,6 @@ type Service struct {
 	mu       sync.Mutex
 	problems map[string]message.Message // why folders cannot send, by id
 	waiting  map[string]message.Message // what folders' files wait for, by folder path
-	open     func(path, real string) (*disk.Dir, error)
-	silent   disk.Silent
 
 	looks     map[string]look // used only by Run's goroutine
 	recovered map[string]bool // folders searched for unknown files; used only by Run's goroutine
@@ -90,7 +87,7 @@ type Service struct {
 
 func New(t loop.Base, deps Deps) *Service {
 	return &Service{Base: t, deps: deps, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
-		waiting: map[string]message.Message{}, open: openReal, looks: map[string]look{}, recovered: map[string]bool{}, swept: map[string]bool{}}
+		waiting: map[string]message.Message{}, looks: map[string]look{}, recovered: map[string]bool{}, swept: map[string]bool{}}
 }
 
 func (r *Service) Wake() { loop.Wake(r.ring) }
@@ -197,7 +194,7 @@ func (r *Service) lookInto(ctx context.Context, f office.HotFolder, all []office
 	if m := r.refusal(f, all); !m.IsZero() {
 		return 0, &folderError{m}
 	}
-	dir, err := r.openFolder(f.Path, f.Real)
+	dir, err := openReal(f.Path, f.Real)
 	if err != nil {
 		return 0, err
 	}
