@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
@@ -36,10 +37,13 @@ type Data struct {
 	trying  sync.Mutex   // held by hasRoom
 }
 
-// Open opens the state in the file at path. A damaged file is set aside, never deleted; aside then names it, and the open state is
-// empty. Other errors of store.Open are wrapped.
+// Open opens the state in the file at path. A damaged file is set aside, never deleted; aside then names it, also if Close did that,
+// and the open state is empty. Other errors of store.Open are wrapped.
 func Open(path string, log *slog.Logger, now func() time.Time, issues *health.Tracker) (st *Data, aside string, err error) {
 	o := store.Options{Now: now, Log: log, Compact: true}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		aside = store.LastAside(path)
+	}
 	file, err := store.Open(path, o)
 	if errors.Is(err, store.ErrCorrupt) {
 		log.Error("the data file is damaged and is set aside", "err", err)

@@ -212,6 +212,13 @@ func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
 	if _, err := os.Lstat(d.Store.Path()); err == nil {
 		t.Error("the next start begins with the damaged file")
 	}
+	next, aside, err := Open(d.Store.Path(), d.log, time.Now, issues)
+	if _, gone := os.Lstat(aside); err != nil || gone != nil {
+		t.Errorf("the next start takes the damaged file %q for a missing one: %v, %v", aside, err, gone)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestADamagedFileIsSetAsideAndWhatIsNoneIsAnError(t *testing.T) {
