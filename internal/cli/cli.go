@@ -324,5 +324,8 @@ func said(err error) string {
 	if errors.As(err, &known) {
 		return known.text
 	}
+	if errors.Is(err, terminal.ErrUnwritable) { // the command itself may be done: repeated, it would send a second package
+		return "The output could not be written; the disk may be full. Look at countersign status before doing it again."
+	}
 	return agent.Message(err).String()
 }

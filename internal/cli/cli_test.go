@@ -105,6 +105,16 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBePrintedIsSaidToBeThat(t *testing.T) {
+	full := unread(t)
+	full.Close()
+	var said bytes.Buffer
+	code := Main([]string{"version"}, Program{Stdin: strings.NewReader(""), Stdout: full, Stderr: &said})
+	if code != exitFailed || !strings.Contains(said.String(), "The output could not be written") {
+		t.Errorf("exit code %d, stderr %q", code, said.String())
+	}
+}
+
 func TestSetupChangesOnlyWhatIsGiven(t *testing.T) {
 	s := newShell(t)
 	s.setUp("--cac", "--scope", "profile organization")

@@ -7,6 +7,7 @@ package terminal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,6 +50,9 @@ func New(to io.Writer) *Writer {
 func Sized(to io.Writer, width int, colour bool) *Writer {
 	return &Writer{to: to, width: width, colour: colour}
 }
+
+// ErrUnwritable is in each error of a Writer: its stream takes no more, as a file on a full disk.
+var ErrUnwritable = errors.New("the output could not be written")
 
 // Wide reports whether the output goes to a terminal, for people, rather than to a program.
 func (w *Writer) Wide() bool { return w.width > 0 }
@@ -101,8 +105,10 @@ func (w *Writer) Progress(text string) error {
 func (w *Writer) put(text string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, err := io.WriteString(w.to, text)
-	return err
+	if _, err := io.WriteString(w.to, text); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnwritable, err)
+	}
+	return nil
 }
 
 // wantsColour combines the person's preference (no-color.org) and the terminal's ability (terminfo(5)).
