@@ -200,11 +200,11 @@ func (r *reading) Inspect(ctx context.Context, path string) agent.FileInfo {
 	return r.Office.Inspect(ctx, path)
 }
 
-// One press sends, once, as soon as the documents were looked at, and nothing if one of them cannot be sent.
+// One press sends, once, as soon as the documents were looked at, and nothing if one of them cannot be sent, or warns of something
+// that nobody has seen.
 func TestSendingWaitsForTheDocumentsToBeLoaded(t *testing.T) {
-	for name, sent := range map[string]int{"b.pdf": 1, "Offer.pdf": 0} {
-		o := officetest.Busy()
-		o.Infos = map[string]agent.FileInfo{"Offer.pdf": {Size: 1, Problem: message.FileProtected("Offer.pdf")}}
+	for name, sent := range map[string]int{"b.pdf": 1, "Offer.pdf": 0, "Floor plans.pdf": 0} {
+		o := told(officetest.Busy())
 		b := newBench(t, o)
 		b.screen.like(filled(ana))
 		slow := &reading{b.Office, make(chan struct{}), make(chan struct{})}
@@ -216,12 +216,21 @@ func TestSendingWaitsForTheDocumentsToBeLoaded(t *testing.T) {
 		if said := b.screen.bar.text.Text; len(o.Sent) != 0 || b.screen.filesField.IsWrong() || !strings.Contains(said, "loaded") {
 			t.Fatalf("while they are loaded, %d are sent, and it says %q", len(o.Sent), said)
 		}
+		b.screen.cancel.OnTapped()
+		if b.screen.handing != nil || b.screen.message.Disabled() || b.screen.cancel.Visible() {
+			t.Fatal("who waits cannot cancel")
+		}
+		b.screen.Send()
 		close(slow.let)
 		b.Until(func() bool { return b.screen.handing == nil })
 		close(slow.draw)
 		b.Settle()
-		if len(o.Sent) != sent || b.screen.filesField.IsWrong() != (sent == 0) || strings.Contains(b.screen.bar.text.Text, "loaded") {
+		if len(o.Sent) != sent || b.screen.cancel.Visible() || b.screen.filesField.IsWrong() != (name == "Offer.pdf") || strings.Contains(b.screen.bar.text.Text, "loaded") {
 			t.Errorf("with %s, %d are sent, and it says %q", name, len(o.Sent), b.screen.bar.text.Text)
+		}
+		if name == "Floor plans.pdf" {
+			b.sent()
+			screentest.Equal(t, "sent once the warning was seen", len(o.Sent), 1)
 		}
 	}
 }
@@ -378,8 +387,10 @@ func TestWhatTheOfficeDidNotTakeStaysWhenTheRestIsTakenBack(t *testing.T) {
 	b.add("a.pdf", "b.pdf")
 	b.screen.like(filled(ana))
 	b.screen.each.SetChecked(true)
+	b.screen.replaces = "d0"
 	b.send()
 	screentest.Equal(t, "left", b.names(), []string{"b.pdf"})
+	screentest.Equal(t, "the first one took the place of the draft; the other is to take no place", b.screen.replaces, "")
 	went := len(b.Went)
 	b.Deeds[0].Undone()
 	b.Until(func() bool { return len(b.Went) > went })
@@ -1305,8 +1316,13 @@ func TestAFileDroppedOnADocumentOfTheTemplateTakesItsPlace(t *testing.T) {
 	b.choose("lease")
 	rules := b.screen.basis.originals[1]
 	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(rules.row).AddXY(20, 10)
-	b.screen.Drop([]string{"/x/Our rules.pdf"}, at)
-	b.Settle()
+	drop := func() { b.screen.Drop([]string{"/x/Our rules.pdf"}, at); b.Settle() }
+	b.screen.handing = &handing{passed: true}
+	if drop(); rules.instead != nil {
+		t.Error("what is being sent is shown with another document")
+	}
+	b.screen.handing = nil
+	drop()
 	if rules.instead == nil || len(b.screen.docs) != 0 {
 		t.Fatalf("it was added: %q", b.names())
 	}

@@ -304,7 +304,7 @@ func (p *listPanel) refresh() {
 	}
 	if p.id == "" {
 		waiting = len(p.list.Left(p.again.Checked))
-		switch ready = waiting > 0 && len(p.list.Wrong) == 0; {
+		switch ready = waiting > 0 && len(p.list.Wrong) == 0 && !p.screen.Busy(); {
 		case len(p.list.Wrong) > 0:
 			said = i18n.Message(p.list.Wrong[0])
 		case need > 0:
@@ -534,18 +534,25 @@ func (p *listPanel) send() {
 		return
 	}
 	s, again, pressed := p.screen, p.again.Checked, p.screen.env.Now()
-	sent := sentList{typed: s.form(), docs: s.docs}
-	widgets.Enable(p.bar.send, false)
+	sent := sentList{typed: s.form(), docs: slices.Clone(s.docs)}
+	s.handing = &handing{passed: true, parcels: []*parcel{{}}}
+	s.enable(false)
+	p.refresh()
 	async.Then(s.env.Work, func(ctx context.Context) (string, error) {
 		return s.office.SendList(ctx, p.list, again, widgets.UndoTime)
 	}, func(id string, err error) {
+		s.handing = nil
+		s.enable(true)
 		if err != nil {
-			widgets.Enable(p.bar.send, true)
+			p.refresh()
+			s.changed()
 			s.env.Notice(i18n.Error(err))
 			return
 		}
+		dropped := slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(sent.docs, d) })
 		s.clear()
-		s.changed()
+		s.docs = dropped
+		s.filesChanged()
 		sent.id, sent.taken = id, s.env.Soon(env.Undoable{Says: i18n.Message(message.ListBegun(len(p.list.Left(again)), p.list.File)), Pressed: pressed, Undone: p.halt})
 		s.lists.sent = sent
 		p.follow(id)

@@ -1,9 +1,11 @@
 package compose
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/widget"
@@ -124,6 +126,40 @@ func TestAListThatIsUndoneIsInTheFormOnce(t *testing.T) {
 	b.Settle()
 	if b.Window.Canvas().Overlays().Top() != nil || len(b.names()) != 1 {
 		t.Errorf("the form has %q, and it asks whether to replace that", b.names())
+	}
+}
+
+// copying is an office that accepts a list when it is let.
+type copying struct {
+	Office
+	let chan struct{}
+}
+
+func (c *copying) SendList(ctx context.Context, l office.BulkList, again bool, undo time.Duration) (string, error) {
+	<-c.let
+	return c.Office.SendList(ctx, l, again, undo)
+}
+
+func TestAListIsSentOnceAndTakesNothingElseWithIt(t *testing.T) {
+	b := listed(t, officetest.Busy())
+	slow := &copying{b.Office, make(chan struct{})}
+	b.screen.office = slow
+	p := b.screen.lists.panel
+	p.send()
+	p.again.SetChecked(true)
+	if !p.bar.send.Disabled() {
+		t.Error("it can be sent twice")
+	}
+	b.screen.Leave()
+	b.screen.Add([]string{"/x/Offer 2026.pdf"})
+	b.Until(func() bool { return len(b.screen.docs) == 2 })
+	if !b.screen.message.Disabled() {
+		t.Error("the form of a list that is being sent can be changed")
+	}
+	close(slow.let)
+	b.Settle()
+	if !slices.Equal(b.names(), []string{"Offer 2026.pdf"}) || b.screen.message.Disabled() || b.screen.message.Text != "" {
+		t.Errorf("the form has %q", b.names())
 	}
 }
 

@@ -93,6 +93,7 @@ type frame struct {
 	sheet    fyne.CanvasObject // the form
 	heading  *widgets.Line
 	clearing *widgets.Button
+	cancel   *widgets.Button   // ends the wait for documents that are loaded before they are sent
 	columns  *container.Scroll // with all that is scrolled; see layOutAnew
 }
 
@@ -131,7 +132,9 @@ func New(d *env.Env, o Office) *Screen {
 	s.deeds = widgets.Flow(8, s.add, s.choose, s.sweep, s.each)
 	s.target, s.targetEdge = newTarget(s.pickFiles)
 	s.heading = widgets.NewHeading(lang.L("New package"))
-	s.bar = newBar(s.newButton(lang.L("Send"), nil, s.Send).Primary())
+	s.cancel = s.newButton(lang.L("Cancel"), nil, s.release).Quiet()
+	s.cancel.Hide()
+	s.bar = newBar(s.newButton(lang.L("Send"), nil, s.Send).Primary(), s.cancel)
 	s.layOut()
 	s.filling = true
 	s.addSigner(noSigner, false)
@@ -575,6 +578,9 @@ func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *wid
 	b.OnEscape = s.unfocus
 	return b
 }
+
+// Busy reports that the office is accepting what is in the form, which is another in a moment.
+func (s *Screen) Busy() bool { return s.handing != nil }
 
 // busy says why nothing can be started while the office is accepting a package.
 func (s *Screen) busy() bool {

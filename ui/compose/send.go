@@ -67,9 +67,10 @@ type handing struct {
 	typed   office.Form
 	people  int
 	parcels []*parcel
-	passed  bool      // given to the office
-	pressed time.Time // when that was
-	begun   func()    // ends the undo offer; nil before there is one
+	unseen  []*document // those that were still loading when it was pressed
+	passed  bool        // given to the office
+	pressed time.Time   // when that was
+	begun   func()      // ends the undo offer; nil before there is one
 }
 
 // parcel is one package: all documents together, or one of them.
@@ -90,32 +91,39 @@ func (s *Screen) hand(d office.NewPackage) {
 	if s.replaces != "" {
 		h.parcels[0].draft.Replaces = []string{s.replaces}
 	}
+	for _, p := range h.parcels {
+		h.unseen = append(h.unseen, slices.DeleteFunc(slices.Clone(p.docs), func(d *document) bool { return d.looked })...)
+	}
 	s.handing = h
 	s.enable(false)
 	s.pass()
 }
 
-// pass gives the office what was pressed once its documents are loaded. If one of them cannot be sent, nothing is.
+// pass gives the office what was pressed once its documents are loaded. If one of them cannot be sent, or has something to say first,
+// nothing is.
 func (s *Screen) pass() {
 	h := s.handing
 	if h == nil || h.passed {
 		return
 	}
-	var docs []*document
-	for _, p := range h.parcels {
-		docs = append(docs, p.docs...)
+	any := func(is func(*document) bool) bool {
+		return slices.ContainsFunc(h.parcels, func(p *parcel) bool { return slices.ContainsFunc(p.docs, is) })
 	}
 	switch {
-	case slices.ContainsFunc(docs, (*document).unsendable):
-		s.handing = nil
-		s.enable(true)
-		s.changed()
+	case any((*document).unsendable):
+		s.release()
 		s.env.Notice(lang.L("The marked documents cannot be sent."))
 		return
-	case slices.ContainsFunc(docs, func(d *document) bool { return !d.looked }):
+	case any(func(d *document) bool { return d.looked && !d.info.Warning.IsZero() && slices.Contains(h.unseen, d) }):
+		s.release()
+		s.env.Notice(lang.L("Read the notes beside the documents, then send again."))
+		return
+	case any(func(d *document) bool { return !d.looked }):
 		s.bar.tell(lang.L("Sending begins as soon as the documents are loaded."), false)
+		widgets.Show(s.cancel, true)
 		return
 	}
+	widgets.Show(s.cancel, false)
 	h.passed, h.pressed = true, s.env.Now()
 	for _, p := range h.parcels {
 		async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
@@ -128,6 +136,15 @@ func (s *Screen) pass() {
 			})
 		}, func(state office.SendState, err error) { s.arrived(h, p, state, err) })
 	}
+}
+
+// release frees the form before the office has any of it.
+func (s *Screen) release() {
+	s.handing = nil
+	s.enable(true)
+	widgets.Show(s.cancel, false)
+	s.bar.say("")
+	s.changed()
 }
 
 func (s *Screen) enable(enabled bool) {
@@ -174,7 +191,9 @@ func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err erro
 
 // take removes from the form what the office has accepted, so that it is not sent twice.
 func (s *Screen) take(h *handing, p *parcel) {
-	p.taken = true
+	if p.taken = true; len(p.draft.Replaces) > 0 {
+		s.replaces = "" // the rest would replace this one
+	}
 	s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
 	s.keep()
 	s.handed(h)

@@ -299,7 +299,9 @@ func (s *Screen) Drop(paths []string, at fyne.Position) {
 		at = fyne.Position{}
 	}
 	if o := s.originalAt(at); o != nil && len(paths) == 1 {
-		o.Replace(paths[0])
+		if !s.busy() {
+			o.Replace(paths[0])
+		}
 		return
 	}
 	if at.IsZero() {

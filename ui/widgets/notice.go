@@ -234,7 +234,7 @@ const UndoTime = (graceSeconds + 1) * time.Second
 type UndoBar struct {
 	widget.BaseWidget
 	Changed func() // called when a line appears or disappears, to update the layout; may be nil
-	Empty   func() // called when the last line disappears; may be nil
+	Empty   func() // called once when the last line has disappeared; may be nil
 	now     func() time.Time
 	later   func(d time.Duration, over func())
 	box     *fyne.Container
@@ -313,6 +313,11 @@ func (g *UndoBar) end(gone *graceLine) {
 	gone.over = true
 	g.lines = slices.DeleteFunc(g.lines, func(l *graceLine) bool { return l == gone })
 	g.draw()
+	g.Idle()
+}
+
+// Idle calls Empty unless a line is shown.
+func (g *UndoBar) Idle() {
 	if then := g.Empty; then != nil && !g.Busy() {
 		g.Empty = nil
 		then()

@@ -170,6 +170,9 @@ func (w *Window) leftUndone(drafts []office.Draft) string {
 	if w.grace.Busy() {
 		return w.grace.Text() + "\n" + lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
 	}
+	if w.hands() {
+		return lang.L("A package is being sent. Continue when it is done.")
+	}
 	var unsent []string
 	unknown := 0
 	for _, d := range drafts {

@@ -151,6 +151,12 @@ func (w *Window) enter(office Office, demo bool) {
 	}
 }
 
+// hands reports that the office is accepting something to send.
+func (w *Window) hands() (busy bool) {
+	w.compose.ifMade(func(s *compose.Screen) { busy = s.Busy() })
+	return busy
+}
+
 // follows applies the settings of the window itself.
 func (w *Window) follows(s office.Settings) {
 	look, still := w.look(s)
@@ -160,8 +166,8 @@ func (w *Window) follows(s office.Settings) {
 	}
 	w.paint(look, still)
 	switch {
-	case again && w.grace.Busy():
-		w.grace.Empty = w.readSettings // pending undos belong to the present screens
+	case again && (w.grace.Busy() || w.hands()):
+		w.grace.Empty = w.readSettings // pending undos, and what is being handed over, belong to the present screens
 	case again:
 		w.enter(w.office, w.demo)
 	case w.setup != nil && s.Configured() && !w.setup.Finishing():
@@ -250,7 +256,14 @@ func (w *Window) noted(to int, icon string, name *widgets.Line, says string) (it
 
 func (w *Window) newCompose() *compose.Screen {
 	s := compose.New(w.env, w.office)
-	s.OnWaiting, s.OnSending = w.waiting, w.packages.Follow
+	s.OnSending = w.packages.Follow
+	s.OnWaiting = func(waits bool) {
+		w.waiting(waits)
+		if !s.Busy() {
+			w.askAnew()
+			w.grace.Idle()
+		}
+	}
 	w.waiting(s.Waiting())
 	return s
 }

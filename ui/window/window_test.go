@@ -94,6 +94,34 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	}
 }
 
+// Until the office has what is sent, the form has it too: made anew, it would offer to send it once more.
+func TestWhatIsHandedOverIsWaitedFor(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	b := newBench(t, officetest.Busy())
+	fill(b)
+	taken := make(chan struct{})
+	b.Office.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
+		<-taken
+		return office.SendState{DraftID: "d", State: office.DraftSent, PackageID: "p1"}, nil
+	}
+	b.window.compose.get().Send()
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "de" })
+	b.Until(func() bool { return b.window.grace.Empty != nil })
+	b.window.askToQuit()
+	b.Until(b.isOpen)
+	if b.window.language == "de" || !strings.Contains(b.asks(), "is being sent") {
+		t.Errorf("another language: %v; before it quits it asks %q", b.window.language == "de", b.asks())
+	}
+	close(taken)
+	b.Until(b.window.grace.Busy)
+	b.grace()
+	b.Until(func() bool { return b.window.language == "de" })
+	b.Settle()
+	if len(b.Office.Sent) != 1 || b.window.compose.get().Waiting() {
+		t.Errorf("sent %d, the form has %+v", len(b.Office.Sent), b.Office.Form())
+	}
+}
+
 func TestAWebAddressCannotBeDropped(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	uri, err := storage.ParseURI("https://example.com/a.pdf")
