@@ -2,6 +2,7 @@ package tunnel_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -39,15 +40,32 @@ func selfSigned(t *testing.T) (tls.Certificate, *http.Client) {
 	return pair, client
 }
 
-func TestExternalServesPlainHTTPAndReportsThePublicURL(t *testing.T) {
-	for _, url := range []string{"https://sign.office.example", "https://sign.office.example/"} {
-		at := freeAddr(t)
-		r := run(t, tunnel.External(tunnel.ExternalConfig{PublicURL: url, Listen: at}),
-			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host+r.RequestURI) }))
-		expect(t, r.up().URL, url, "URL %q, want %q as it was given", url)
-		expect(t, fetch(t, http.DefaultClient, "http://"+at+"/kept/path?x=1"), at+"/kept/path?x=1", "arrived as %q")
-		http.DefaultClient.CloseIdleConnections()
-		r.stop()
+func TestEachLocalTunnelServesAtTheAddressThatItReports(t *testing.T) {
+	pair, client := selfSigned(t)
+	at := freeAddr(t)
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host+r.RequestURI) })
+	for name, c := range map[string]struct {
+		tunnel tunnel.Tunnel
+		url    string // or its beginning
+		local  string // where that leads
+	}{
+		"external":             {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: at}), "https://sign.office.example", "http://" + at},
+		"external, with slash": {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example/", Listen: at}), "https://sign.office.example/", "http://" + at},
+		"loopback":             {tunnel.Loopback(tunnel.LoopbackConfig{Certificate: pair}), "https://localhost:", ""},
+		"plain":                {tunnel.Plain(""), "http://127.0.0.1:", ""},
+		"plain by name":        {tunnel.Plain("localhost:0"), "http://127.0.0.1:", ""},
+		"plain by address":     {tunnel.Plain("127.0.0.1:0"), "http://127.0.0.1:", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, c.tunnel, echo)
+			url := r.up().URL
+			if !strings.HasPrefix(url, c.url) || c.local != "" && url != c.url {
+				t.Errorf("URL %q, want %q", url, c.url)
+			}
+			there := cmp.Or(c.local, url)
+			_, host, _ := strings.Cut(there, "//")
+			expect(t, fetch(t, client, there+"/kept/path?x=1"), host+"/kept/path?x=1", "arrived as %q")
+		})
 	}
 }
 
@@ -68,7 +86,7 @@ func TestSettingsThatCannotWorkEndAtOnce(t *testing.T) {
 	squatter := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer squatter.Close()
 	taken := squatter.Addr().String()
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		tunnel tunnel.Tunnel
 		kind   tunnel.Kind
 	}{
@@ -83,8 +101,7 @@ func TestSettingsThatCannotWorkEndAtOnce(t *testing.T) {
 		"plain to everyone":    {tunnel.Plain("0.0.0.0:0"), tunnel.Listen},
 		"loopback port taken":  {tunnel.Loopback(tunnel.LoopbackConfig{Listen: taken, Certificate: pair}), tunnel.Listen},
 		"plain port taken":     {tunnel.Plain(taken), tunnel.Listen},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			var wrong *tunnel.Error
 			if err := run(t, test.tunnel, hello).end(); !errors.As(err, &wrong) || wrong.Kind != test.kind {
@@ -92,28 +109,6 @@ func TestSettingsThatCannotWorkEndAtOnce(t *testing.T) {
 			}
 			sentenceIsFit(t, wrong)
 		})
-	}
-}
-
-func TestLoopbackIsHTTPSOnLocalhost(t *testing.T) {
-	pair, client := selfSigned(t)
-	r := run(t, tunnel.Loopback(tunnel.LoopbackConfig{Certificate: pair}), hello)
-	url := r.up().URL
-	if !strings.HasPrefix(url, "https://localhost:") {
-		t.Fatalf("URL %q", url)
-	}
-	expect(t, fetch(t, client, url+"/oauth/callback"), "hello", "body %q")
-}
-
-func TestPlainIsHTTPOnLoopback(t *testing.T) {
-	for _, listen := range []string{"", "localhost:0", "127.0.0.1:0"} {
-		r := run(t, tunnel.Plain(listen), hello)
-		url := r.up().URL
-		if !strings.HasPrefix(url, "http://127.0.0.1:") {
-			t.Errorf("Plain(%q): URL %q", listen, url)
-		}
-		fetch(t, http.DefaultClient, url+"/")
-		http.DefaultClient.CloseIdleConnections()
 	}
 }
 

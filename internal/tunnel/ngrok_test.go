@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"countersign/internal/proxy"
 	"countersign/internal/proxy/proxytest"
@@ -57,14 +56,8 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 			request.Header.Set("X-Forwarded-For", "203.0.113.7")
 			response := must(e.Client().Do(request))
 			response.Body.Close()
-			s := <-got
-			if s.host != domain || s.uri != "/events/a%2Fb?x=1&y=%20;z" || s.sum != sha256.Sum256(test.body) {
-				t.Errorf("arrived as %+v", s)
-			}
-			expect(t, s.length, test.length, "length %d, want %d", test.length)
-			if s.forwarded != "203.0.113.7, 127.0.0.1" || s.proto != "https" {
-				t.Errorf("forwarded %q proto %q", s.forwarded, s.proto)
-			}
+			want := seen{domain, "/events/a%2Fb?x=1&y=%20;z", "203.0.113.7, 127.0.0.1", "https", test.length, sha256.Sum256(test.body)}
+			expect(t, <-got, want, "arrived as %+v, want %+v", want)
 		})
 	}
 }
@@ -110,36 +103,30 @@ func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
 	}
 }
 
-func TestATokenRevokedWhileRunningEnds(t *testing.T) {
-	e := startEdge(t, ngroktest.Options{})
-	r := run(t, tunnel.Ngrok(through(e)), hello)
-	r.up()
-	e.RejectAuth("ERR_NGROK_300")
-	e.KillSessions()
-	if err := r.end(); kindOf(err) != tunnel.Token {
-		t.Fatalf("ended with %v", err)
-	}
-}
-
 func TestWhatOnlyAPersonCanMendEnds(t *testing.T) {
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		prepare func(*ngroktest.Edge, *tunnel.NgrokConfig)
 		kind    tunnel.Kind
 		names   string
 	}{
-		"no token":       {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Authtoken = "" }, tunnel.Token, "authtoken"},
-		"wrong token":    {func(e *ngroktest.Edge, _ *tunnel.NgrokConfig) { e.RejectAuth("ERR_NGROK_107") }, tunnel.Token, "ngrok does not accept the authtoken."},
-		"foreign domain": {func(e *ngroktest.Edge, _ *tunnel.NgrokConfig) { e.RejectBind("ERR_NGROK_320") }, tunnel.DomainNotYours, domain},
-		"broken domain":  {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Domain = "https:// office" }, tunnel.Setting, "office"},
+		"no token":            {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Authtoken = "" }, tunnel.Token, "authtoken"},
+		"wrong token":         {func(e *ngroktest.Edge, _ *tunnel.NgrokConfig) { e.RejectAuth("ERR_NGROK_107") }, tunnel.Token, "ngrok does not accept the authtoken."},
+		"token revoked later": {func(*ngroktest.Edge, *tunnel.NgrokConfig) {}, tunnel.Token, "ngrok does not accept the authtoken."},
+		"foreign domain":      {func(e *ngroktest.Edge, _ *tunnel.NgrokConfig) { e.RejectBind("ERR_NGROK_320") }, tunnel.DomainNotYours, domain},
+		"broken domain":       {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Domain = "https:// office" }, tunnel.Setting, "office"},
 		"domain and path": {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Domain = domain + "/events" }, tunnel.Setting,
 			"/events"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			e := startEdge(t, ngroktest.Options{})
 			config := through(e)
 			test.prepare(e, &config)
 			r := run(t, tunnel.Ngrok(config), hello)
+			if name == "token revoked later" {
+				r.up()
+				e.RejectAuth("ERR_NGROK_300")
+				e.KillSessions()
+			}
 			err := r.end()
 			var wrong *tunnel.Error
 			if !errors.As(err, &wrong) || wrong.Kind != test.kind || wrong.Temporary() {
@@ -189,29 +176,6 @@ func TestLimitsAndUnknownRefusalsAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestASilentNetworkIsNoticed(t *testing.T) {
-	if racing {
-		t.Skip("short heartbeats")
-	}
-	e := startEdge(t, ngroktest.Options{})
-	config := through(e)
-	config.HeartbeatInterval, config.HeartbeatTolerance = 300*time.Millisecond, 500*time.Millisecond
-	r := run(t, tunnel.Ngrok(config), hello)
-	r.up()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	noErr(t, e.Wait(ctx, func(c ngroktest.Counts) bool { return c.Heartbeats > 1 }))
-	e.Silence()
-	began := time.Now()
-	s := r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
-	if kindOf(s.Err) != tunnel.Network || time.Since(began) > 10*time.Second {
-		t.Errorf("after %v it reported %+v", time.Since(began), s)
-	}
-	e.Speak()
-	r.up()
-	fetch(t, e.Client(), public+"/")
-}
-
 func TestAnAddressStoppedByNgrokIsOpenedAgain(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
@@ -243,9 +207,7 @@ func TestAnAbsentServerIsWaitedFor(t *testing.T) {
 	noErr(t, e.Refuse())
 	e.KillSessions()
 	s := r.until("down", func(s tunnel.State) bool { return s.Phase == tunnel.Down })
-	if kindOf(s.Err) != tunnel.Network || s.URL != public {
-		t.Errorf("reported %+v", s)
-	}
+	expect(t, s.URL, public, "down, of %q")
 	noErr(t, e.Return())
 	r.up()
 	fetch(t, e.Client(), public+"/")
@@ -270,72 +232,61 @@ func TestCancelEndsItInTimeWhateverItIsDoing(t *testing.T) {
 	connections := func(n int) func(ngroktest.Counts) bool {
 		return func(c ngroktest.Counts) bool { return c.Connections >= n }
 	}
-	tests := map[string]func(t *testing.T, e *ngroktest.Edge, start func() *running){
-		"before anything": func(_ *testing.T, _ *ngroktest.Edge, start func() *running) { start() },
-		"waiting for a server": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
-			_ = e.Refuse()
-			start().wrong(tunnel.Network)
+	lose := func(s scene, refuse func()) *running {
+		r := s.start()
+		r.up()
+		refuse()
+		s.edge.KillSessions()
+		return r
+	}
+	for name, prepare := range map[string]func(scene){
+		"waiting for a server": func(s scene) { _ = s.edge.Refuse(); s.start().wrong(tunnel.Network) },
+		"silent server":        func(s scene) { s.edge.Silence(); s.start(); s.await(connections(1)) },
+		"refused":              func(s scene) { s.edge.RejectAuth("ERR_NGROK_103"); s.start().wrong(tunnel.Refused) },
+		"domain in use": func(s scene) {
+			s.edge.HoldDomain(domain, -1)
+			s.start().wrong(tunnel.DomainInUse)
+			s.await(func(c ngroktest.Counts) bool { return c.Binds >= 3 })
 		},
-		"silent server": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
-			e.Silence()
-			start()
-			await(t, e, connections(1))
+		"wrong certificate": func(s scene) {
+			s.edge.ShowWrongCertificate(true)
+			s.start().wrong(tunnel.Certificate)
+			s.await(connections(3))
 		},
-		"refused": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
-			e.RejectAuth("ERR_NGROK_103")
-			start().wrong(tunnel.Refused)
+		"up":            func(s scene) { s.start().up() },
+		"up and silent": func(s scene) { s.start().up(); s.edge.Silence() },
+		"lost":          func(s scene) { lose(s, func() { _ = s.edge.Refuse() }).wrong(tunnel.Network) },
+		"lost and refused": func(s scene) {
+			lose(s, func() { s.edge.RejectAuth("ERR_NGROK_103") }).wrong(tunnel.Refused)
+			s.await(connections(3))
 		},
-		"domain in use": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
-			e.HoldDomain(domain, -1)
-			start().wrong(tunnel.DomainInUse)
-			await(t, e, func(c ngroktest.Counts) bool { return c.Binds >= 3 })
-		},
-		"wrong certificate": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
-			e.ShowWrongCertificate(true)
-			start().wrong(tunnel.Certificate)
-			await(t, e, connections(3))
-		},
-		"up": func(_ *testing.T, _ *ngroktest.Edge, start func() *running) { start().up() },
-		"up and silent": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
-			start().up()
-			e.Silence()
-		},
-		"lost": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
-			r := start()
+		"stopped": func(s scene) {
+			r := s.start()
 			r.up()
-			_ = e.Refuse()
-			e.KillSessions()
-			r.wrong(tunnel.Network)
-		},
-		"lost and refused": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
-			r := start()
-			r.up()
-			e.RejectAuth("ERR_NGROK_103")
-			e.KillSessions()
-			r.wrong(tunnel.Refused)
-			await(t, e, connections(3))
-		},
-		"stopped": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
-			r := start()
-			r.up()
-			_ = e.StopTunnel(domain, "Stopped.", "")
+			_ = s.edge.StopTunnel(domain, "Stopped.", "")
 			r.wrong(tunnel.Stopped)
 		},
-	}
-	for name, prepare := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := startEdge(t, ngroktest.Options{})
-			prepare(t, e, func() *running { return run(t, tunnel.Ngrok(through(e)), hello) })
+			prepare(scene{t, startEdge(t, ngroktest.Options{})})
 		})
 	}
 }
 
-func await(t *testing.T, e *ngroktest.Edge, enough func(ngroktest.Counts) bool) {
-	t.Helper()
+// scene is an edge, and perhaps a tunnel through it.
+type scene struct {
+	t    *testing.T
+	edge *ngroktest.Edge
+}
+
+func (s scene) start() *running { return run(s.t, tunnel.Ngrok(through(s.edge)), hello) }
+
+func (s scene) await(enough func(ngroktest.Counts) bool) {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	noErr(t, e.Wait(ctx, enough))
+	noErr(s.t, s.edge.Wait(ctx, enough))
 }
 
 func TestAnAnswerUnderWayIsFinished(t *testing.T) {
@@ -349,14 +300,8 @@ func TestAnAnswerUnderWayIsFinished(t *testing.T) {
 	r.up()
 	answer := make(chan string, 1)
 	go func() {
-		response, err := e.Client().Get(public + "/")
-		if err != nil {
-			answer <- err.Error()
-			return
-		}
-		defer response.Body.Close()
-		body, _ := io.ReadAll(response.Body)
-		answer <- string(body)
+		defer close(answer)
+		answer <- fetch(t, e.Client(), public+"/")
 	}()
 	<-arrived
 	r.cancel()
@@ -398,35 +343,28 @@ const (
 	byName        = "connect.ngrok.test:443" // the edge's, which only the proxy knows
 )
 
-func startProxy(t *testing.T, o proxytest.Options) *proxytest.Proxy {
+// proxied puts a proxy before the edge: the only one that the system names, and that knows the edge's name.
+func proxied(t *testing.T, e *ngroktest.Edge, o proxytest.Options) (p *proxytest.Proxy, set func(*tunnel.NgrokConfig)) {
 	t.Helper()
-	p := must(proxytest.Start(o))
-	t.Cleanup(p.Close)
-	return p
-}
-
-// networkOf is a network whose system names one proxy.
-func networkOf(at *url.URL) *proxy.Finder {
-	return &proxy.Finder{Ask: func(context.Context, *url.URL) (proxy.Answer, error) {
-		return proxy.Answer{Ways: []*url.URL{at}, Source: proxy.System}, nil
-	}}
-}
-
-func noEnvironment(t *testing.T) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, "")
 	}
+	o.Hosts = map[string]string{byName: e.ConnectAddr()}
+	p = must(proxytest.Start(o))
+	t.Cleanup(p.Close)
+	system := &proxy.Finder{Ask: func(context.Context, *url.URL) (proxy.Answer, error) {
+		return proxy.Answer{Ways: []*url.URL{p.URL()}, Source: proxy.System}, nil
+	}}
+	return p, func(c *tunnel.NgrokConfig) { c.ConnectURL, c.Dial = byName, system.DialContext }
 }
 
 func TestTheWayLeadsThroughTheProxy(t *testing.T) {
-	noEnvironment(t)
 	for name, o := range map[string]proxytest.Options{"http": {User: "user", Password: proxyPassword}, "socks5": {SOCKS: true}} {
 		t.Run(name, func(t *testing.T) {
 			e := startEdge(t, ngroktest.Options{})
-			o.Hosts = map[string]string{byName: e.ConnectAddr()}
-			p := startProxy(t, o)
 			config := through(e)
-			config.ConnectURL, config.Dial = byName, networkOf(p.URL()).DialContext
+			p, set := proxied(t, e, o)
+			set(&config)
 			r := run(t, tunnel.Ngrok(config), hello)
 			r.up()
 			fetch(t, e.Client(), public+"/")
@@ -439,16 +377,13 @@ func TestTheWayLeadsThroughTheProxy(t *testing.T) {
 }
 
 func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
-	noEnvironment(t)
 	e := startEdge(t, ngroktest.Options{})
-	at := startProxy(t, proxytest.Options{User: "user", Password: proxyPassword}).URL()
-	at.User = url.UserPassword("user", "wrong"+proxyPassword)
 	config := through(e)
-	config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
-	r := run(t, tunnel.Ngrok(config), hello)
-	wrong := r.wrong(tunnel.Network)
-	if !strings.Contains(wrong.Message().String(), at.Host) {
-		t.Errorf("sentence %q does not name the proxy", wrong.Message().String())
+	p, set := proxied(t, e, proxytest.Options{User: "user", Password: proxyPassword, Status: http.StatusProxyAuthRequired})
+	set(&config)
+	wrong := run(t, tunnel.Ngrok(config), hello).wrong(tunnel.Network)
+	if said := wrong.Message().String(); !strings.Contains(said, p.URL().Host) {
+		t.Errorf("sentence %q does not name the proxy", said)
 	}
 	if text := wrong.Error(); !strings.Contains(text, "407") || strings.Contains(text, proxyPassword) {
 		t.Errorf("error %q", text)

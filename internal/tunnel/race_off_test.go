@@ -1,5 +1,0 @@
-//go:build !race
-
-package tunnel_test
-
-const racing = false
