@@ -73,27 +73,25 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 		e.Outcome = o
 		update(t, s, func(tx *Tx) error { return tx.SetEvent(e) })
 	}
+	pending := func(limit int) (got string) { // that many at a time
+		for at, more := office.Cursor(""), true; more; {
+			view(t, s, func(tx *Tx) error {
+				l, last, err := tx.PendingEvents(at, limit)
+				if more = len(l) > 0; more {
+					at, got = last, got+" "+ids(l)
+				}
+				return err
+			})
+		}
+		return got
+	}
 	set("a", office.EventHandled)
 	set("b", office.EventUnprocessable)
-	pending := func(limit int) string {
-		return ids(read(t, s, func(tx *Tx) ([]office.Event, error) { l, _, err := tx.PendingEvents("", limit); return l, err }))
-	}
-	expect(t, pending(10), "c d", "pending: %s")
-	var one []string
-	for at := office.Cursor(""); len(one) < 9; {
-		l, last, err := []office.Event(nil), at, error(nil)
-		view(t, s, func(tx *Tx) error { l, last, err = tx.PendingEvents(at, 1); return err })
-		if at = last; len(l) == 0 {
-			break
-		}
-		one = append(one, ids(l))
-	}
-	expect(t, strings.Join(one, " "), "c d", "one after the other: %s")
-	if c := read(t, s, (*Tx).EventCounts); c != (EventCounts{Received: 4, Pending: 2, Unprocessable: 1}) {
-		t.Errorf("%+v", c)
-	}
+	expect(t, pending(10), " c d", "pending: %s")
+	expect(t, pending(1), " c d", "one after the other: %s")
+	expect(t, read(t, s, (*Tx).EventCounts), EventCounts{Received: 4, Pending: 2, Unprocessable: 1}, "%+v")
 	set("b", office.EventPending) // a person retries
-	expect(t, pending(10), "c b d", "pending: %s")
+	expect(t, pending(10), " c b d", "pending: %s")
 }
 
 func TestEventsAreReadPageByPageWhileMoreArrive(t *testing.T) {
@@ -115,9 +113,7 @@ func TestEventsAreReadPageByPageWhileMoreArrive(t *testing.T) {
 		}
 		addEvent(t, s, office.Event{ID: fmt.Sprint("new", len(got)), Received: day.Add(time.Hour)})
 	}
-	if pages := strings.Join(got, " | "); pages != "6 5 4 | 3 2 1 | 0" {
-		t.Errorf("pages %s", pages)
-	}
+	expect(t, strings.Join(got, " | "), "6 5 4 | 3 2 1 | 0", "pages %s")
 	if err := s.View(func(tx *Tx) error { _, _, err := tx.Events("not a cursor!", 1); return err }); err == nil {
 		t.Error("a wrong cursor was accepted")
 	}
@@ -193,9 +189,7 @@ func arrive(t testing.TB, s *Store, outcome office.Outcome, ids ...string) {
 	for _, id := range ids {
 		update(t, s, func(tx *Tx) error {
 			e := office.Event{ID: id, PackageID: "p", Body: []byte("{}")}
-			if _, err := tx.AddEvent(e); err != nil {
-				return err
-			}
+			tx.AddEvent(e)
 			e.Outcome = outcome
 			return tx.SetEvent(e)
 		})
@@ -208,13 +202,8 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	arrive(t, s, office.EventHandled, "a", "b")
 	arrive(t, s, office.EventUnprocessable, "odd")
 	arrive(t, s, office.EventPending, "waits")
-	update(t, s, func(tx *Tx) error {
-		_, err := tx.AddEvent(office.Event{ID: "b"})
-		return errors.Join(err, func() error {
-			_, err := tx.AddEvent(office.Event{ID: "unreadable", Outcome: office.EventUnprocessable})
-			return err
-		}())
-	})
+	addEvent(t, s, office.Event{ID: "b"})
+	addEvent(t, s, office.Event{ID: "unreadable", Outcome: office.EventUnprocessable})
 	before := read(t, s, (*Tx).EventCounts)
 	tomorrow = countDays(t, s, tomorrow, 90)
 	expect(t, forget(t, s, 90), 0, "%d events were forgotten a day too early")
@@ -222,22 +211,15 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	expect(t, forget(t, s, 90), 3, "%d events were forgotten, want 3")
 	view(t, s, func(tx *Tx) error {
 		left, _, err := tx.Events("", 10)
-		if len(left) != 2 {
-			t.Errorf("left are %+v", left)
-		}
+		expect(t, ids(left), "unreadable waits", "left are %s")
 		if _, known, err := tx.Event("a"); known || err != nil {
 			t.Errorf("a is still there, or %v", err)
 		}
 		return err
 	})
-	update(t, s, func(tx *Tx) error {
-		for _, id := range []string{"a", "b", "odd", "waits", "unreadable"} {
-			if added, err := tx.AddEvent(office.Event{ID: id, Body: []byte("{}")}); added || err != nil {
-				t.Errorf("a copy of %s is taken for new, or %v", id, err)
-			}
-		}
-		return nil
-	})
+	for _, id := range []string{"a", "b", "odd", "waits", "unreadable"} {
+		expect(t, addEvent(t, s, office.Event{ID: id, Body: []byte("{}")}), false, "a copy of %[2]s is taken for new: %[1]v", id)
+	}
 	if err := s.Update(func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "a"}) }); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a forgotten event is set: %v", err)
 	}
@@ -266,22 +248,17 @@ func TestAClockThatJumpsForgetsNothingFresh(t *testing.T) {
 func TestAnEventThatIsHandledAgainIsFreshAgain(t *testing.T) {
 	s := newTest(t)
 	next := countDays(t, s, day, 1)
+	set := func(o office.Outcome) {
+		update(t, s, func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "a", PackageID: "p", Outcome: o}) })
+	}
 	arrive(t, s, office.EventHandled, "a")
 	next = countDays(t, s, next, 8)
-	update(t, s, func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "a", PackageID: "p"}) })
+	set(office.EventPending)
 	next = countDays(t, s, next, 8)
-	if n := forget(t, s, 5); n != 0 {
-		t.Error("an event that waits was forgotten")
-	}
-	update(t, s, func(tx *Tx) error {
-		return tx.SetEvent(office.Event{ID: "a", PackageID: "p", Outcome: office.EventHandled})
-	})
+	expect(t, forget(t, s, 5), 0, "%d events that wait were forgotten")
+	set(office.EventHandled)
 	next = countDays(t, s, next, 5)
-	if n := forget(t, s, 5); n != 0 {
-		t.Error("forgotten too early")
-	}
+	expect(t, forget(t, s, 5), 0, "%d were forgotten too early")
 	countDays(t, s, next, 1)
-	if n := forget(t, s, 5); n != 1 {
-		t.Error("not forgotten")
-	}
+	expect(t, forget(t, s, 5), 1, "%d were forgotten")
 }

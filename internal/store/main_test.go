@@ -22,9 +22,7 @@ func openTest(t testing.TB, path string) *Store {
 	t.Helper()
 	s := must(Open(path, Options{Now: func() time.Time { return day }}))
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		noErr(t, s.Close())
 	})
 	return s
 }

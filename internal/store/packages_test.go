@@ -1,11 +1,9 @@
 package store
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +16,7 @@ func putPackages(t *testing.T, s *Store, all ...office.Package) {
 	t.Helper()
 	update(t, s, func(tx *Tx) error {
 		for _, p := range all {
-			if err := tx.PutPackage(p); err != nil {
-				return err
-			}
+			tx.PutPackage(p)
 		}
 		return nil
 	})
@@ -35,62 +31,32 @@ func packageIDs(all []office.Package) string {
 	return names(all, func(p office.Package) string { return p.ID })
 }
 
-func TestAPackageComesBackAsItWasPut(t *testing.T) {
+func TestAPackageComesBackAsItWasPutInUTC(t *testing.T) {
 	s := newTest(t)
-	want := office.Package{
-		ID: "p", Name: "Müller \u202e & Söhne", Origin: office.MadeHere, Source: office.Source{DraftID: "d",
-			ExternalData: []byte(`null`)}, State: "open", Sequential: true,
-		Signers:   []office.Signer{{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
-		Documents: []office.Document{{ID: "d1", SignedBy: []string{"s1"}}}, Signing: office.Signing{NextSigners: []string{"s1"}},
-		Created: day, Due: at0(time.Hour), Inquiry: office.Inquiry{Checked: day,
-			NextCheck: at0(time.Minute)}, History: []office.HistoryEntry{{Time: office.When{Time: day}, What: "sent"}},
+	in := func(zone *time.Location) office.Package {
+		at := func(hours int) time.Time { return at0(time.Duration(hours) * time.Hour).In(zone) }
+		return office.Package{
+			ID: "p", Name: "Müller \u202e & Söhne", Origin: office.MadeHere, Source: office.Source{DraftID: "d", ExternalData: []byte(`null`)}, State: "open", Sequential: true,
+			Signers:   []office.Signer{{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
+			Documents: []office.Document{{ID: "d1", SignedBy: []string{"s1"}}}, Signing: office.Signing{NextSigners: []string{"s1"}},
+			Created: at(0), Due: at(1), Executed: office.When{Time: at(2)}, Inquiry: office.Inquiry{Checked: at(3), Heard: at(4), NextCheck: at(5)},
+			Saving: office.Saving{Refused: at(6)}, Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, Asked: at(7), NextTry: at(8)},
+			History: []office.HistoryEntry{{Time: office.When{Time: at(9)}, What: "sent"}},
+		}
 	}
-	putPackages(t, s, want)
-	want.Name, want.SignersDone, want.SignersTotal = "Müller & Söhne", 1, 1 // office.Package.Derived
-	got := pack(t, s, "p")
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-	if ok := read(t, s, func(tx *Tx) (bool, error) { _, ok, err := tx.Package("other"); return ok, err }); ok {
-		t.Error("an unknown package is known")
-	}
-}
-
-func TestPackagesComeNewestFirstAndStopWhenTold(t *testing.T) {
-	s := newTest(t)
-	for i, id := range []string{"b", "c", "a"} {
-		putPackages(t, s, office.Package{ID: id, Created: at0(time.Duration(i) * time.Hour)})
-	}
-	putPackages(t, s, office.Package{ID: "b", Name: "changed", Created: day}) // a change does not move it
-	list := func(limit int) string {
-		var got []office.Package
-		view(t, s, func(tx *Tx) error {
-			return tx.Packages(func(p office.Package) bool { got = append(got, p); return len(got) < limit })
-		})
-		return packageIDs(got)
-	}
-	expect(t, list(10), "a c b", "order %s")
-	expect(t, list(2), "a c", "first two %s")
+	putPackages(t, s, in(time.FixedZone("", 3600)))
+	want := in(time.UTC).Derived()
+	expect(t, pack(t, s, "p"), want, "got  %+v\nwant %+v", want)
+	expect(t, pack(t, s, "other"), office.Package{}, "an unknown package: %+v")
 }
 
 func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 	s := newTest(t)
 	putPackages(t, s, office.Package{ID: "p", State: " Executed", Created: day})
-	// Another computer may have written it like this.
-	var old office.Package
-	if err := json.Unmarshal([]byte(`{"id":"q","state":"EXPIRED "}`), &old); err != nil || old.State != office.PackageExpired || !old.Final() {
-		t.Errorf("%+v, %v", old, err)
-	}
-	line, err := decodeLine(encodeLine(office.PackageLine{ID: "q", State: "Rescinded"}))
-	if err != nil || line.State != office.PackageRescinded {
-		t.Errorf("%+v, %v", line, err)
-	}
-	if p := pack(t, s, "p"); p.State != office.PackageExecuted {
-		t.Errorf("%+v", p)
-	}
-	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 1, Executed: 1}) {
-		t.Errorf("%+v", c)
-	}
+	line := must(decodeLine(encodeLine(office.PackageLine{ID: "q", State: "Rescinded"})))
+	expect(t, line.State, office.PackageRescinded, "a line: %q")
+	expect(t, pack(t, s, "p").State, office.PackageExecuted, "a package: %q")
+	expect(t, read(t, s, (*Tx).PackageCounts), PackageCounts{Total: 1, Executed: 1}, "%+v")
 }
 
 // Nobody can complete a package that somebody declined: it is not waiting for signatures.
@@ -108,35 +74,17 @@ func TestADeclinedPackageIsNotCountedAsWaiting(t *testing.T) {
 		office.Package{ID: "expired", State: "expired", Signers: []office.Signer{jan}, Created: day},
 		gone, archived)
 	want := PackageCounts{Total: 7, Open: 1, Declined: 2, Executed: 1}
-	if c := read(t, s, (*Tx).PackageCounts); c != want {
-		t.Errorf("%+v, want %+v", c, want)
-	}
+	expect(t, read(t, s, (*Tx).PackageCounts), want, "%+v, want %+v", want)
 	putPackages(t, s, office.Package{ID: "declined", State: "open", Created: day}) // a person who is asked again no longer counts as declined
 	want.Open, want.Declined = 2, 1
-	if c := read(t, s, (*Tx).PackageCounts); c != want {
-		t.Errorf("after one is asked again: %+v, want %+v", c, want)
-	}
-}
-
-func TestWhoAsksForOpenPackagesGetsThoseAlone(t *testing.T) {
-	s := newTest(t)
-	putPackages(t, s,
-		office.Package{ID: "waits", State: "open", Created: day},
-		office.Package{ID: "is gone", State: "open", Inquiry: office.Inquiry{Gone: true}, Created: day},
-		office.Package{ID: "to be saved", State: "executed", Created: day},
-		office.Package{ID: "saved", State: "executed", Saving: office.Saving{Planned: true, Saved: true}, Created: day},
-		office.Package{ID: "expired", State: "expired", Created: day},
-	)
-	var got []string
-	view(t, s, func(tx *Tx) error { return tx.OpenLines(func(l office.PackageLine) { got = append(got, l.ID) }) })
-	slices.Sort(got)
-	if want := []string{"is gone", "to be saved", "waits"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect(t, read(t, s, (*Tx).PackageCounts), want, "after one is asked again: %+v, want %+v", want)
 }
 
 func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
-	cases := []struct {
+	s := newTest(t)
+	planned, gone := office.Saving{Planned: true}, office.Inquiry{Gone: true}
+	var want []string
+	for i, c := range []struct {
 		p     office.Package
 		final bool
 	}{
@@ -144,152 +92,152 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 		{office.Package{State: ""}, false},
 		{office.Package{State: "something-new"}, false},
 		{office.Package{State: "executed"}, false},
-		{office.Package{State: "executed", Saving: office.Saving{Planned: true}}, true},
-		{office.Package{State: "Executed", Saving: office.Saving{Planned: true}}, true},
-		{office.Package{State: "open", Saving: office.Saving{Planned: true}}, false},
+		{office.Package{State: "Executed", Saving: planned}, true},
 		{office.Package{State: "expired"}, true},
 		{office.Package{State: "rescinded"}, true},
-		{office.Package{State: "open", Inquiry: office.Inquiry{Gone: true}}, false},
-		{office.Package{State: "executed", Inquiry: office.Inquiry{Gone: true}}, false},
-		{office.Package{State: "executed", Inquiry: office.Inquiry{Gone: true}, Saving: office.Saving{Planned: true}}, true},
-		{office.Package{State: "expired", Inquiry: office.Inquiry{Gone: true}}, true},
-	}
-	s := newTest(t)
-	var want []string
-	for i, c := range cases {
+		{office.Package{State: "open", Inquiry: gone}, false},
+		{office.Package{State: "executed", Inquiry: gone}, false},
+		{office.Package{State: "executed", Inquiry: gone, Saving: planned}, true},
+	} {
 		c.p.ID = fmt.Sprint("p", i)
 		c.p.NextCheck = at0(-time.Duration(i) * time.Minute) // later ones are longer overdue
 		putPackages(t, s, c.p)
-		if got := pack(t, s, c.p.ID); got.Final() != c.final {
-			t.Errorf("%+v: final %v, want %v", got, got.Final(), c.final)
-		}
 		if !c.final {
 			want = append([]string{c.p.ID}, want...)
 		}
 	}
-	due := func(at time.Time, limit int) string {
-		return packageIDs(read(t, s, func(tx *Tx) ([]office.Package, error) { return tx.PackagesDue(Due{Now: at}, limit) }))
-	}
-	if got := due(day, 100); got != strings.Join(want, " ") {
-		t.Errorf("due: %s, want %v", got, want)
-	}
-	if got := due(day.Add(-time.Second), 100); strings.Contains(got+" ", "p0 ") {
-		t.Errorf("due a second early: %s", got)
-	}
-	if got := due(day, 2); got != strings.Join(want[:2], " ") {
-		t.Errorf("the two longest due: %s", got)
-	}
-	if got := packageIDs(read(t, s, (*Tx).AllOpen)); got != strings.Join(want, " ") {
-		t.Errorf("all open: %s", got)
-	}
-	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 13, Open: 5, Executed: 5}) {
-		t.Errorf("%+v", c)
-	}
+	all := strings.Join(want, " ")
+	expect(t, packageIDs(read(t, s, (*Tx).AllOpen)), all, "all open: %s, want %s", all)
+	var lines []string
+	view(t, s, func(tx *Tx) error { return tx.OpenLines(func(l office.PackageLine) { lines = append(lines, l.ID) }) })
+	expect(t, lines, want, "lines of those that are open: %q")
+	expect(t, read(t, s, (*Tx).PackageCounts), PackageCounts{Total: 10, Open: 4, Executed: 4}, "%+v")
 }
 
-func TestWhatTheServiceDoesNotHandOutIsFoundByHowLong(t *testing.T) {
+func TestEachListHoldsWhatItIsForInItsOrder(t *testing.T) {
 	s := newTest(t)
-	putPackages(t, s,
-		office.Package{ID: "long", State: "executed", Saving: office.Saving{Refused: at0(-2 * time.Hour)}},
-		office.Package{ID: "short", State: "executed", Saving: office.Saving{Refused: at0(-time.Minute)}},
-		office.Package{ID: "never", State: "executed"},
-		office.Package{ID: "planned", State: "executed", Saving: office.Saving{Planned: true, Refused: at0(-2 * time.Hour)}},
-		office.Package{ID: "open", State: "open", Saving: office.Saving{Refused: at0(-2 * time.Hour)}})
-	for id, refused := range map[string]time.Duration{"long": -3 * time.Hour, "short": -time.Minute, "done": -3 * time.Hour} {
-		j := office.Job{PackageID: id, Kind: "executed", Folder: "/f", Target: id, Refused: at0(refused)}
+	minutes := func(n int) time.Time { return at0(time.Duration(n) * time.Minute) }
+	for i, p := range []office.Package{ // by their NextCheck, Refused, draft, and withdrawal
+		{ID: "b", Inquiry: office.Inquiry{NextCheck: minutes(60)}, Saving: office.Saving{Refused: minutes(-120)}, Source: office.Source{DraftID: "d"}},
+		{ID: "c", Inquiry: office.Inquiry{NextCheck: day}, Source: office.Source{DraftID: "d\x00"}, Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, NextTry: minutes(-60)}},
+		{ID: "long", State: "executed", Inquiry: office.Inquiry{NextCheck: minutes(-60)}, Saving: office.Saving{Refused: minutes(-120)}},
+		{ID: "short", State: "executed", Inquiry: office.Inquiry{NextCheck: minutes(180)}, Saving: office.Saving{Refused: minutes(-1)}},
+		{ID: "planned", State: "executed", Saving: office.Saving{Planned: true, Refused: minutes(-120)}},
+		{ID: "w", Inquiry: office.Inquiry{NextCheck: minutes(240)}, Withdrawal: &office.Withdrawal{State: office.WithdrawWanted, NextTry: minutes(60)}},
+	} {
+		p.Created = minutes(i)
+		putPackages(t, s, p)
+		p.Name = "a change does not move it"
+		putPackages(t, s, p)
+	}
+	for i, j := range []office.Job{
+		{PackageID: "late", NextTry: minutes(60)},
+		{PackageID: "soon", NextTry: day, Refused: minutes(-1)},
+		{PackageID: "sooner", NextTry: minutes(-60), Refused: minutes(-180)},
+		{PackageID: "done1", State: office.JobDone, Refused: minutes(-180), SavedFile: office.SavedFile{Done: minutes(1)}},
+		{PackageID: "done2", State: office.JobDone, SavedFile: office.SavedFile{Done: minutes(2)}},
+		{PackageID: "broken", State: office.JobDone, SavedFile: office.SavedFile{Done: minutes(-1), Seal: office.Seal{State: office.SealBroken}}},
+		{PackageID: "read", State: office.JobDone, SavedFile: office.SavedFile{Done: minutes(-2), Seal: office.Seal{State: office.SealBroken, Read: true}}},
+		{PackageID: "bad", State: office.JobFailed, NextTry: minutes(-1)},
+	} {
+		j.Kind, j.Folder, j.Target = office.FileSigned, "/f", fmt.Sprint(i)
 		plan(t, s, j)
-		if j.State = office.JobFailed; id == "done" {
-			j.State = office.JobDone
-		}
-		putJob(t, s, j)
 	}
-	for since, want := range map[time.Duration]string{-time.Hour: "long", 0: "long short", -4 * time.Hour: ""} {
-		if got := packageIDs(read(t, s, func(tx *Tx) ([]office.Package, error) { return tx.PackagesRefused(at0(since)) })); got != want {
-			t.Errorf("refused since %v: packages %q, want %q", since, got, want)
-		}
-		jobs := read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsRefused(at0(since)) })
-		if got := names(jobs, func(j office.Job) string { return j.PackageID }); got != want {
-			t.Errorf("refused since %v: jobs %q, want %q", since, got, want)
-		}
-	}
-}
-
-func TestTheNextCheckIsKnownWithoutPolling(t *testing.T) {
-	s := newTest(t)
-	next := func() time.Time { return read(t, s, (*Tx).NextPackageCheck) }
-	if got := next(); !got.IsZero() {
-		t.Errorf("nothing to check, but next is %v", got)
-	}
-	putPackages(t, s, office.Package{ID: "a", Inquiry: office.Inquiry{NextCheck: at0(2 * time.Hour)}},
-		office.Package{ID: "b", Inquiry: office.Inquiry{NextCheck: at0(time.Hour)}}, office.Package{ID: "c", State: "expired",
-			Inquiry: office.Inquiry{NextCheck: day}})
-	if got := next(); !got.Equal(at0(time.Hour)) {
-		t.Errorf("next is %v", got)
-	}
-	putPackages(t, s, office.Package{ID: "d"})
-	if got := next(); got.IsZero() || got.After(day) {
-		t.Errorf("one is due at once, but next is %v", got)
-	}
-}
-
-func TestAPackageIsFoundByItsDraft(t *testing.T) {
-	s := newTest(t)
-	byDraft := func(id string) string {
-		p, ok := office.Package{}, false
-		view(t, s, func(tx *Tx) (err error) { p, ok, err = tx.PackageByDraft(id); return err })
-		if ok != (p.ID != "") {
-			t.Errorf("found %v, %q", ok, p.ID)
-		}
-		return p.ID
-	}
-	putPackages(t, s, office.Package{ID: "p1", Source: office.Source{DraftID: "d"}}, office.Package{ID: "p2", Source: office.Source{DraftID: "d\x00"}},
-		office.Package{ID: "p3"})
-	for draft, want := range map[string]string{"d": "p1", "d\x00": "p2", "": "", "x": ""} {
-		if got := byDraft(draft); got != want {
-			t.Errorf("draft %q: %q, want %q", draft, got, want)
-		}
-	}
-	putPackages(t, s, office.Package{ID: "p1"})
-	expect(t, byDraft("d"), "", "the link was taken back, but draft d still leads to %q")
-}
-
-func draftIDs(drafts []office.Draft) string {
-	return names(drafts, func(d office.Draft) string { return d.ID })
-}
-
-func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
-	s := newTest(t)
 	for i, state := range []office.DraftState{"", office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftSent, office.DraftFailed, office.DraftCancelled} {
-		d := office.Draft{ID: fmt.Sprint(i), State: state, Created: at0(time.Duration(i) * time.Second),
-			Delivery: office.Delivery{NextTry: at0(-time.Duration(i) * time.Minute)}}
+		d := office.Draft{ID: fmt.Sprint(i), State: state, Created: minutes(i), Delivery: office.Delivery{NextTry: minutes(-i)}}
 		update(t, s, func(tx *Tx) error { return tx.PutDraft(d) })
 	}
-	lists := map[string]func(tx *Tx) ([]office.Draft, error){
-		"6 5 4 3 2 1 0": func(tx *Tx) ([]office.Draft, error) { return tx.Drafts() },
-		"5 1 0": func(tx *Tx) ([]office.Draft, error) {
-			return tx.Drafts(office.DraftQueued, office.DraftFailed, office.DraftQueued)
-		},
-		"1 0": func(tx *Tx) ([]office.Draft, error) { return tx.DraftsDue(Due{Now: day}) },
-		"1":   func(tx *Tx) ([]office.Draft, error) { return tx.DraftsDue(Due{Now: at0(-time.Second)}) },
+	packages := func(list []office.Package, err error) (string, error) { return packageIDs(list), err }
+	jobs := func(list []office.Job, err error) (string, error) {
+		return names(list, func(j office.Job) string { return j.PackageID }), err
 	}
-	for want, list := range lists {
-		expect(t, draftIDs(read(t, s, list)), want, "got %q, want %q", want)
+	drafts := func(list []office.Draft, err error) (string, error) {
+		return names(list, func(d office.Draft) string { return d.ID }), err
 	}
-	if n := read(t, s, func(tx *Tx) (int, error) { return tx.CountDrafts(office.DraftQueued, office.DraftFailed) }); n != 3 {
-		t.Errorf("%d drafts are queued or have failed", n)
+	next := func(at time.Time, err error) (string, error) { return at.Sub(day).String(), err }
+	one := func(p office.Package, ok bool, err error) (string, error) { return fmt.Sprint(p.ID, " ", ok), err }
+	few := func(limit int) func(tx *Tx) (string, error) {
+		return func(tx *Tx) (string, error) {
+			var got []office.Package
+			err := tx.Packages(func(p office.Package) bool { got = append(got, p); return len(got) < limit })
+			return packages(got, err)
+		}
 	}
-	if next := read(t, s, (*Tx).NextDraft); !next.Equal(at0(-time.Minute)) {
-		t.Errorf("next at %v", next)
+	for _, c := range []struct {
+		list, want string
+		read       func(tx *Tx) (string, error)
+	}{
+		{"all packages, newest first", "w planned short long c b", few(10)},
+		{"the first two", "w planned", few(2)},
+		{"unfinished packages", "w short long c b", func(tx *Tx) (string, error) { return packages(tx.Unfinished()) }},
+		{"open packages by their next check", "long c b short w", func(tx *Tx) (string, error) { return packages(tx.AllOpen()) }},
+		{"packages that are due", "long c", func(tx *Tx) (string, error) { return packages(tx.PackagesDue(Due{Now: day}, 9)) }},
+		{"the one longest due", "long", func(tx *Tx) (string, error) { return packages(tx.PackagesDue(Due{Now: day}, 1)) }},
+		{"due a second early", "long", func(tx *Tx) (string, error) { return packages(tx.PackagesDue(Due{Now: at0(-time.Second)}, 9)) }},
+		{"due, and set by a wrong clock", "long c w", func(tx *Tx) (string, error) { return packages(tx.PackagesDue(Due{day, 200 * time.Minute}, 9)) }},
+		{"the next check", "-1h0m0s", func(tx *Tx) (string, error) { return next(tx.NextPackageCheck()) }},
+		{"withheld for an hour", "long", func(tx *Tx) (string, error) { return packages(tx.PackagesRefused(minutes(-60))) }},
+		{"withheld", "long short", func(tx *Tx) (string, error) { return packages(tx.PackagesRefused(day)) }},
+		{"withheld for four hours", "", func(tx *Tx) (string, error) { return packages(tx.PackagesRefused(minutes(-240))) }},
+		{"withdrawals", "c", func(tx *Tx) (string, error) { return packages(tx.WithdrawalsDue(Due{Now: day})) }},
+		{"the next withdrawal", "-1h0m0s", func(tx *Tx) (string, error) { return next(tx.NextWithdrawal()) }},
+		{"of draft d", "b true", func(tx *Tx) (string, error) { return one(tx.PackageByDraft("d")) }},
+		{"of draft d and a zero", "c true", func(tx *Tx) (string, error) { return one(tx.PackageByDraft("d\x00")) }},
+		{"of no draft", " false", func(tx *Tx) (string, error) { return one(tx.PackageByDraft("")) }},
+		{"of another draft", " false", func(tx *Tx) (string, error) { return one(tx.PackageByDraft("x")) }},
+		{"the first known of some", "c true", func(tx *Tx) (string, error) { return one(tx.FirstPackage([]string{"x", "c", "b"})) }},
+		{"jobs that are due", "sooner bad soon", func(tx *Tx) (string, error) { return jobs(tx.JobsDue(Due{Now: day}, 9, nil)) }},
+		{"the job longest due", "sooner", func(tx *Tx) (string, error) { return jobs(tx.JobsDue(Due{Now: day}, 1, nil)) }},
+		{"due jobs but one", "sooner soon", func(tx *Tx) (string, error) {
+			return jobs(tx.JobsDue(Due{Now: day}, 9, func(key string) bool { return strings.HasPrefix(key, "bad/") }))
+		}},
+		{"pending jobs", "sooner bad soon late", func(tx *Tx) (string, error) { return jobs(tx.PendingJobs()) }},
+		{"unfinished jobs", "bad late soon sooner", func(tx *Tx) (string, error) { return jobs(tx.UnfinishedJobs()) }},
+		{"jobs refused for an hour", "sooner", func(tx *Tx) (string, error) { return jobs(tx.JobsRefused(minutes(-60))) }},
+		{"refused jobs", "sooner soon", func(tx *Tx) (string, error) { return jobs(tx.JobsRefused(day)) }},
+		{"saved files", "done2 done1 broken read", func(tx *Tx) (string, error) { return jobs(tx.RecentSaved(9)) }},
+		{"the last saved file", "done2", func(tx *Tx) (string, error) { return jobs(tx.RecentSaved(1)) }},
+		{"files to examine", "done2 done1", func(tx *Tx) (string, error) { return jobs(tx.JobsToExamine(9, func(office.Job) bool { return false })) }},
+		{"the last of them", "done2", func(tx *Tx) (string, error) { return jobs(tx.JobsToExamine(1, func(office.Job) bool { return false })) }},
+		{"but one", "done1", func(tx *Tx) (string, error) {
+			return jobs(tx.JobsToExamine(9, func(j office.Job) bool { return j.PackageID == "done2" }))
+		}},
+		{"files that differ", "broken", func(tx *Tx) (string, error) { return jobs(tx.JobsWrong()) }},
+		{"some files", "broken done1", func(tx *Tx) (string, error) {
+			return jobs(tx.JobsAfter("bad/", 2, func(j office.Job) bool { return j.PackageID > "broke" }))
+		}},
+		{"failed jobs", "bad", func(tx *Tx) (string, error) { return jobs(tx.FailedJobs()) }},
+		{"jobs of a package", "soon", func(tx *Tx) (string, error) { return jobs(tx.JobsOf("soon")) }},
+		{"jobs of none", "", func(tx *Tx) (string, error) { return jobs(tx.JobsOf("soo")) }},
+		{"counted jobs", "{4 3 1}", func(tx *Tx) (string, error) { c, err := tx.JobCounts(); return fmt.Sprint(c), err }},
+		{"the next job", "-1h0m0s", func(tx *Tx) (string, error) { return next(tx.NextJob()) }},
+		{"drafts", "6 5 4 3 2 1 0", func(tx *Tx) (string, error) { return drafts(tx.Drafts()) }},
+		{"drafts by state", "5 1 0", func(tx *Tx) (string, error) {
+			return drafts(tx.Drafts(office.DraftQueued, office.DraftFailed, office.DraftQueued))
+		}},
+		{"drafts that are due", "1 0", func(tx *Tx) (string, error) { return drafts(tx.DraftsDue(Due{Now: day})) }},
+		{"due a second early", "1", func(tx *Tx) (string, error) { return drafts(tx.DraftsDue(Due{Now: at0(-time.Second)})) }},
+		{"counted drafts", "3", func(tx *Tx) (string, error) {
+			n, err := tx.CountDrafts(office.DraftQueued, office.DraftFailed)
+			return fmt.Sprint(n), err
+		}},
+		{"the next draft", "-1m0s", func(tx *Tx) (string, error) { return next(tx.NextDraft()) }},
+	} {
+		expect(t, read(t, s, c.read), c.want, c.list+": %q, want %q", c.want)
 	}
 	update(t, s, func(tx *Tx) error {
 		d, _, err := tx.Draft("1")
-		if err != nil {
-			return err
-		}
 		d.State, d.PackageID = office.DraftSent, "p"
-		return tx.PutDraft(d)
+		return errors.Join(err, tx.PutDraft(d), tx.PutPackage(office.Package{ID: "b"}))
 	})
-	expect(t, draftIDs(read(t, s, func(tx *Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftSent) })), "4 1", "sent: %s")
+	view(t, s, func(tx *Tx) error {
+		sent, _ := drafts(tx.Drafts(office.DraftSent))
+		expect(t, sent, "4 1", "sent: %s")
+		of, _ := one(tx.PackageByDraft("d"))
+		expect(t, of, " false", "the link was taken back, but draft d still leads to %q")
+		return nil
+	})
+	expect(t, read(t, newTest(t), (*Tx).NextPackageCheck), time.Time{}, "nothing to check, but next is %v")
 }
 
 func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
@@ -298,29 +246,16 @@ func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
 	line := func(i int) string { return message.PackageSent(fmt.Sprint(i)).String() }
 	update(t, s, func(tx *Tx) error {
 		for i := range maxActivities + extra {
-			if err := tx.AddActivity(office.Activity{Time: at0(time.Duration(i) * time.Second), Kind: "saved", Text: message.PackageSent(fmt.Sprint(i))}); err != nil {
-				return err
-			}
+			tx.AddActivity(office.Activity{Time: at0(time.Duration(i) * time.Second), Kind: "saved", Text: message.PackageSent(fmt.Sprint(i))})
 		}
 		return nil
 	})
-	var all []string
-	var cursor office.Cursor
-	for {
-		view(t, s, func(tx *Tx) error {
-			lines, next, err := tx.Activities(cursor, 3000)
-			for _, a := range lines {
-				all = append(all, a.Text.String())
-			}
-			cursor = next
-			return err
-		})
-		if cursor == "" {
-			break
-		}
-	}
-	if len(all) != maxActivities || all[0] != line(maxActivities+extra-1) || all[len(all)-1] != line(extra) {
-		t.Errorf("%d lines from %s to %s", len(all), all[0], all[len(all)-1])
+	all := read(t, s, func(tx *Tx) ([]office.Activity, error) {
+		l, _, err := tx.Activities("", maxActivities+1)
+		return l, err
+	})
+	if len(all) != maxActivities || all[0].Text.String() != line(maxActivities+extra-1) || all[maxActivities-1].Text.String() != line(extra) {
+		t.Errorf("%d lines from %v to %v", len(all), all[0], all[len(all)-1])
 	}
 }
 
@@ -348,29 +283,28 @@ func TestSealedValuesAreKeptReplacedAndForgotten(t *testing.T) {
 func TestADocumentComesBackAndOneThatCannotBeReadIsNone(t *testing.T) {
 	s := newTest(t)
 	type settings struct{ Folder string }
-	update(t, s, func(tx *Tx) error { return tx.PutDoc("settings", settings{"/f"}) })
-	var got settings
-	if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); !ok || got.Folder != "/f" {
-		t.Errorf("%v %+v", ok, got)
+	put := func(v any) { update(t, s, func(tx *Tx) error { return tx.PutDoc("settings", v) }) }
+	wants := func(what, folder string) { // "" for none
+		t.Helper()
+		got := settings{"/before"}
+		ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) })
+		if ok != (folder != "") || got.Folder != cmp.Or(folder, "/before") {
+			t.Errorf("%s: %v %+v", what, ok, got)
+		}
 	}
+	put(settings{"/f"})
+	wants("written", "/f")
 	for name, value := range map[string]string{"another type": `7`, "cut": `{"Folder":"/g`, "half of another": `{"Folder":"/g","More":[],"Folder":{}}`, "no JSON": "\x00"} {
 		update(t, s, func(tx *Tx) error { tx.put(bucketDocs, []byte("settings"), []byte(value)); return nil })
-		got := settings{"/before"}
-		if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); ok || got.Folder != "/before" {
-			t.Errorf("%s: %v, %+v", name, ok, got)
-		}
+		wants(name, "")
 	}
 	if s.Unreadable() == 0 {
 		t.Error("nobody can know of it")
 	}
-	update(t, s, func(tx *Tx) error { return tx.PutDoc("settings", settings{"/h"}) })
-	if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); !ok || got.Folder != "/h" {
-		t.Errorf("written anew: %v %+v", ok, got)
-	}
-	update(t, s, func(tx *Tx) error { return tx.PutDoc("settings", nil) })
-	if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); ok {
-		t.Error("the deleted document is there")
-	}
+	put(settings{"/h"})
+	wants("written anew", "/h")
+	put(nil)
+	wants("deleted", "")
 }
 
 func TestEveryErrorIsOnePlainSentence(t *testing.T) {

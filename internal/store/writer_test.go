@@ -8,10 +8,11 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"countersign/internal/office"
 )
@@ -50,15 +51,12 @@ func together(t *testing.T, s *Store, fns ...func(*Tx) error) []error {
 	return errs
 }
 
+// waitQueued waits until that many updates, of either kind, are in the queues.
 func waitQueued(s *Store, n int) {
-	for {
+	for have := -1; have < n; runtime.Gosched() {
 		s.mu.Lock()
-		have := len(s.queue)
+		have = len(s.first) + len(s.queue)
 		s.mu.Unlock()
-		if have >= n {
-			return
-		}
-		runtime.Gosched()
 	}
 }
 
@@ -150,18 +148,26 @@ func TestAnErrorIsAboutWhatWasReallyCommitted(t *testing.T) {
 	}
 }
 
-func TestAPanicReachesTheCallerWithItsStack(t *testing.T) {
+func TestAPanicReachesTheCallerWithItsStackAndIsNotTakenForDamage(t *testing.T) {
 	s := newTest(t)
-	for what, run := range map[string]func(func(*Tx) error) error{"a view": s.View, "an update": s.Update} {
+	var none *office.Package
+	for _, c := range []struct {
+		what, says string
+		run        func(func(*Tx) error) error
+		fn         func(*Tx) error
+	}{
+		{"a view", "my mistake", s.View, func(*Tx) error { panic("my mistake") }},
+		{"an update", "writer_test.go", s.Update, func(*Tx) error { panic("my mistake") }},
+		{"a nil pointer", "nil pointer", s.Update, func(tx *Tx) error { return tx.PutPackage(*none) }},
+	} {
 		func() {
 			defer func() {
-				v := fmt.Sprint(recover())
-				if !strings.Contains(v, "my mistake") || what == "an update" && !strings.Contains(v, "writer_test.go") {
-					t.Errorf("%s: recovered %.200s", what, v)
+				if v := fmt.Sprint(recover()); !strings.Contains(v, c.says) {
+					t.Errorf("%s: recovered %.200s", c.what, v)
 				}
 				update(t, s, putDoc("after"))
 			}()
-			_ = run(func(*Tx) error { panic("my mistake") })
+			_ = c.run(c.fn)
 		}()
 	}
 }
@@ -221,14 +227,9 @@ func TestCloseLetsQueuedUpdatesFinish(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := must(Open(path, Options{}))
 	release := hold(s)
-	var failed atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 20 {
-		wg.Go(func() {
-			if s.Update(putDoc(fmt.Sprint("doc", i))) != nil {
-				failed.Add(1)
-			}
-		})
+		wg.Go(func() { update(t, s, putDoc(fmt.Sprint("doc", i))) })
 		waitQueued(s, i+1)
 	}
 	closed := make(chan error)
@@ -236,24 +237,14 @@ func TestCloseLetsQueuedUpdatesFinish(t *testing.T) {
 		go func() { closed <- s.Close() }()
 	}
 	release()
-	for range 2 {
-		if err := <-closed; err != nil {
-			t.Error(err)
-		}
-	}
+	noErr(t, errors.Join(<-closed, <-closed))
 	wg.Wait()
-	expect(t, failed.Load(), 0, "%d queued updates failed")
-	if err := s.Update(putDoc("late")); !errors.Is(err, ErrClosed) {
-		t.Errorf("Update after Close = %v", err)
-	}
-	if err := s.View(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
-		t.Errorf("View after Close = %v", err)
+	if update, view := s.Update(putDoc("late")), s.View(func(*Tx) error { return nil }); !errors.Is(update, ErrClosed) || !errors.Is(view, ErrClosed) {
+		t.Errorf("after Close: %v, %v", update, view)
 	}
 	again := openTest(t, path)
 	for i := range 20 {
-		if !hasDoc(t, again, fmt.Sprint("doc", i)) {
-			t.Errorf("document %d is missing", i)
-		}
+		expect(t, hasDoc(t, again, fmt.Sprint("doc", i)), true, "document %[2]d is there: %[1]v", i)
 	}
 }
 
@@ -288,6 +279,13 @@ func (n *transactions) note(name string) func(*Tx) error {
 	}
 }
 
+// others starts twenty updates.
+func (n *transactions) others(t *testing.T, s *Store, wg *sync.WaitGroup) {
+	for i := range 20 {
+		wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
+	}
+}
+
 // last is how many transactions there were, and what the last one held.
 func (n *transactions) last() (count int, names []string) {
 	n.mu.Lock()
@@ -300,20 +298,10 @@ func TestWhatSomebodyWaitsForOnALineGoesFirst(t *testing.T) {
 	release := hold(s)
 	var n transactions
 	var wg sync.WaitGroup
-	for i := range 20 {
-		wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
-		waitQueued(s, i+1)
-	}
-	wg.Go(func() {
-		if err := s.UpdateFirst(n.note("first")); err != nil {
-			t.Error(err)
-		}
-	})
-	for first := 0; first == 0; runtime.Gosched() {
-		s.mu.Lock()
-		first = len(s.first)
-		s.mu.Unlock()
-	}
+	n.others(t, s, &wg)
+	waitQueued(s, 20)
+	wg.Go(func() { noErr(t, s.UpdateFirst(n.note("first"))) })
+	waitQueued(s, 21)
 	release()
 	wg.Wait()
 	if got := n.names[n.order[0]]; len(got) != 1 || got[0] != "first" {
@@ -327,15 +315,11 @@ func TestAStreamOfEventsIsNotHeldUpByWhatFollowsFromThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openTest(t, path)
 		var n transactions
-		first := func(i int) {
-			noErr(t, s.UpdateFirst(n.note(fmt.Sprint("first", i))))
-		}
+		first := func(i int) { noErr(t, s.UpdateFirst(n.note(fmt.Sprint("first", i)))) }
 		first(0)
 		first(1)
 		var wg sync.WaitGroup
-		for i := range 20 {
-			wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
-		}
+		n.others(t, s, &wg)
 		synctest.Wait()
 		if count, _ := n.last(); count != 2 {
 			t.Errorf("others did not wait: %d transactions", count)
@@ -363,9 +347,7 @@ func TestAStreamOfEventsWithoutEndHoldsUpNothingForLong(t *testing.T) {
 		var sender, others sync.WaitGroup
 		sender.Go(func() {
 			for i := range 1000 {
-				if err := s.UpdateFirst(n.note(fmt.Sprint("first", i))); err != nil {
-					t.Error(err)
-				}
+				noErr(t, s.UpdateFirst(n.note(fmt.Sprint("first", i))))
 				select {
 				case <-ended:
 					return
@@ -375,9 +357,7 @@ func TestAStreamOfEventsWithoutEndHoldsUpNothingForLong(t *testing.T) {
 		})
 		time.Sleep(5 * lull)
 		began := time.Now()
-		for i := range 20 {
-			others.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
-		}
+		n.others(t, s, &others)
 		others.Wait()
 		if waited := time.Since(began); waited > longestWait+lull {
 			t.Errorf("they waited %v", waited)
@@ -405,13 +385,27 @@ func TestWhatWaitsForAStreamIsCommittedWhenTheStoreIsClosed(t *testing.T) {
 			noErr(t, s.UpdateFirst(n.note("first")))
 		}
 		var wg sync.WaitGroup
-		for i := range 20 {
-			wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
-		}
+		n.others(t, s, &wg)
 		synctest.Wait()
 		noErr(t, s.Close())
 		wg.Wait()
 	})
+}
+
+func TestAfterDamageNothingIsWritten(t *testing.T) {
+	s := newTest(t)
+	release := hold(s)
+	var none *bolt.Bucket
+	var first, second error
+	var wg sync.WaitGroup
+	wg.Go(func() { first = s.UpdateFirst(func(*Tx) error { none.Get([]byte("x")); return nil }) }) // panics in bbolt
+	wg.Go(func() { second = s.Update(putDoc("after")) })
+	waitQueued(s, 2)
+	release()
+	wg.Wait()
+	if third := s.Update(putDoc("after")); !errors.Is(first, ErrCorrupt) || !errors.Is(second, ErrCorrupt) || !errors.Is(third, ErrCorrupt) {
+		t.Errorf("%v, %v, %v", first, second, third)
+	}
 }
 
 func TestATransactionKeepsItsFirstFailure(t *testing.T) {
