@@ -123,14 +123,10 @@ func TestStrangeIdentifiersAreKeptApart(t *testing.T) {
 	s := newTest(t)
 	strange := []string{" ", "../../etc/passwd", "\x00", "a/b", strings.Repeat("x", office.MaxID), strings.Repeat("x", 100_000), strings.Repeat("x", 100_001)}
 	for _, id := range strange {
-		if !addEvent(t, s, office.Event{ID: id, Body: []byte(id)}) {
-			t.Errorf("%.20q was taken for another", id)
-		}
+		expect(t, addEvent(t, s, office.Event{ID: id, Body: []byte(id)}), true, "%[2].20q is new: %[1]v", id)
 	}
 	for _, id := range strange {
-		if e := event(t, s, id); string(e.Body) != id {
-			t.Errorf("%.20q holds the body of %.20q", id, e.Body)
-		}
+		expect(t, string(event(t, s, id).Body), id, "%[2].20q holds the body of %.20[1]q", id)
 	}
 	for _, id := range []string{"", "\xff\xfe"} {
 		if err := s.Update(func(tx *Tx) error { _, err := tx.AddEvent(office.Event{ID: id}); return err }); !errors.Is(err, ErrBadID) {

@@ -236,28 +236,3 @@ func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 		return nil
 	})
 }
-
-// A damaged page that is not needed must not prevent a start: it is noticed when it is used.
-func TestDamageInTheMiddleKeepsAFileAsItIs(t *testing.T) {
-	file, _ := roomy(t)
-	rng := rand.New(rand.NewPCG(1, 8))
-	page := os.Getpagesize()
-	path := filepath.Join(t.TempDir(), "state.db")
-	opens := func(o Options) error {
-		s, err := Open(path, o)
-		if err == nil {
-			s.Close()
-		}
-		return err
-	}
-	for range 40 {
-		b := bytes.Clone(file)
-		from := (2 + rng.IntN(len(b)/page-2)) * page
-		clear(b[from : from+page])
-		noErr(t, os.WriteFile(path, b, 0o600))
-		plain := opens(Options{})
-		if err := opens(Options{Compact: true, compactGain: smallGain}); (err == nil) != (plain == nil) {
-			t.Errorf("page %d: open says %v, and %v where it compacts", from/page, plain, err)
-		}
-	}
-}

@@ -141,9 +141,7 @@ func BenchmarkLog(b *testing.B) {
 							return err
 						}
 						j := office.Job{PackageID: id, DocumentID: id, Kind: office.FileSigned, Folder: "/home/office", Target: "Lease " + id + ".pdf"}
-						if _, err := tx.PlanJob(j); err != nil {
-							return err
-						}
+						tx.PlanJob(j)
 						j.State, j.Digest, j.Size = office.JobDone, "blake3:"+record.Sum([]byte(id)), 200_000
 						return tx.PutJob(j)
 					}))
