@@ -264,9 +264,7 @@ func hijack(after string) http.HandlerFunc {
 
 func TestNobodyIsCalledAtAnAddressThatIsNoneOrUnprotected(t *testing.T) {
 	good := Config{AuthURL: "https://auth.example.com/", BaseURL: "http://127.0.0.1:8080/api/v1", ClientID: "c"}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
+	noErr(t, good.Validate())
 	for _, bad := range []string{"", "example.com", "ftp://example.com", "https://", "https://x?y", "http://127.0.0.1.example.com", "http://[::2]", "javascript:alert(1)", "http://auth.example.com", "https://user:pass@example.com"} {
 		c := good
 		c.AuthURL = bad

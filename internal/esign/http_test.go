@@ -54,9 +54,7 @@ func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
 		}
 		time.Sleep(idleTimeout - time.Second)
 		io.WriteString(far, "ok")
-		if err := <-answer; err != nil {
-			t.Error(err)
-		}
+		noErr(t, <-answer)
 		near.Close()
 		far.Close()
 	})
@@ -293,9 +291,7 @@ func TestAProxyThatOpensTLSIsTrustedWhenTheComputerTrustsIt(t *testing.T) {
 	}
 	opening := proxytest.Options{Certificate: func(host string) (tls.Certificate, error) { return inspection.Issue(host) }, Upstream: &tls.Config{RootCAs: pool}}
 	trusting, _ := behind(t, s, inspection.Pool(), opening)
-	if err := trusting.cfg.Answers(context.Background()); err != nil {
-		t.Errorf("with its certificate installed: %v", err)
-	}
+	expect(t, trusting.cfg.Answers(context.Background()), nil, "with its certificate installed: %v")
 	distrusting, _ := behind(t, s, pool, opening)
 	_, err = distrusting.Status(context.Background(), "p")
 	for _, want := range []string{"Office inspection", "example.com"} {

@@ -508,9 +508,7 @@ func TestCloseWaitsForTheRenewalUnderWay(t *testing.T) {
 			defer cancel()
 			start := time.Now()
 			s.Close(ctx)
-			if d := time.Since(start); d != time.Second {
-				t.Errorf("%v", d)
-			}
+			expect(t, time.Since(start), time.Second, "%v")
 			time.Sleep(time.Minute)
 		})
 	})

@@ -26,11 +26,7 @@ const patience = time.Minute
 func startEdge(t *testing.T, opts ngroktest.Options) *ngroktest.Edge {
 	t.Helper()
 	e := must(ngroktest.Start(opts))
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Errorf("close the edge: %v", err)
-		}
-	})
+	t.Cleanup(func() { noErr(t, e.Close()) })
 	return e
 }
 
@@ -85,9 +81,7 @@ func (r *running) up() tunnel.State {
 // wrong waits until the tunnel reports an error of the kind and checks what people are told.
 func (r *running) wrong(kind tunnel.Kind) *tunnel.Error {
 	r.t.Helper()
-	s := r.until(string(kind), func(s tunnel.State) bool { return kindOf(s.Err) == kind })
-	var e *tunnel.Error
-	errors.As(s.Err, &e)
+	e, _ := errors.AsType[*tunnel.Error](r.until(string(kind), func(s tunnel.State) bool { return kindOf(s.Err) == kind }).Err)
 	sentenceIsFit(r.t, e)
 	return e
 }
@@ -113,14 +107,7 @@ func (r *running) stop() {
 		return
 	}
 	r.stopped = true
-	select {
-	case err := <-r.ended:
-		if err != nil {
-			r.t.Errorf("Run after cancel: %v", err)
-		}
-	case <-time.After(patience):
-		r.t.Error("Run did not return after cancel")
-	}
+	noErr(r.t, r.end())
 }
 
 func kindOf(err error) tunnel.Kind {
@@ -132,12 +119,10 @@ func kindOf(err error) tunnel.Kind {
 
 func sentenceIsFit(t *testing.T, e *tunnel.Error) {
 	t.Helper()
-	for _, text := range []string{e.Message().String(), e.Error()} {
-		if strings.Contains(text, token) {
-			t.Errorf("%q discloses the authtoken", text)
-		}
-	}
 	sentence := e.Message().String()
+	if strings.Contains(sentence+e.Error(), token) {
+		t.Errorf("%q or %q discloses the authtoken", sentence, e.Error())
+	}
 	for _, bad := range []string{"!", "please", "%!", "nil", "  ", "tunnel"} {
 		if strings.Contains(sentence, bad) {
 			t.Errorf("%q contains %q", sentence, bad)

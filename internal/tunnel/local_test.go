@@ -163,9 +163,7 @@ func TestRunEndsWhenTheContextHasAlreadyEnded(t *testing.T) {
 		"plain": tunnel.Plain(""),
 		"ngrok": tunnel.Ngrok(tunnel.NgrokConfig{Authtoken: token, ConnectURL: freeAddr(t)}),
 	} {
-		if err := tun.Run(ctx, hello, func(tunnel.State) {}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect(t, tun.Run(ctx, hello, func(tunnel.State) {}), nil, name+": %v")
 	}
 }
 

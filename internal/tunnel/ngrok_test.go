@@ -33,9 +33,7 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 		got <- seen{r.Host, r.RequestURI, r.Header.Get("X-Forwarded-For"), r.Header.Get("X-Forwarded-Proto"),
 			r.ContentLength, sha256.Sum256(body)}
 	}))
-	if url := r.up().URL; url != public {
-		t.Fatalf("URL %q, want %q", url, public)
-	}
+	expect(t, r.up().URL, public, "URL %q")
 
 	megabyte := make([]byte, 1<<20)
 	_, _ = rand.Read(megabyte)
@@ -68,16 +66,11 @@ func TestAPastedAddressAndOneWithAPortAreDomains(t *testing.T) {
 		config := through(e)
 		config.Domain = domain
 		r := run(t, tunnel.Ngrok(config), hello)
-		if url := r.up().URL; url != want {
-			t.Fatalf("URL %q", url)
-		}
+		expect(t, r.up().URL, want, "URL %q")
 		fetch(t, e.Client(), want+"/")
 		r.stop()
 	}
-	// The addresses were given back, not left to time out.
-	if counts := e.Counts(); counts.Unbinds != 2 {
-		t.Errorf("%+v", counts)
-	}
+	expect(t, e.Counts().Unbinds, 2, "%d addresses were given back, not left to time out")
 }
 
 func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
@@ -96,9 +89,7 @@ func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
 			if s := r.up(); s.URL != want || s.Err != nil {
 				t.Fatalf("back as %+v", s)
 			}
-			if body := fetch(t, e.Client(), want+"/"); body != "hello" {
-				t.Fatalf("body %q", body)
-			}
+			expect(t, fetch(t, e.Client(), want+"/"), "hello", "body %q")
 		}
 	}
 }

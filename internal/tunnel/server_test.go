@@ -51,9 +51,7 @@ func onPipes(t *testing.T, h http.HandlerFunc, play func(p pipes)) time.Duration
 	began := time.Now()
 	srv.shutdown()
 	took := time.Since(began)
-	if err := <-served; err != nil {
-		t.Errorf("serve ended with %v", err)
-	}
+	trytest.Expect(t, <-served, nil, "serve ended with %v")
 	return took
 }
 
@@ -125,9 +123,7 @@ func TestAWriteToAClientThatDoesNotReadIsGivenUp(t *testing.T) {
 	if _, err := conn.Write([]byte("x")); err == nil {
 		t.Error("another write succeeded")
 	}
-	if err := conn.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	trytest.Expect(t, conn.Close(), nil, "Close: %v")
 }
 
 func TestCloseEndsAWriteUnderWay(t *testing.T) {
@@ -191,6 +187,35 @@ func TestNothingConnectsAfterTheEnd(t *testing.T) {
 	}
 	if _, err := far.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("what came late stays: %v", err)
+	}
+}
+
+func TestPausesGrowToWhatTheErrorAllowsAndAreShortAgainAfterAGoodWhile(t *testing.T) {
+	for kind, longest := range map[Kind]time.Duration{Network: 30 * time.Second, DomainInUse: 8 * time.Second, Quota: 5 * time.Minute, Refused: 5 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			n, last := 0, time.Now()
+			st := &states{report: func(State) {}}
+			err := st.keepOpen(t.Context(), func() *Error {
+				n++
+				waited := time.Since(last)
+				switch n {
+				case 2, 41:
+					if waited > time.Second {
+						t.Errorf("%s: pause %d took %v", kind, n-1, waited)
+					}
+				case 40:
+					if waited > longest || waited < longest/2 {
+						t.Errorf("%s: in the end, a pause took %v", kind, waited)
+					}
+					time.Sleep(2 * time.Minute) // it was up
+				case 42:
+					return nil
+				}
+				last = time.Now()
+				return &Error{Kind: kind}
+			})
+			trytest.NoErr(t, err)
+		})
 	}
 }
 
