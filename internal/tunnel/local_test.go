@@ -90,11 +90,15 @@ func TestSettingsThatCannotWorkEndAtOnce(t *testing.T) {
 		tunnel tunnel.Tunnel
 		kind   tunnel.Kind
 	}{
-		"no public URL":        {tunnel.External(tunnel.ExternalConfig{Listen: "127.0.0.1:0"}), tunnel.Setting},
-		"no scheme":            {tunnel.External(tunnel.ExternalConfig{PublicURL: "office.example", Listen: "127.0.0.1:0"}), tunnel.Setting},
-		"another scheme":       {tunnel.External(tunnel.ExternalConfig{PublicURL: "ftp://office.example", Listen: "127.0.0.1:0"}), tunnel.Setting},
-		"no port":              {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Listen: "nonsense"}), tunnel.Listen},
-		"port too large":       {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Listen: "127.0.0.1:70000"}), tunnel.Listen},
+		"no public URL":  {tunnel.External(tunnel.ExternalConfig{Listen: "127.0.0.1:0"}), tunnel.Setting},
+		"no scheme":      {tunnel.External(tunnel.ExternalConfig{PublicURL: "office.example", Listen: "127.0.0.1:0"}), tunnel.Setting},
+		"another scheme": {tunnel.External(tunnel.ExternalConfig{PublicURL: "ftp://office.example", Listen: "127.0.0.1:0"}), tunnel.Setting},
+		"no port":        {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Listen: "nonsense"}), tunnel.Listen},
+		"port too large": {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Listen: "127.0.0.1:70000"}), tunnel.Listen},
+		"port lost": {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Open: func(context.Context, string, string) (net.Listener, error) {
+			l := must(net.Listen("tcp", "127.0.0.1:0"))
+			return l, l.Close()
+		}}), tunnel.Listen},
 		"loopback to everyone": {tunnel.Loopback(tunnel.LoopbackConfig{Listen: "0.0.0.0:0", Certificate: pair}), tunnel.Listen},
 		"loopback any":         {tunnel.Loopback(tunnel.LoopbackConfig{Listen: ":0", Certificate: pair}), tunnel.Listen},
 		"no certificate":       {tunnel.Loopback(tunnel.LoopbackConfig{}), tunnel.Certificate},
@@ -138,11 +142,8 @@ func TestATunnelIsOpenedForAWhileAndWaitsForNoPort(t *testing.T) {
 	end()
 	squatter := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer squatter.Close()
-	var wrong *tunnel.Error
-	patient := tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: squatter.Addr().String()})
-	if _, _, err := tunnel.Open(t.Context(), patient, hello); !errors.As(err, &wrong) || wrong.Kind != tunnel.Listen {
-		t.Errorf("a port that another program has: %v", err)
-	}
+	_, _, err = tunnel.Open(t.Context(), tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: squatter.Addr().String()}), hello)
+	expect(t, kindOf(err), tunnel.Listen, "a port that another program has: %s")
 }
 
 func TestHeadersAreBounded(t *testing.T) {
@@ -174,13 +175,9 @@ func TestASelfSignedCertificateFitsItsHosts(t *testing.T) {
 	pair := must(tls.X509KeyPair(certPEM, keyPEM))
 	leaf := pair.Leaf
 	for host, fits := range map[string]bool{"sign.office.example": true, "192.0.2.7": true, "localhost": false} {
-		if err := leaf.VerifyHostname(host); (err == nil) != fits {
-			t.Errorf("%s: %v", host, err)
-		}
+		expect(t, leaf.VerifyHostname(host) == nil, fits, "it is for %[2]s: %[1]v", host)
 	}
-	if leaf.IsCA {
-		t.Error("it could sign other certificates")
-	}
+	expect(t, leaf.IsCA, false, "it could sign other certificates: %v")
 	if leaf.NotBefore.After(now) || leaf.NotAfter.Before(now.AddDate(0, 11, 0)) || leaf.NotAfter.After(now.AddDate(0, 13, 0)) {
 		t.Errorf("valid from %v to %v", leaf.NotBefore, leaf.NotAfter)
 	}

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/internal/proxy"
 	"countersign/internal/proxy/proxytest"
@@ -113,10 +114,13 @@ func TestWhatOnlyAPersonCanMendEnds(t *testing.T) {
 			config := through(e)
 			test.prepare(e, &config)
 			r := run(t, tunnel.Ngrok(config), hello)
-			if name == "token revoked later" {
+			switch name {
+			case "token revoked later":
 				r.up()
 				e.RejectAuth("ERR_NGROK_300")
 				e.KillSessions()
+			case "wrong token":
+				expect(t, r.wrong(tunnel.Token).Temporary(), true, "the first refusal is not yet believed: %v")
 			}
 			err := r.end()
 			var wrong *tunnel.Error
@@ -296,7 +300,7 @@ func TestAnAnswerUnderWayIsFinished(t *testing.T) {
 	}()
 	<-arrived
 	r.cancel()
-	close(finish)
+	time.AfterFunc(2*time.Second, func() { close(finish) }) // longer than a session takes to end
 	r.stop()
 	expect(t, <-answer, "done", "the client got %q")
 }
