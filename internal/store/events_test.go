@@ -216,9 +216,8 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	for _, id := range []string{"a", "b", "odd", "waits", "unreadable"} {
 		expect(t, addEvent(t, s, office.Event{ID: id, Body: []byte("{}")}), false, "a copy of %[2]s is taken for new: %[1]v", id)
 	}
-	if err := s.Update(func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "a"}) }); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a forgotten event is set: %v", err)
-	}
+	err := s.Update(func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "a"}) })
+	expect(t, errors.Is(err, ErrNotFound), true, "a forgotten event is not set: %v, %v", err)
 	after := read(t, s, (*Tx).EventCounts)
 	if after.Received != before.Received || after.Duplicates != before.Duplicates+5 || after.Pending != 1 || after.Unprocessable != 1 {
 		t.Errorf("counted %+v, then %+v", before, after)

@@ -143,12 +143,8 @@ func roomy(t *testing.T) (file, content []byte) {
 // openCompact opens the file as the program does at its start.
 func openCompact(t *testing.T, path string, o Options) *Store {
 	t.Helper()
-	if o.Now == nil {
-		o.Now = func() time.Time { return day }
-	}
-	o.Compact, o.compactGain = true, smallGain
-	s := must(Open(path, o))
-	return s
+	o.Now, o.Compact, o.compactGain = func() time.Time { return day }, true, smallGain
+	return must(Open(path, o))
 }
 
 // wantWhole checks that a file is complete and writable, and that no other file lies beside it.
@@ -159,26 +155,18 @@ func wantWhole(t *testing.T, s *Store, content []byte) {
 	}
 	recount(t, s)
 	update(t, s, func(tx *Tx) error {
-		if added, err := tx.AddEvent(office.Event{ID: "3-50"}); added || err != nil {
-			t.Errorf("a copy of a forgotten event is taken for new, or %v", err)
-		}
-		if first, err := tx.Once("5-99"); first || err != nil {
-			t.Errorf("a fact is told again, or %v", err)
-		}
+		added, _ := tx.AddEvent(office.Event{ID: "3-50"})
+		expect(t, added, false, "a copy of a forgotten event is taken for new: %v")
+		expect(t, must(tx.Once("5-99")), false, "a fact is told again: %v")
 		return nil
 	})
-	err := s.db.View(func(tx *bolt.Tx) error {
+	noErr(t, s.db.View(func(tx *bolt.Tx) error {
 		for err := range tx.Check() {
 			t.Error(err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	if left, _ := filepath.Glob(s.Path() + "?*"); len(left) > 0 {
-		t.Errorf("beside it lies %q", left)
-	}
+	}))
+	expect(t, must(filepath.Glob(s.Path()+"?*")), []string{}, "beside it lies %q")
 }
 
 func TestAFileThatIsMostlyFreeIsMadeSmaller(t *testing.T) {
@@ -228,11 +216,5 @@ func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 	noErr(t, first.Close())
 	s := <-waiting
 	defer s.release()
-	view(t, s, func(tx *Tx) error {
-		var v any
-		if ok, err := tx.GetDoc("the new one", &v); !ok || err != nil {
-			t.Errorf("it has the file that lost its name (%v)", err)
-		}
-		return nil
-	})
+	expect(t, hasDoc(t, s, "the new one"), true, "it has the file that has the name: %v")
 }

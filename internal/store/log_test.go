@@ -77,14 +77,14 @@ func TestWhatHappensIsLoggedOnce(t *testing.T) {
 	if got := strings.Join(kinds, " "); got != "event sent saved seal" {
 		t.Fatalf("logged are %s", got)
 	}
-	if e := facts[0].Event; *e != (record.Event{ID: "e", Action: "signed", SHA256: record.Sum([]byte("{}")), Signature: "c2ln", URL: "https://example.com/e"}) {
-		t.Errorf("the event is logged as %+v", e)
-	}
-	if f := facts[1]; f.Draft != "d" || f.Package != "p" || len(f.Files) != 1 || f.Files[0] != (record.File{Name: "a.pdf", Size: 3, SHA256: "ab"}) {
-		t.Errorf("the draft is logged as %+v", f)
-	}
-	if f := facts[3].File; f == nil || *f != (record.File{Document: "x", Kind: "executed", Name: "a.pdf", Size: 7, BLAKE3: "cd", SHA256: "ef"}) || facts[3].Seal.State != "none" {
-		t.Errorf("the verdict is logged as %+v", f)
+	for i, want := range []record.Fact{
+		{Kind: record.Received, Event: &record.Event{ID: "e", Action: "signed", SHA256: record.Sum([]byte("{}")), Signature: "c2ln", URL: "https://example.com/e"}},
+		{Kind: record.Sent, Draft: "d", Files: []record.File{{Name: "a.pdf", Size: 3, SHA256: "ab"}}},
+		{Kind: record.Saved, File: &record.File{Document: "x", Kind: "executed", Name: "a.pdf", Size: 7, BLAKE3: "cd"}},
+		{Kind: record.Examined, File: &record.File{Document: "x", Kind: "executed", Name: "a.pdf", Size: 7, BLAKE3: "cd", SHA256: "ef"}, Seal: &record.Seal{State: "none"}},
+	} {
+		want.At, want.Package = day, "p"
+		expect(t, facts[i], want, "logged is %+v, want %+v", want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -305,10 +306,46 @@ func TestADocumentComesBackAndOneThatCannotBeReadIsNone(t *testing.T) {
 }
 
 func TestEveryErrorIsOnePlainSentence(t *testing.T) {
-	for _, err := range []error{ErrInUse, ErrNewer, &CorruptError{Path: "/x/state.db", Reason: "page 7"}, ErrClosed, ErrTargetTaken, errors.New("bolt: odd")} {
+	said := map[string]bool{}
+	for _, err := range []error{ErrInUse, ErrNewer, &CorruptError{Path: "/x/state.db", Reason: "page 7"}, ErrClosed, ErrTargetTaken, fs.ErrPermission, errors.New("bolt: odd")} {
 		s := Message(fmt.Errorf("wrapped: %w", err)).String()
-		if !strings.HasSuffix(s, ".") || strings.Contains(s, "wrapped") || strings.Contains(s, "bolt") {
+		if !strings.HasSuffix(s, ".") || strings.Contains(s, "wrapped") || strings.Contains(s, "bolt") || said[s] {
 			t.Errorf("%v: %q", err, s)
 		}
+		said[s] = true
+		expect(t, OfOneRecord(err), err == ErrTargetTaken, "%[2]v is about one record: %[1]v", err)
 	}
+}
+
+// What another service's packages, drafts and files were due for, they are due for again when it is back.
+func TestNothingOfAnotherServiceIsDue(t *testing.T) {
+	s := newTest(t)
+	use := func(service, add string, want string) {
+		t.Helper()
+		update(t, s, func(tx *Tx) error { return tx.UseService(service) })
+		if add != "" {
+			putPackages(t, s, office.Package{ID: add, Inquiry: office.Inquiry{NextCheck: day}, Withdrawal: &office.Withdrawal{State: office.WithdrawWanted, NextTry: day}},
+				office.Package{ID: add + " over", State: "executed", Saving: office.Saving{Refused: day}})
+			plan(t, s, office.Job{PackageID: add, Kind: office.FileSigned, Folder: "/f", Target: add, NextTry: day, Refused: day})
+			update(t, s, func(tx *Tx) error { return tx.PutDraft(office.Draft{ID: add, Delivery: office.Delivery{NextTry: day}}) })
+		}
+		view(t, s, func(tx *Tx) error {
+			due := Due{Now: day}
+			packages, _ := tx.PackagesDue(due, 9)
+			withheld, _ := tx.PackagesRefused(day)
+			withdrawals, _ := tx.WithdrawalsDue(due)
+			jobs, _ := tx.JobsDue(due, 9, nil)
+			refused, _ := tx.JobsRefused(day)
+			drafts, _ := tx.DraftsDue(due)
+			got := fmt.Sprint(len(packages), len(withheld), len(withdrawals), len(jobs), len(refused), len(drafts))
+			expect(t, got, want, "of "+service+" are due %s, want %s", want)
+			return nil
+		})
+	}
+	use("", "before", "2 1 1 1 1 1")
+	use("one", "", "2 1 1 1 1 1")
+	use("two", "", "0 0 0 0 0 0")
+	use("two", "its own", "2 1 1 1 1 1")
+	use("one", "more", "4 2 2 2 2 2")
+	use("two", "", "2 1 1 1 1 1")
 }

@@ -106,19 +106,12 @@ func TestAFailingUpdateHarmsNoNeighbour(t *testing.T) {
 		func(tx *Tx) error { _ = tx.PutDoc("panicked", 1); panic("ouch") },
 		putDoc("c"),
 	)
-	for i, want := range []string{"", "boom", "", "boom", "panic: ouch", ""} {
-		got := ""
-		if errs[i] != nil {
-			got, _, _ = strings.Cut(errs[i].Error(), "\n")
-		}
-		if got != want {
-			t.Errorf("update %d: %q, want %q", i, got, want)
-		}
+	for i, want := range []string{"<nil>", "boom", "<nil>", "boom", "panic: ouch", "<nil>"} {
+		got, _, _ := strings.Cut(fmt.Sprint(errs[i]), "\n")
+		expect(t, got, want, "update %[2]d: %[1]q", i)
 	}
 	for name, want := range map[string]bool{"a": true, "b": true, "c": true, "failed": false, "panicked": false} {
-		if got := hasDoc(t, s, name); got != want {
-			t.Errorf("document %s is there: %v, want %v", name, got, want)
-		}
+		expect(t, hasDoc(t, s, name), want, "document %[2]s is there: %[1]v", name)
 	}
 }
 
@@ -423,8 +416,6 @@ func TestATransactionKeepsItsFirstFailure(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	for _, name := range []string{"before", "after"} {
-		if read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc(name, new(int)) }) {
-			t.Errorf("%q was committed", name)
-		}
+		expect(t, hasDoc(t, s, name), false, name+" was committed: %v")
 	}
 }
