@@ -67,10 +67,7 @@ func TestWhatHasChangedSinceAReadingIsAllThatIsDifferent(t *testing.T) {
 		}
 	}
 	rolledBack := errors.New("rolled back")
-	err := s.Update(func(tx *Tx) error { return errors.Join(putPackage("p1", "never", created(1))(tx), rolledBack) })
-	if !errors.Is(err, rolledBack) {
-		t.Fatal(err)
-	}
+	refused(t, s, rolledBack, func(tx *Tx) error { return errors.Join(putPackage("p1", "never", created(1))(tx), rolledBack) })
 	k.compare(t, s, 1)
 	update(t, s, putPackage("p7", "somewhere else in the order", created(50)))
 	k.compare(t, s, 2)

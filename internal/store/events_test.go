@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -129,13 +128,9 @@ func TestStrangeIdentifiersAreKeptApart(t *testing.T) {
 		expect(t, string(event(t, s, id).Body), id, "%[2].20q holds the body of %.20[1]q", id)
 	}
 	for _, id := range []string{"", "\xff\xfe"} {
-		if err := s.Update(func(tx *Tx) error { _, err := tx.AddEvent(office.Event{ID: id}); return err }); !errors.Is(err, ErrBadID) {
-			t.Errorf("id %q: %v, want ErrBadID", id, err)
-		}
+		refused(t, s, ErrBadID, func(tx *Tx) error { _, err := tx.AddEvent(office.Event{ID: id}); return err })
 	}
-	if err := s.Update(func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "unknown"}) }); !errors.Is(err, ErrNotFound) {
-		t.Errorf("an unknown id: %v", err)
-	}
+	refused(t, s, ErrNotFound, func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "unknown"}) })
 }
 
 func TestExtremeTimesKeepTheirOrder(t *testing.T) {
@@ -144,14 +139,10 @@ func TestExtremeTimesKeepTheirOrder(t *testing.T) {
 		time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), day, time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		addEvent(t, s, office.Event{ID: fmt.Sprint(i), Received: at})
-		if e := event(t, s, fmt.Sprint(i)); !e.Received.Equal(at) {
-			t.Errorf("%v came back as %v", at, e.Received)
-		}
+		expect(t, event(t, s, fmt.Sprint(i)).Received, at, "%[2]v came back as %[1]v", at)
 	}
 	got := ids(read(t, s, func(tx *Tx) ([]office.Event, error) { e, _, err := tx.Events("", 10); return e, err }))
-	if got != "0 2 3 1" { // those before 1970 in order of arrival
-		t.Errorf("order %s", got)
-	}
+	expect(t, got, "0 2 3 1", "order %s") // those before 1970 in order of arrival
 }
 
 // countDays counts that many days, beginning with from, and returns the next one.
@@ -216,8 +207,7 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	for _, id := range []string{"a", "b", "odd", "waits", "unreadable"} {
 		expect(t, addEvent(t, s, office.Event{ID: id, Body: []byte("{}")}), false, "a copy of %[2]s is taken for new: %[1]v", id)
 	}
-	err := s.Update(func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "a"}) })
-	expect(t, errors.Is(err, ErrNotFound), true, "a forgotten event is not set: %v, %v", err)
+	refused(t, s, ErrNotFound, func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "a"}) })
 	after := read(t, s, (*Tx).EventCounts)
 	if after.Received != before.Received || after.Duplicates != before.Duplicates+5 || after.Pending != 1 || after.Unprocessable != 1 {
 		t.Errorf("counted %+v, then %+v", before, after)
@@ -233,9 +223,7 @@ func TestAClockThatJumpsForgetsNothingFresh(t *testing.T) {
 	for start := range 200 {
 		for _, clock := range []time.Time{day, day.AddDate(10, 0, 0), day.AddDate(-10, 0, 0), {}, day.Add(time.Duration(start) * time.Minute)} {
 			update(t, s, func(tx *Tx) error { _, err := tx.CountDay(clock); return err })
-			if n := forget(t, s, 5); n != 0 {
-				t.Fatalf("forgotten at start %d, at %v", start, clock)
-			}
+			expect(t, forget(t, s, 5), 0, "%d are forgotten at start %d, at %v", start, clock)
 		}
 	}
 }

@@ -64,9 +64,7 @@ func TestANewNameMovesTheReservation(t *testing.T) {
 	plan(t, s, a)
 	plan(t, s, b)
 	a.Target = "TWO.pdf"
-	if err := s.Update(func(tx *Tx) error { return tx.PutJob(a) }); !errors.Is(err, ErrTargetTaken) {
-		t.Errorf("%v, want ErrTargetTaken", err)
-	}
+	refused(t, s, ErrTargetTaken, func(tx *Tx) error { return tx.PutJob(a) })
 	a.Target = "three.pdf"
 	putJob(t, s, a)
 	a.Target = "THREE.pdf" // its own name in different case
@@ -74,13 +72,9 @@ func TestANewNameMovesTheReservation(t *testing.T) {
 	b.State = office.JobFailed // it keeps its name nonetheless
 	putJob(t, s, b)
 	for name, want := range map[string]bool{"one.pdf": false, "two.pdf": true, "three.pdf": true} {
-		if taken := isReserved(t, s, "/f", name); taken != want {
-			t.Errorf("%s taken: %v, want %v", name, taken, want)
-		}
+		expect(t, isReserved(t, s, "/f", name), want, name+" taken: %v")
 	}
-	if err := s.Update(func(tx *Tx) error { return tx.PutJob(office.Job{PackageID: "x", Kind: "cac"}) }); !errors.Is(err, ErrNotFound) {
-		t.Errorf("an unknown job: %v, want ErrNotFound", err)
-	}
+	refused(t, s, ErrNotFound, func(tx *Tx) error { return tx.PutJob(office.Job{PackageID: "x", Kind: "cac"}) })
 }
 
 func TestWhateverTheIdentifiersAreTwoJobsAreTwo(t *testing.T) {
@@ -103,10 +97,7 @@ func TestWhateverTheIdentifiersAreTwoJobsAreTwo(t *testing.T) {
 		}
 	}
 	for _, j := range []office.Job{{PackageID: "", Kind: "k"}, {PackageID: "a", Kind: ""}, {PackageID: "a", DocumentID: "\xff", Kind: "k"}} {
-		err := s.Update(func(tx *Tx) error { _, err := tx.PlanJob(j); return err })
-		if !errors.Is(err, ErrBadID) {
-			t.Errorf("%.40q: %v, want ErrBadID", j.Key(), err)
-		}
+		refused(t, s, ErrBadID, func(tx *Tx) error { _, err := tx.PlanJob(j); return err })
 	}
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,6 +41,14 @@ func update(t testing.TB, s *Store, fn func(*Tx) error) {
 func view(t testing.TB, s *Store, fn func(*Tx) error) {
 	t.Helper()
 	noErr(t, s.View(fn))
+}
+
+// refused makes a change that must fail with this error.
+func refused(t testing.TB, s *Store, want error, fn func(*Tx) error) {
+	t.Helper()
+	if err := s.Update(fn); !errors.Is(err, want) {
+		t.Errorf("%v, want %v", err, want)
+	}
 }
 
 // read returns what one method of Tx returns.

@@ -298,6 +298,14 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+func TestARecordThatIsMissingIsDamage(t *testing.T) {
+	s := newTest(t)
+	j := office.Job{PackageID: "p", Kind: office.FileSigned, Folder: "/f", Target: "x", NextTry: day}
+	plan(t, s, j)
+	update(t, s, func(tx *Tx) error { tx.del(bucketJobs, []byte(j.Key())); return nil })
+	refused(t, s, ErrCorrupt, func(tx *Tx) error { _, err := tx.JobsDue(Due{Now: day}, 9, nil); return err })
+}
+
 func TestAPackageOutlivesItsRecord(t *testing.T) {
 	for name, p := range map[string]office.Package{
 		"open": {State: office.PackageOpen, Name: "Lease", Origin: office.MadeHere, Source: office.Source{DraftID: "d"},
