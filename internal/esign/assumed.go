@@ -123,6 +123,9 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     (agent/apply, apply.go).
 //   - If an answer identifies documents only by id, which is all that interface.md promises of a status, they are in the
 //     order in which they were added, unless an externalId says otherwise (agent/apply, apply.go).
+//   - A document that the status of an executed package leaves out for half an hour, although an event or an earlier answer named
+//     it, was replaced or removed at the service (service-facts.md, 3 says that people replace documents; agent/reconcile,
+//     status.go).
 //   - The contents of a master file or a certificate are not specified, so they are not compared with what was sent
 //     (agent/proof, match.go).
 //   - An answer that begins as a PDF is the file, whatever its 2xx status (RFC 9110, 15.3.4), unless it says that it is

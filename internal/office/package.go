@@ -44,6 +44,7 @@ type Document struct {
 	ExternalID string   `json:"external_id,omitempty"`
 	Executed   bool     `json:"executed,omitempty"`
 	SignedBy   []string `json:"signed_by,omitempty"` // signerIds, in the order in which they signed
+	Unlisted   bool     `json:"unlisted,omitempty"`  // the service's last answer that named all documents lacks it
 }
 
 // PackageState is the state of a package, in the service's word (service-facts.md, 5). New words may appear. They are kept

@@ -55,10 +55,11 @@ func (p *Package) Document(id, externalID string) *Document {
 	}
 	for i := range p.Documents {
 		if d := &p.Documents[i]; d.ID == "" && externalID != "" && d.ExternalID == externalID {
-			d.ID = id
+			d.ID, p.Planned, p.Saved = id, false, false
 			return d
 		}
 	}
+	p.Planned, p.Saved = false, false
 	p.Documents = append(p.Documents, Document{ID: id, ExternalID: externalID})
 	return &p.Documents[len(p.Documents)-1]
 }

@@ -219,7 +219,7 @@ func placeDocuments(p *office.Package, documents []esign.Document) {
 		return
 	}
 	for i, d := range places {
-		d.ID = bare[i]
+		d.ID, p.Planned, p.Saved = bare[i], false, false
 	}
 }
 
@@ -239,6 +239,12 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 			if r.IsSigned && p.AddSignature(signature, "", signedAt(s, x, r.SignerID, now)) {
 				news = append(news, signature)
 			}
+		}
+	}
+	if _, all := s.Lists(); all {
+		for i := range p.Documents {
+			d := &p.Documents[i]
+			d.Unlisted = d.ID != "" && !slices.ContainsFunc(s.Documents, func(x esign.Document) bool { return x.ID == d.ID })
 		}
 	}
 	return news

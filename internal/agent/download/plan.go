@@ -125,7 +125,7 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 		return err
 	}
 	for _, d := range p.Documents {
-		if d.ID == "" {
+		if d.ID == "" || d.Unlisted {
 			continue
 		}
 		err = errors.Join(err, add(d, office.FileSigned))

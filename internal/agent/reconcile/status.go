@@ -177,13 +177,27 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 		if f.planned, err = r.deps.Files.Plan(tx, p, s, folder); err != nil {
 			return f, err
 		}
-		if p.Planned = all; all && f.planned == 0 { // until now it was open whether there are more
+		if p.Planned = all && r.allListed(p); p.Planned && f.planned == 0 { // until now it was open whether there are more
 			f.facts = append(f.facts, r.deps.Files.NoteFiles(tx, p)...)
 		}
 	}
 	noteAnswer(p, r.Now())
 	p.NextCheck = r.Now().Add(r.checkPause(*p, s))
 	return f, nil
+}
+
+// allListed reports whether p, which everyone has signed, has the documents that the service lists. One that is missing there may
+// be listed late. After a while it leaves p: somebody replaced or removed it at the service.
+func (r *Service) allListed(p *office.Package) bool {
+	unlisted := func(d office.Document) bool { return d.Unlisted }
+	if !slices.ContainsFunc(p.Documents, unlisted) {
+		return true
+	}
+	if office.RefusedFor(&p.Refused, r.Now()) < office.WithheldAfter/2 {
+		return false
+	}
+	p.Documents = slices.DeleteFunc(slices.Clone(p.Documents), unlisted)
+	return true
 }
 
 // Note records a status that another service of the agent has requested, with its consequences. asked is the package as known when
