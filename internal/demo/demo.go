@@ -63,7 +63,7 @@ type Demo struct {
 // Start starts the service and the agent. Nobody is signed in yet, and nothing is sent.
 func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder for the documents: %w", err)
+		return nil, message.Error(message.FolderNotMade(), err)
 	}
 	state, err := os.MkdirTemp("", "countersign-demo-")
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/seal"
 	"countersign/internal/trytest"
@@ -117,5 +119,12 @@ func TestADemoThatCannotStartSaysSo(t *testing.T) {
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), Options{Folder: file}); agent.Message(err) != message.FolderNotMade() {
+		t.Errorf("in a file: %v", err)
 	}
 }
