@@ -27,6 +27,7 @@ import (
 	"countersign/internal/agent/transfer"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/agent/withdraw"
+	"countersign/internal/disk"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -165,7 +166,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	}
 	a.saves = download.New(a.Base, download.Deps{
 		Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
-		Saved: a.saved, Announce: a.announcer.Announce, Ended: a.fileEnded,
+		Lasts: func(folder string) bool { return !locations.Fleeting(folder) && !disk.Inside(folder, p.DataDir) }, Saved: a.saved, Announce: a.announcer.Announce, Ended: a.fileEnded,
 		Ask: func() { a.packages.Wake() },
 	})
 	examiner := preview.NewReader(p.DocumentReader...) // separate, so that it does not delay pictures

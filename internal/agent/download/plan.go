@@ -75,8 +75,8 @@ func hasFile(j office.Job, digest string) bool {
 	return j.Digest == digest || j.Digest == "" && j.State == office.JobDone
 }
 
-// Folder returns where p's documents go: the office's folder, or beside the original if that was chosen and still exists. If the
-// draft is unreadable, the original's place will not become known later either, and the documents must not wait for it.
+// Folder returns where p's documents go: the office's folder, or beside the original if that was chosen and they can stay there. If
+// the draft is unreadable, the original's place will not become known later either, and the documents must not wait for it.
 func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 	if !s.BesideOriginal || p.DraftID == "" {
 		return s.SaveTo, nil
@@ -90,8 +90,7 @@ func (r *Service) Folder(s office.Settings, p office.Package) (string, error) {
 	}
 	if len(d.Files) > 0 {
 		folder := filepath.Dir(d.Files[0].Path)
-		info, err := disk.Stat(folder)
-		if err == nil && info.IsDir() {
+		if r.deps.Lasts(folder) && r.FindFolder(folder) == nil {
 			return folder, nil
 		}
 	}
@@ -281,8 +280,20 @@ func (r *Service) TryFolder(path string) office.Code {
 	return wrong
 }
 
-// blockFolder reports once what is wrong with the folder, and postpones its files until it works again.
+// blockFolder reports once what is wrong with the folder, and postpones its files until it works again. Files that are not named yet
+// do not wait for another folder than the office's, such as that of an original: they go to the office's.
 func (r *Service) blockFolder(j office.Job, cause error) error {
+	current := r.deps.Settings().SaveTo
+	if j.Folder != current && current != "" {
+		named, err := r.Named(j.Folder)
+		if err == nil {
+			err = r.Data.Update(func(tx *store.Tx) error { MoveJobs(tx, j.Folder, current, named, r.Now()); return nil })
+		}
+		if err != nil {
+			return err
+		}
+		r.Wake()
+	}
 	var moved bool
 	counts, err := data.Read(r.Data, "the files that wait", func(tx *store.Tx) (c store.JobCounts, err error) {
 		stored, ok, err := tx.Job(j.Key())
@@ -299,7 +310,7 @@ func (r *Service) blockFolder(j office.Job, cause error) error {
 		return nil // it waits for another folder now, and nothing may clear this one's issue
 	}
 	r.block(j.Folder, cause)
-	if current := r.deps.Settings().SaveTo; j.Folder != current && r.blocked(current) {
+	if j.Folder != current && r.blocked(current) {
 		return nil // only one message, and that folder's is more important
 	}
 	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, counts.Pending))

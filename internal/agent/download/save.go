@@ -561,7 +561,18 @@ func (r *Service) Recent(limit int) ([]office.Job, error) {
 // changed one the next free name is used.
 func (r *Service) SaveAgain(packageID string) error {
 	s := r.deps.Settings()
-	inUse, err := r.namesInUse(packageID, s.SaveTo)
+	p, _, err := r.Data.Package(packageID)
+	if err == nil && p.Away {
+		return message.Error(message.AtAnotherService(), nil)
+	}
+	var folder string
+	if err == nil {
+		folder, err = r.Folder(s, p)
+	}
+	var inUse map[string]map[string]bool
+	if err == nil {
+		inUse, err = r.namesInUse(packageID, folder)
+	}
 	if err != nil {
 		return fmt.Errorf("save package %s again: %w", packageID, err)
 	}
@@ -575,8 +586,8 @@ func (r *Service) SaveAgain(packageID string) error {
 			j.State, j.Planned, j.NextTry = office.JobPending, r.Now(), r.Now()
 			j.Tries, j.Problem, j.Size, j.Digest = 0, message.Message{}, 0, ""
 			j.Unproven, j.UnprovenAt, j.UnprovenTries = "", time.Time{}, 0
-			if j.Folder != s.SaveTo && !s.BesideOriginal {
-				j.Folder = s.SaveTo
+			if j.Folder != s.SaveTo {
+				j.Folder = folder
 			}
 			nameAgain(tx, &j, inUse[j.Folder])
 			tx.PutJob(j)
@@ -596,11 +607,11 @@ func (r *Service) SaveAgain(packageID string) error {
 
 // namesInUse returns, by folder, the names in use among those that a package's files may get. If a folder is unreachable, only the
 // names of other jobs are known; the save itself never overwrites.
-func (r *Service) namesInUse(packageID, saveTo string) (map[string]map[string]bool, error) {
+func (r *Service) namesInUse(packageID, next string) (map[string]map[string]bool, error) {
 	jobs, err := data.Read(r.Data, "the files of a package", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsOf(packageID) })
 	inUse := map[string]map[string]bool{}
 	for _, j := range jobs {
-		for _, at := range []string{j.Folder, saveTo} {
+		for _, at := range []string{j.Folder, next} {
 			folder, err := archive.OpenFolder(at)
 			if err != nil {
 				continue

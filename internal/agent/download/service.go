@@ -25,6 +25,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
+
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -34,6 +35,9 @@ type Deps struct {
 	Settings     func() office.Settings
 	Language     func() string // the system's language, for an office that has chosen none
 	Installation func() string // identifies this data folder
+
+	// Lasts reports whether what is saved in a folder stays: it is not a place for temporary or dropped files.
+	Lasts func(folder string) bool
 
 	// Saved returns the fact that p's files are saved, unless already reported. Announce reports it after the commit.
 	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job) []office.Fact
@@ -213,6 +217,11 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 		due = slices.DeleteFunc(due, func(j office.Job) bool { return r.LeftAlone("file " + j.Key()) })
 		pause = r.PauseBeside(alone-len(due), pause)
 	}()
+	if r.folders.Len() > 0 {
+		if err := r.forgetFolders(); err != nil {
+			return nil, 0, err
+		}
+	}
 	if r.folders.Waiting(now) == 0 {
 		var next time.Time
 		due, err = data.Read(r.Data, "the files that are due", func(tx *store.Tx) (due []office.Job, err error) {
@@ -313,6 +322,21 @@ func (r *Service) block(folder string, cause error) {
 		folder = full + folder
 	}
 	r.folders.Failed(folder, r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, maxFolderPause) })
+}
+
+// forgetFolders drops blocked folders for which no file waits any more.
+func (r *Service) forgetFolders() error {
+	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
+	if err != nil {
+		return err
+	}
+	r.folders.Keep(func(folder string) bool {
+		return slices.ContainsFunc(waiting, func(j office.Job) bool { return j.Folder == strings.TrimPrefix(folder, full) })
+	})
+	if r.folders.Len() == 0 {
+		r.Health.Clear(health.FolderFails)
+	}
+	return nil
 }
 
 func (r *Service) blocked(folder string) bool {

@@ -53,6 +53,7 @@ func newService(t *testing.T) *testService {
 			return x.settings
 		},
 		Installation: func() string { return "here" }, Language: func() string { return "" },
+		Lasts: func(folder string) bool { return filepath.Base(folder) != "temporary" },
 		Saved: func(_ *store.Tx, p office.Package, jobs []office.Job) []office.Fact {
 			if !office.AllSaved(jobs) {
 				return nil
@@ -310,10 +311,13 @@ func TestADocumentWaitsItsTurnThoughTheRecordOfItsPackageCannotBeRead(t *testing
 func TestDocumentsGoBesideTheirOriginalWhereThatWasChosenAndIsThere(t *testing.T) {
 	x := newService(t)
 	original, usual := t.TempDir(), x.settings.SaveTo
+	noErr(t, os.Mkdir(filepath.Join(original, "temporary"), 0o700))
 	x.update(func(tx *store.Tx) error {
-		here, gone := []office.DraftFile{{Path: filepath.Join(original, "lease.pdf")}}, []office.DraftFile{{Path: filepath.Join(original, "gone", "lease.pdf")}}
-		return errors.Join(tx.PutDraft(office.Draft{ID: "draft", Files: here}), tx.PutDraft(office.Draft{ID: "gone", Files: gone}),
-			tx.PutDraft(office.Draft{ID: "template"}), tx.PutDraft(office.Draft{ID: "dropped", Folder: original, Files: here}))
+		in := func(id, folder string) error {
+			return tx.PutDraft(office.Draft{ID: id, Files: []office.DraftFile{{Path: filepath.Join(original, folder, "lease.pdf")}}})
+		}
+		return errors.Join(in("draft", ""), in("gone", "gone"), in("temporary", "temporary"), tx.PutDraft(office.Draft{ID: "template"}),
+			tx.PutDraft(office.Draft{ID: "dropped", Folder: original, Files: []office.DraftFile{{Path: filepath.Join(original, "lease.pdf")}}}))
 	})
 	goes := func(draft string) string {
 		t.Helper()
@@ -321,7 +325,7 @@ func TestDocumentsGoBesideTheirOriginalWhereThatWasChosenAndIsThere(t *testing.T
 	}
 	expect(t, goes("draft"), usual, "nobody has chosen that: %q")
 	x.settings.BesideOriginal = true
-	for draft, want := range map[string]string{"draft": original, "gone": usual, "template": usual, "dropped": usual, "": usual, "unknown": usual} {
+	for draft, want := range map[string]string{"draft": original, "gone": usual, "temporary": usual, "template": usual, "dropped": usual, "": usual, "unknown": usual} {
 		expect(t, goes(draft), want, "%q, of "+draft)
 	}
 	looptest.Spoil(t, &x.Base, "", "drafts")
