@@ -22,6 +22,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -167,16 +168,15 @@ func (o Current) SignedIn() bool {
 // Caller identifies the account of the client: one caller cannot use what another has uploaded.
 func (o Current) Caller() string { return string(issuer.Of(o.Settings)) + "/" + o.Account.Subject }
 
-// Sender identifies the sender of packages: the member of an organization; empty if the service has not supplied it.
+// Sender identifies the sender of packages: the member of an organization; empty if the service has not supplied it, or nobody has
+// signed in since the last one signed out.
 func (o Current) Sender() string {
 	x := o.Account
-	if x.OrganizationID == "" && x.MemberID == "" && x.Subject == "" {
+	member := cmp.Or(x.MemberID, x.Subject)
+	if member == "" && (x.OrganizationID == "" || !x.SignedIn && !x.Lapsed) {
 		return ""
 	}
-	if x.MemberID != "" {
-		return issuer.Home(o.Settings) + " " + x.OrganizationID + " " + x.MemberID
-	}
-	return issuer.Home(o.Settings) + " " + x.OrganizationID + " " + x.Subject
+	return issuer.Home(o.Settings) + " " + x.OrganizationID + " " + member
 }
 
 // Online returns the API client if somebody is signed in.

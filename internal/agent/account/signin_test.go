@@ -242,7 +242,7 @@ func TestWhoSendsIsTheMemberWhateverTheClientIsCalled(t *testing.T) {
 	of := func(client string, a Account, subject string) Current {
 		s := office.DefaultSettings()
 		s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", client
-		return Current{Settings: s, Account: Record{Account: a, Subject: subject}}
+		return Current{Settings: s, Account: Record{Account: a, Subject: subject, SignedIn: true}}
 	}
 	member, other, subject := Account{OrganizationID: "o", MemberID: "m"}, Account{OrganizationID: "o", MemberID: "n"}, Account{OrganizationID: "o"}
 	for _, c := range []struct {
@@ -261,6 +261,9 @@ func TestWhoSendsIsTheMemberWhateverTheClientIsCalled(t *testing.T) {
 		}
 	}
 	expect(t, of("a", Account{}, "").Sender(), "", "who sends, where the service has not said: %q")
+	left := of("a", member, "s")
+	left.Account = left.Account.ended()
+	expect(t, left.Sender(), "", "who sends once the member has signed out: %q")
 }
 
 func TestAnotherOrganizationSignsInWhereNoPackagesAre(t *testing.T) {

@@ -11,6 +11,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -349,7 +350,12 @@ func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
 		}
 		for more := true; more && ctx.Err() == nil; {
 			more = false
-			if err := r.One(key(b), func() (err error) { more, err = r.next(ctx, b.ID); return err }); err != nil && ctx.Err() == nil {
+			if err := r.One(key(b), func() (err error) {
+				if more, err = r.next(ctx, b.ID); errors.Is(err, errTurned) {
+					more, err = true, nil
+				}
+				return err
+			}); err != nil && ctx.Err() == nil {
 				return 0, err
 			}
 		}
@@ -414,10 +420,9 @@ func (r *Service) next(ctx context.Context, id string) (more bool, err error) {
 			err = r.Data.Update(func(tx *store.Tx) error { return hand(why)(tx, new(office.Draft)) })
 		}
 	}
-	if errors.Is(err, errTurned) {
-		return true, nil
+	if err == nil {
+		r.Signal(office.OutboxChanged)
 	}
-	r.Signal(office.OutboxChanged)
 	return err == nil, err
 }
 
@@ -559,10 +564,13 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 		tx.GetDoc(docLists+id, &b)
 		stopped := b.State == office.BulkStopped
 		if b.State != office.BulkRunning && b.State != office.BulkPaused && (!stopped || b.Undone || to != office.BulkRunning) {
+			if !why.IsZero() { // a person was faster
+				return errTurned
+			}
 			return message.Error(message.ListIsOver(), nil)
 		}
 		if to == office.BulkRunning && b.Problem == message.ListOfAnotherAccount(b.File) { // the person who knows that and decides becomes the sender
-			b.By = r.deps.Sender()
+			b.By = cmp.Or(r.deps.Sender(), b.By)
 		}
 		switch b.State, b.Problem = to, why; {
 		case to == office.BulkStopped && b.Next == 0 && r.Now().Before(b.Begins):

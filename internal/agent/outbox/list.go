@@ -76,7 +76,7 @@ func (r *Service) FromList(ctx context.Context, common office.Draft, id string, 
 		return err
 	}
 	draft.ID, draft.By, draft.List = id, common.By, common.ID
-	if err := r.storeDraft(ctx, &draft, docs, storing{replaces: slices.Clone(d.Replaces), also: also}); err != nil {
+	if err := r.storeDraft(ctx, &draft, docs, storing{looked: true, replaces: slices.Clone(d.Replaces), also: also}); err != nil {
 		return err
 	}
 	for _, id := range d.Replaces {

@@ -58,6 +58,8 @@ func (r *Service) Send(ctx context.Context, d office.NewPackage, progress func(o
 type storing struct {
 	replaces []string                             // drafts it replaces at once
 	check    func(*office.Draft) error            // validates its copies before anything is stored; may be nil
+	looked   bool                                 // its documents were looked at when they were stored for something else
+	alone    bool                                 // no person is there to decide about a document that may be damaged
 	also     func(*store.Tx, *office.Draft) error // runs in the same commit, possibly repeatedly, and may change the draft; may be nil
 }
 
@@ -71,11 +73,9 @@ func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs document
 		return err
 	}
 	r.Crash("taken")
-	if s.check != nil {
-		if err := s.check(d); err != nil {
-			r.Wake() // to remove the copies
-			return err
-		}
+	if err := r.check(ctx, d, s); err != nil {
+		r.Wake() // to remove the copies
+		return err
 	}
 	err := r.Data.Update(func(tx *store.Tx) error {
 		for _, id := range s.replaces {
@@ -94,6 +94,30 @@ func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs document
 		return fmt.Errorf("store the draft: %w", err)
 	}
 	r.Crash("stored")
+	return nil
+}
+
+// check returns why the copies of a draft's documents cannot be sent.
+func (r *Service) check(ctx context.Context, d *office.Draft, s storing) error {
+	if s.check != nil {
+		if err := s.check(d); err != nil {
+			return err
+		}
+	}
+	for _, f := range d.Files {
+		if s.looked {
+			break
+		}
+		info := r.look(ctx, f, r.copyOf(f))
+		switch {
+		case ctx.Err() != nil && s.alone:
+			return ctx.Err()
+		case !info.Problem.IsZero():
+			return &DraftError{info.Problem}
+		case s.alone && info.Warning == message.FileMaybeDamaged(info.Name):
+			return &DraftError{message.FileDamaged()}
+		}
+	}
 	return nil
 }
 
@@ -595,7 +619,10 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 
 func (r *Service) fail(d office.Draft, problem message.Message) error {
 	d.Problem = problem
-	if err := r.putDraft(&d, office.DraftFailed); err != nil && !errors.Is(err, errDecided) {
+	switch err := r.putDraft(&d, office.DraftFailed); {
+	case errors.Is(err, errDecided):
+		return nil
+	case err != nil:
 		return err
 	}
 	r.Record(office.Activity{Kind: office.ActivityProblem, Text: message.Then(message.NotSent(d.Name), problem)})

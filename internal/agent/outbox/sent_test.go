@@ -228,6 +228,8 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 	noErr(t, os.Truncate(huge, hugeFile+1))
 	sealed := file(t, "Sealed.pdf")
 	r.deps.Sealed = func(path string) bool { return path == sealed }
+	cancelled, cancel := context.WithCancel(t.Context()) // by who does not wait for the outcome
+	cancel()
 	for name, c := range map[string]struct {
 		path             string
 		pages            int
@@ -243,6 +245,11 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 	} {
 		r.deps.Pages = func(context.Context, string) (int, error) { return c.pages, c.err }
 		info := r.Inspect(t.Context(), c.path)
+		given := r.newPackage(t)
+		given.Files, given.Undo = []string{c.path}, time.Hour
+		if _, err := r.Send(cancelled, given, nil); !c.problem.IsZero() && message.For(err) != c.problem || c.problem.IsZero() && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: sent with %v", name, err)
+		}
 		if info.Pages != c.pages || info.Problem != c.problem || info.Warning != c.warning || info.Name != filepath.Base(c.path) || info.Path != c.path || (info.Size > 0) == (name == "none") {
 			t.Errorf("%s: %+v", name, info)
 		}

@@ -150,19 +150,7 @@ func (r *Service) FromFolder(ctx context.Context, folder office.HotFolder, file 
 	if folder.Ask {
 		draft.State = office.DraftHeld
 	}
-	check := func(d *office.Draft) error {
-		info := r.look(ctx, d.Files[0], r.copyOf(d.Files[0]))
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !info.Problem.IsZero():
-			return &DraftError{info.Problem}
-		case info.Warning == message.FileMaybeDamaged(info.Name): // nobody is there to decide
-			return &DraftError{message.FileDamaged()}
-		}
-		return nil
-	}
-	if err := r.storeDraft(ctx, &draft, docs, storing{check: check, also: also}); err != nil {
+	if err := r.storeDraft(ctx, &draft, docs, storing{alone: true, also: also}); err != nil {
 		return err
 	}
 	r.Wake()

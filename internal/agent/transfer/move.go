@@ -315,6 +315,7 @@ func (m *moving) draft(d office.Draft) error {
 	kept := office.Draft{
 		ID: d.ID, Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due, ExternalData: d.ExternalData, State: d.State,
 		Created: d.Created, Template: d.Template.Clone(), Folder: m.folderHere(d.Service, d.Folder),
+		Corrects: d.Corrects, CopyDefaults: office.CopyDefaults{NoCopy: slices.Clone(d.NoCopy)},
 	}
 	for _, s := range d.Signers {
 		s.ID = ""

@@ -248,7 +248,7 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 	}
 	draft := func(state office.DraftState, files ...office.DraftFile) office.Draft {
 		return office.Draft{ID: uuid.NewString(), Name: "Draft " + string(state), State: state, Signers: []office.Signer{ana}, Recipients: []office.Recipient{open, blind}, By: "somebody",
-			Created: now, Template: &office.Template{ID: "t", Documents: []office.TemplateDocument{{ID: "d", File: "/etc/passwd"}}}, Files: files, Folder: "f1"}
+			Corrects: "p", CopyDefaults: office.CopyDefaults{NoCopy: []string{"zoe@example.com"}}, Created: now, Template: &office.Template{ID: "t", Documents: []office.TemplateDocument{{ID: "d", File: "/etc/passwd"}}}, Files: files, Folder: "f1"}
 	}
 	o := Office{Header: Header{Made: now}, Settings: theOffice().Settings, Account: Account{Email: "ana@example.com", Since: now.Add(time.Hour)}}
 	o.Settings.SaveTo, o.Settings.NgrokCA, o.Settings.CopyTo, o.Settings.BesideOriginal = "/there", "/evil/ca.pem", []string{"eve@evil.example"}, true
@@ -289,7 +289,7 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 		t.Fatalf("drafts %+v", got.Drafts)
 	}
 	d := got.Drafts[0]
-	if d.By != "" || d.Folder != got.Folders[0].ID || len(d.Recipients) != 1 || d.Signers[0].ID != "" || d.Signers[0].RoleID != "r" || d.Template.Documents[0].File != "" || len(d.Files) != 2 {
+	if d.By != "" || d.Corrects != "p" || len(d.NoCopy) != 1 || d.Folder != got.Folders[0].ID || len(d.Recipients) != 1 || d.Signers[0].ID != "" || d.Signers[0].RoleID != "r" || d.Template.Documents[0].File != "" || len(d.Files) != 2 {
 		t.Errorf("draft %+v", d)
 	}
 	for i, f := range d.Files {

@@ -509,9 +509,12 @@ func (r *Service) step(id string, change func(*office.Withdrawal)) (pending bool
 	return pending, nil
 }
 
-// putOff retries after a growing pause; problem says what prevents it.
+// putOff retries after a growing pause; problem says what prevents it. A new request, made meanwhile, keeps its own time.
 func (r *Service) putOff(id string, state office.WithdrawalState, problem message.Message) error {
 	_, err := r.step(id, func(w *office.Withdrawal) {
+		if w.State == office.WithdrawWanted && (state != office.WithdrawWanted || r.Due(loop.MaxWait(maxPause)).Left(w.NextTry) > 0) {
+			return
+		}
 		if w.Problem != problem {
 			w.Alike = 0
 		}
