@@ -64,6 +64,9 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	}
 	moved, err := a.account.Configure(ctx, s, secrets, func(tx *store.Tx, before office.Settings, moved bool) error {
 		download.MoveJobs(tx, before.SaveTo, s.SaveTo, named, a.Now())
+		if before.SavedElsewhere && !s.SavedElsewhere {
+			download.SaveHere(tx, a.Now())
+		}
 		tx.UseService(issuer.Home(s))
 		if moved { // packages and drafts of the other service stay until it is used again
 			reconcile.ForgetList(tx)

@@ -231,6 +231,25 @@ func MoveJobs(tx *store.Tx, old, next string, named map[string]bool, now time.Ti
 	}
 }
 
+// leftLately is how old a package may be that this desk saves itself although it was left to another one.
+const leftLately = 30 * 24 * time.Hour
+
+// SaveHere has the packages planned that were left to another desk lately: it may be gone, and have saved none of them. What it saved
+// in the same folder is recognized.
+func SaveHere(tx *store.Tx, now time.Time) {
+	var left []office.Package
+	tx.Packages(func(p office.Package) bool {
+		if jobs, _ := tx.JobsOf(p.ID); p.State == office.PackageExecuted && p.Planned && len(jobs) == 0 && now.Sub(p.Executed.Time) < leftLately {
+			left = append(left, p)
+		}
+		return true
+	})
+	for _, p := range left {
+		p.Planned, p.Saved, p.NextCheck = false, false, now
+		tx.PutPackage(p)
+	}
+}
+
 // Named returns the keys of jobs waiting for a folder whose files already have their names there, so that only recording them is
 // left; if the folder does not answer, all that may have them.
 func (r *Service) Named(folder string) (map[string]bool, error) {

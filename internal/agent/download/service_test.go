@@ -215,6 +215,28 @@ func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
 	}
 }
 
+func TestWhatWasLeftToADeskThatIsGoneIsSavedHere(t *testing.T) {
+	x := newService(t)
+	x.settings.SavedElsewhere = true
+	ended := func(id string, at time.Time) {
+		x.update(func(tx *store.Tx) error {
+			p := office.Package{ID: id, State: office.PackageExecuted, Executed: office.When{Time: at}, Saving: office.Saving{Planned: true}}
+			x.NoteFiles(tx, &p)
+			return tx.PutPackage(p)
+		})
+	}
+	ended("lately", x.Now().Add(-time.Hour))
+	ended("long ago", x.Now().Add(-leftLately))
+	x.settings.SavedElsewhere = false
+	x.plan("own")
+	x.update(func(tx *store.Tx) error { SaveHere(tx, x.Now()); return nil })
+	for id, planned := range map[string]bool{"lately": false, "long ago": true, "own": true} {
+		if p, _, err := x.Data.Package(id); err != nil || p.Planned != planned || p.Saved != (id == "long ago") {
+			t.Errorf("%s: planned %v, saved %v, %v", id, p.Planned, p.Saved, err)
+		}
+	}
+}
+
 func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 	x := newService(t)
 	j := x.plan("p")[0]
