@@ -73,7 +73,9 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	if err := a.mayMove(ctx, path); err != nil {
 		return err
 	}
-	defer a.gate.shut()()
+	defer a.gate.shut()() // before configuring, which loops lock, too
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
 	if err := a.mayMove(ctx, path); err != nil { // another caller may have moved it
 		return err
 	}
@@ -304,7 +306,7 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	if saveTo == "" {
 		return message.Error(message.ChooseFolder(), nil)
 	}
-	defer a.gate.shut()() // before configuring, which loops lock, too
+	defer a.gate.shut()() // as in MoveOut
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
 	if err := a.mayMoveIn(ctx); err != nil {

@@ -191,6 +191,9 @@ func (r *Service) adopt(ctx context.Context, l *login, svc *service, g esign.Gra
 		if o.service == nil || !sameClient(o.service.config, svc.config) {
 			return o, errMovedOn
 		}
+		if r.parked.Load() {
+			return o, message.Error(message.MovingNow(), nil)
+		}
 		if err := r.checkOrganization(o.Account, g.Account); err != nil {
 			return o, err
 		}

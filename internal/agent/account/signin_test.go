@@ -119,6 +119,10 @@ func TestASignInEndsWithWhatItBeganWith(t *testing.T) {
 		t.Errorf("while the loops end: %v", err)
 	}
 	x.Resume()
+	if err := x.tryToSignIn(t, func() { x.Park(true) }); message.For(err) != message.MovingNow() || x.SignedIn() {
+		t.Errorf("while the office leaves: %v", err)
+	}
+	x.Park(false)
 	ctx, stop := context.WithCancel(t.Context())
 	if err := x.SignIn(ctx, SignInOptions{}, func(string) error { stop(); return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
