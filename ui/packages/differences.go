@@ -193,7 +193,8 @@ func (d *differences) show() {
 		return
 	}
 	type drawn map[[2]int]image.Image
-	d.leave = async.Then(d.screen.env.Work, func(ctx context.Context) (drawn, error) {
+	left := false
+	cancel := async.Then(d.screen.env.Work, func(ctx context.Context) (drawn, error) {
 		found := drawn{}
 		for _, p := range missing {
 			picture, err := d.screen.office.ComparedPage(ctx, d.id, d.file, p[0], p[1], pageWidth)
@@ -204,6 +205,9 @@ func (d *differences) show() {
 		}
 		return found, nil
 	}, func(found drawn, err error) {
+		if left {
+			return
+		}
 		if err != nil {
 			d.screen.env.Notice(i18n.Error(err))
 		}
@@ -215,6 +219,10 @@ func (d *differences) show() {
 		}
 		d.draw(wanted)
 	})
+	d.leave = func() {
+		left = true
+		cancel()
+	}
 }
 
 // draw shows the two pages side by side, as far as they are drawn.

@@ -1,13 +1,16 @@
 package packages
 
 import (
+	"context"
 	"fmt"
+	"image"
 	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -63,6 +66,25 @@ func TestAPressOnWhatWasChangedShowsBothPagesWithTheChangesOneAfterTheOther(t *t
 	if asked := b.Office.Asked("page -1 2"); asked != 1 {
 		t.Errorf("page 2 was drawn %d times", asked)
 	}
+}
+
+// unread is an office that draws no page until nobody waits for it, and then says that it could not be read.
+type unread struct{ Office }
+
+func (unread) ComparedPage(ctx context.Context, _ string, _ office.File, _, _, _ int) (image.Image, error) {
+	<-ctx.Done()
+	return nil, message.Error(office.Match{State: office.MatchUnread}.Text(), ctx.Err())
+}
+
+func TestAPageThatIsLeftIsNotSaidToBeUnreadable(t *testing.T) {
+	b := showing(t, matched(office.Match{State: office.MatchChanged}), "p3")
+	b.screen.office = unread{b.Office}
+	b.screen.showDifferences("p3", b.screen.record.row.Files[0])
+	b.Until(func() bool { return screentest.Top(b.Window) != nil })
+	screentest.Button(screentest.Top(b.Window), "Next").OnTapped()
+	screentest.Button(screentest.Top(b.Window), "Close").OnTapped()
+	b.Settle()
+	screentest.Equal(t, "said", b.Notices, nil)
 }
 
 func TestPagesWithoutADifferenceAreShownBesideTheirOwn(t *testing.T) {
