@@ -25,13 +25,13 @@ type ConfigError = office.ConfigError
 // once. A new folder for documents is created and tested; files waiting for the old folder move to it. A *ConfigError says what is
 // wrong, field by field.
 func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
-	_, err := a.Change(ctx, func(office.Settings) office.Settings { return s }, secrets)
+	_, err := a.ChangeSettings(ctx, func(office.Settings) office.Settings { return s }, secrets)
 	return err
 }
 
-// Change is Configure with the result of change, which no other change can interleave. It returns that result, even if it was not
+// ChangeSettings is Configure with the result of change, which no other change can interleave. It returns that result, even if it was not
 // stored.
-func (a *Agent) Change(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error) {
+func (a *Agent) ChangeSettings(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error) {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
 	a.readRules()

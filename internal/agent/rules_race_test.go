@@ -31,7 +31,7 @@ func TestChangesAtTheSameInstantKeepEachOther(t *testing.T) {
 	})
 	change := func(set func(*office.Settings, int), is func(office.Settings, int) bool) {
 		for i := range 50 {
-			_, err := a.Change(t.Context(), func(s office.Settings) office.Settings {
+			_, err := a.ChangeSettings(t.Context(), func(s office.Settings) office.Settings {
 				if i > 0 && !is(s, i-1) {
 					t.Errorf("change %d was lost", i-1)
 				}

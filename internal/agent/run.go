@@ -131,7 +131,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Returned: func() { a.packages.Sweep(reconcile.SweepReturn) },
 		Changed:  a.backUp,
 		Adopt: func(ctx context.Context, servers, pin string) error {
-			_, err := a.Change(ctx, func(s office.Settings) office.Settings {
+			_, err := a.ChangeSettings(ctx, func(s office.Settings) office.Settings {
 				s.Office, s.OfficePin = servers, pin
 				return s
 			}, office.Secrets{})

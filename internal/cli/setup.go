@@ -119,7 +119,7 @@ func changed[T any](record T, change any) (next T) {
 }
 
 func (l *local) configure(ctx context.Context, change settingsChange) (office.Settings, error) {
-	return l.agent.Change(ctx, change.apply, change.Secrets)
+	return l.agent.ChangeSettings(ctx, change.apply, change.Secrets)
 }
 
 // export is the office's file including the change, with the client secret only if requested.

@@ -21,8 +21,7 @@ import (
 // Office is an office that may become a desk.
 type Office interface {
 	FetchOffice(ctx context.Context, code, hub string) (agent.OfficeFile, error)
-	Settings() office.Settings
-	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
+	ChangeSettings(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error)
 }
 
 // Code asks for the code that a hub shows, and passes on what the hub gives for it. If the hub is not found, it asks where it is.
@@ -75,7 +74,8 @@ func Ask(d *env.Env, o Office, file agent.OfficeFile, done func()) {
 		Safe: lang.L("Cancel"), Do: lang.L("Connect"),
 		OnDo: func() {
 			d.Attempt(func(ctx context.Context) error {
-				return o.Configure(ctx, file.Into(o.Settings()), office.Secrets{ClientSecret: file.ClientSecret, DeskKey: file.DeskKey})
+				_, err := o.ChangeSettings(ctx, file.Into, office.Secrets{ClientSecret: file.ClientSecret, DeskKey: file.DeskKey})
+				return err
 			}, done)
 		},
 	})

@@ -36,13 +36,14 @@ func (o *Office) HasSecrets() (clientSecret, ngrokToken bool, err error) {
 	return s.ClientSecret != "", s.NgrokAuthtoken != "", o.unread()
 }
 
-func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.Secrets) error {
-	s = s.Normal()
+func (o *Office) ChangeSettings(_ context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error) {
+	err := o.first("ChangeSettings")
+	s := change(o.Settings()).Normal()
 	if bad := s.Check(); len(bad) > 0 {
-		return &agent.ConfigError{Fields: bad}
+		err = &agent.ConfigError{Fields: bad}
 	}
-	if err := o.first("Configure"); err != nil {
-		return err
+	if err != nil {
+		return s, err
 	}
 	o.Change(office.SettingsChanged, func(o *Office) {
 		o.Kept = s
@@ -53,7 +54,7 @@ func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.
 			o.Secret.NgrokAuthtoken = secrets.NgrokAuthtoken
 		}
 	})
-	return nil
+	return s, nil
 }
 
 // Fixed reports whether a setting is in Rules.

@@ -139,9 +139,13 @@ func (d *desks) stop() {
 }
 
 func (d *desks) listen(at string) {
-	s := d.screen.office.Settings()
-	s.OfficeListen, s.Office, s.OfficePin = at, "", ""
-	d.screen.env.Attempt(func(ctx context.Context) error { return d.screen.office.Configure(ctx, s, office.Secrets{}) }, d.screen.Reload)
+	d.screen.env.Attempt(func(ctx context.Context) error {
+		_, err := d.screen.office.ChangeSettings(ctx, func(s office.Settings) office.Settings {
+			s.OfficeListen, s.Office, s.OfficePin = at, "", ""
+			return s
+		}, office.Secrets{})
+		return err
+	}, d.screen.Reload)
 }
 
 func (d *desks) remove(name string) {

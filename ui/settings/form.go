@@ -334,6 +334,22 @@ func (f *form) settings(kept office.Settings) office.Settings {
 	return s
 }
 
+// change is what changes any settings as from was changed to to.
+func (f *form) change(from, to office.Settings) func(office.Settings) office.Settings {
+	var writes []func(*office.Settings)
+	for _, k := range f.all {
+		if v := k.read(to); v != k.read(from) {
+			writes = append(writes, func(s *office.Settings) { k.write(s, v) })
+		}
+	}
+	return func(now office.Settings) office.Settings {
+		for _, write := range writes {
+			write(&now)
+		}
+		return now
+	}
+}
+
 func (f *form) secrets() office.Secrets {
 	return office.Secrets{ClientSecret: f.clientSecret.Typed(), NgrokAuthtoken: f.ngrokToken.Typed()}
 }

@@ -168,22 +168,25 @@ func (d *desks) takeOver() {
 		{Name: lang.L("An ngrok address"), Text: cmp.Or(s.NgrokDomain, lang.L("ngrok gives this computer an address of its own. A free account will do."))},
 		{Name: lang.L("Your office's web server (reverse proxy)"), Text: lang.L("Have it forward {{.Address}} to this computer.", i18n.V{"Address": s.PublicURL})},
 	}
-	s.Tunnel = office.TunnelNone
+	tunnel := office.TunnelNone
 	switch {
 	case s.PublicURL != "":
-		s.Tunnel = office.TunnelExternal
+		tunnel = office.TunnelExternal
 	case s.NgrokDomain != "":
-		s.Tunnel = office.TunnelNgrok
+		tunnel = office.TunnelNgrok
 	}
 	kind := widgets.NewChoice(options, -1, func(i int) {
-		s.Tunnel = kinds[i]
-		widgets.Show(secret, s.Tunnel == office.TunnelNgrok)
+		tunnel = kinds[i]
+		widgets.Show(secret, tunnel == office.TunnelNgrok)
 	}, nil)
 	kind.Offer(2, s.PublicURL != "")
-	kind.Choose(slices.Index(kinds, s.Tunnel))
+	kind.Choose(slices.Index(kinds, tunnel))
 	d.ask(lang.L("Make this computer the hub?"), lang.L("Make this computer the hub"), kind.Items[kind.Chosen], secret, func(ctx context.Context) error {
-		s.Office, s.OfficePin, s.OfficeListen, s.SavedElsewhere = "", "", hubPort, false
-		return d.screen.office.Configure(ctx, s, office.Secrets{NgrokAuthtoken: token.Text})
+		_, err := d.screen.office.ChangeSettings(ctx, func(s office.Settings) office.Settings {
+			s.Tunnel, s.Office, s.OfficePin, s.OfficeListen, s.SavedElsewhere = tunnel, "", "", hubPort, false
+			return s
+		}, office.Secrets{NgrokAuthtoken: token.Text})
+		return err
 	}, func() {
 		d.screen.Reload()
 		d.tellMoved()

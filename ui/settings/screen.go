@@ -51,7 +51,7 @@ type Office interface {
 
 type Kept interface {
 	Settings() office.Settings
-	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
+	ChangeSettings(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error)
 	Fixed(setting string) bool
 	PreviewName(settings office.Settings) (string, error)
 	HasSecrets() (clientSecret, ngrokToken bool, err error)
@@ -285,7 +285,7 @@ func (s *Screen) Undo() {
 	s.preview.ask()
 }
 
-// Save stores everything valid and shows errors next to their fields; invalid input stays.
+// Save stores everything valid that differs and shows errors next to their fields; invalid input stays.
 func (s *Screen) Save() {
 	if s.saving {
 		s.again = true
@@ -300,8 +300,18 @@ func (s *Screen) Save() {
 		return
 	}
 	s.saving = true
-	async.Try(s.env.Work, func(ctx context.Context) error { return s.office.Configure(ctx, settings, secrets) },
-		func(err error) { s.saved(settings, secrets, err) })
+	change := s.form.change(s.kept.Normal(), settings)
+	store := func(ctx context.Context) (office.Settings, error) {
+		return s.office.ChangeSettings(ctx, change, secrets)
+	}
+	async.Then(s.env.Work, store, func(_ office.Settings, err error) {
+		s.saving = false
+		s.saved(settings, secrets, err)
+		if s.again {
+			s.again = false
+			s.Save()
+		}
+	})
 }
 
 // acceptable returns as much of the input as can be stored: an invalid field keeps its stored value, and if that is not enough, as
@@ -326,7 +336,6 @@ func (s *Screen) acceptable(shown office.Settings) office.Settings {
 }
 
 func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err error) {
-	s.saving = false
 	if err != nil {
 		s.Blame(err)
 		return
@@ -347,10 +356,6 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	}
 	s.offerUndo()
 	s.Reload()
-	if s.again {
-		s.again = false
-		s.Save()
-	}
 }
 
 // showWrong marks errors, and clears the marks of other fields.

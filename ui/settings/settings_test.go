@@ -105,6 +105,29 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	screentest.Equal(t, "said", b.Notices, []string{"Settings saved."})
 }
 
+// Meanwhile settings change elsewhere: by the command, an administrator's file, or another part of the screen.
+func TestAChoiceChangesNothingElse(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	b.Office.Kept.OfficeListen, b.Office.Kept.ClientID = hubPort, "elsewhere"
+	s.form.by["theme"].set("dark")
+	s.Save()
+	if b.Settle(); b.Office.Kept.Theme != "dark" || b.Office.Kept.OfficeListen != hubPort || b.Office.Kept.ClientID != "elsewhere" {
+		t.Errorf("kept %+v", b.Office.Kept)
+	}
+	o := b.Office
+	b.Office.Do("ChangeSettings", func() error {
+		o.Fail("ChangeSettings", nil)
+		return message.Error(message.KeyringStillLocked(), nil)
+	})
+	s.form.by["theme"].set("light")
+	s.Save()
+	s.form.by["index"].set(on)
+	s.Save()
+	if b.Settle(); o.Kept.Theme != "light" || !o.Kept.Index {
+		t.Errorf("what is chosen while another choice is refused is not kept: %+v", o.Kept)
+	}
+}
+
 func TestWhatIsCopiedIsSaidForAMoment(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	s.tests.copyBack.Button.OnTapped()
@@ -182,7 +205,7 @@ func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 
 func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 	o := officetest.Busy()
-	o.Fail("Configure", &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: message.PortInUse("127.0.0.1:8080")}}})
+	o.Fail("ChangeSettings", &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: message.PortInUse("127.0.0.1:8080")}}})
 	b, s := shown(t, o)
 	entry(t, s, office.FieldClientID).SetText("x")
 	s.Save()
@@ -191,13 +214,13 @@ func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 		t.Errorf("beside the field: %q", said(s, office.FieldListen))
 	}
 	screentest.Equal(t, "at the bottom", s.text.Text, "Not everything is saved. Check the marked fields.")
-	o.Fail("Configure", &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Text: message.FolderForbidden("Signed")}}})
+	o.Fail("ChangeSettings", &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Text: message.FolderForbidden("Signed")}}})
 	s.Save()
 	b.Settle()
 	if s.preview.mark.Visible() {
 		t.Error("a tick stands beside a folder that is wrong")
 	}
-	o.Fail("Configure", message.Error(message.KeyringStillLocked(), nil))
+	o.Fail("ChangeSettings", message.Error(message.KeyringStillLocked(), nil))
 	s.Save()
 	b.Settle()
 	if s.text.Text != message.KeyringStillLocked().String() || entry(t, s, office.FieldClientID).Text != "x" {

@@ -256,8 +256,11 @@ func (p *folder) pick() {
 // ask passes all settings to the office, which creates the folder and tries to write there.
 func (p *folder) ask() func(context.Context) error {
 	a := p.screen.answers
-	office, settings, secrets := p.screen.office, p.screen.given(), a.secrets
-	return func(ctx context.Context) error { return office.Configure(ctx, settings, secrets) }
+	o, settings, secrets := p.screen.office, p.screen.given(), a.secrets
+	return func(ctx context.Context) error {
+		_, err := o.ChangeSettings(ctx, func(office.Settings) office.Settings { return settings }, secrets)
+		return err
+	}
 }
 
 // given returns the settings for the office, without input for choices that were not made.

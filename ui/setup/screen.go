@@ -60,7 +60,7 @@ type Office interface {
 	Settings() office.Settings
 	Fixed(setting string) bool
 	PreviewName(settings office.Settings) (string, error)
-	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
+	ChangeSettings(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error)
 	Act(ctx context.Context, issue agent.Issue) error
 	KeepFirstRun(agent.FirstRun) error
 	FirstRun() (f agent.FirstRun, kept bool, err error)

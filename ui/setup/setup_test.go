@@ -282,14 +282,14 @@ func TestNothingTypedIsLost(t *testing.T) {
 
 func TestARefusalLeadsToTheStepOfItsField(t *testing.T) {
 	w := first(t)
-	w.Office.Fail("Configure", &agent.ConfigError{Fields: []office.FieldError{{Field: "ngrok_domain", Text: message.NgrokDomainForm()}}})
+	w.Office.Fail("ChangeSettings", &agent.ConfigError{Fields: []office.FieldError{{Field: "ngrok_domain", Text: message.NgrokDomainForm()}}})
 	w.to("Folder")
 	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
 	w.next()
 	if w.at() != "Public address" || w.said(office.FieldNgrokDomain) != message.NgrokDomainForm().String() {
 		t.Fatalf("at %q", w.at())
 	}
-	w.Office.Fail("Configure", message.Error(message.KeyringStillLocked(), nil))
+	w.Office.Fail("ChangeSettings", message.Error(message.KeyringStillLocked(), nil))
 	w.show(4)
 	w.next()
 	if w.bar.text.Text != message.KeyringStillLocked().String() || w.current().fields[office.FieldSaveTo].IsWrong() || w.Finishing() {
@@ -301,7 +301,7 @@ func TestAFolderThatCannotBeMadeIsToldBesideIt(t *testing.T) {
 	w := first(t)
 	w.to("Folder")
 	w.folder.path.SetText(filepath.Join("/dev/null", "Signed"))
-	w.Office.Fail("Configure", &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Code: office.CodeNotMade, Text: message.FolderNotMade()}}})
+	w.Office.Fail("ChangeSettings", &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Code: office.CodeNotMade, Text: message.FolderNotMade()}}})
 	w.next()
 	if w.said(office.FieldSaveTo) != message.FolderNotMade().String() || w.answers.finished {
 		t.Error("the folder cannot be made")
@@ -797,7 +797,7 @@ func TestTheCursorGoesToTheFirstMarkedField(t *testing.T) {
 	}
 	w.registration.secret.SetText("s3cret")
 	w.to("Folder")
-	w.Office.Fail("Configure", &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldNgrokDomain, Text: message.NgrokDomainForm()}}})
+	w.Office.Fail("ChangeSettings", &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldNgrokDomain, Text: message.NgrokDomainForm()}}})
 	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
 	w.next()
 	if w.at() != "Public address" || w.Window.Canvas().Focused() != fyne.Focusable(w.address.domain) {
