@@ -29,12 +29,17 @@ type packages struct {
 	Exported  office.Exported         // result of an export
 	Withdrawn []office.NewWithdrawal
 	Trusted   []*x509.Certificate
+	Unsaved   map[string]bool // packages whose files wait for a folder
 }
 
 // events are the past events, newest first.
 type events struct {
 	Happened []office.Activity
 	Arrived  []office.Event
+}
+
+func (o *Office) Held() (map[string]bool, error) {
+	return kept(o, func() map[string]bool { return o.Unsaved })
 }
 
 // LinesSince imitates the agent's, without versions.

@@ -129,7 +129,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	state := widgets.NewProse(stage.Word())
 	if shown.stage != stage {
 		stage = shown.stage
-		state.Text = sentence(i18n.Line(shown.line)) + ". " + *s.unsaved.Load()
+		state.Text = sentence(i18n.Line(shown.line)) + ". " + s.all.unsaved.why
 	}
 	if stage == i18n.Saved {
 		line := row.Line()

@@ -73,7 +73,7 @@ type index struct {
 	at       time.Time        // when it was made; decides what is due
 	days     int              // how long before its due date a package counts as due soon
 	order    order            // the order of the list
-	unsaved  bool             // no document can be saved
+	unsaved  *unsaved         // may be nil
 	arranged []int32          // all places in reverse list order; nil if that is the order of rows or its reverse
 	dues     []office.DueKey  // one for each row, when sorted by due date
 }
@@ -94,7 +94,7 @@ func (t *folded) of() []string {
 
 // newIndex indexes the lines of all packages, newest first, as of now. A package due within days counts as due soon; with a zero
 // now, none does.
-func newIndex(now time.Time, days int, order order, unsaved bool, lines []office.PackedLine) *index {
+func newIndex(now time.Time, days int, order order, unsaved *unsaved, lines []office.PackedLine) *index {
 	n := len(lines)
 	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: new(folded), at: now, days: days, order: order, unsaved: unsaved}
 	for i, packed := range lines {
@@ -109,12 +109,19 @@ func newIndex(now time.Time, days int, order order, unsaved bool, lines []office
 }
 
 func (x *index) sorted(l office.PackageLine) sorted {
-	return sorted{stage: stage(i18n.StageOfLine(l), x.unsaved), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due, x.days), archived: l.Archived}
+	return sorted{stage: x.unsaved.stage(i18n.StageOfLine(l), l.ID), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due, x.days), archived: l.Archived}
 }
 
-// stage judges a package whose documents cannot be saved.
-func stage(s i18n.Stage, unsaved bool) i18n.Stage {
-	if unsaved && s == i18n.Saving {
+// unsaved is what keeps documents from being saved: those of the packages held, or of all.
+type unsaved struct {
+	why  string // empty if nothing does
+	all  bool
+	held map[string]bool
+}
+
+// stage judges a package by whether its documents can be saved.
+func (u *unsaved) stage(s i18n.Stage, id string) i18n.Stage {
+	if s == i18n.Saving && u != nil && (u.all || u.held[id]) {
 		return i18n.Wrong
 	}
 	return s

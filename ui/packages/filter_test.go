@@ -17,7 +17,7 @@ import (
 )
 
 func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
-	x := newIndex(time.Time{}, 0, newestFirst, false, officetest.Must(officetest.Busy().LinesSince(0)).Lines)
+	x := newIndex(time.Time{}, 0, newestFirst, nil, officetest.Must(officetest.Busy().LinesSince(0)).Lines)
 	for _, c := range []struct {
 		name   string
 		tab    int

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -27,23 +28,23 @@ import (
 
 type packageList struct {
 	all     *index
-	found   []int32                // places in all that match filter and search; nil while unknown
-	sought  string                 // the search text for found
-	shown   []int32                // those in the tab, in reverse list order
-	tab     int                    // the tab for shown
-	match   counts                 // found per tab
-	drafts  []listed               // drafts waiting to be sent, newest first
-	heads   []listed               // the drafts that match tab and search; shown above the packages
-	counts  counts                 // match plus the drafts
-	chosen  string                 // id of the chosen row
-	lost    map[string]bool        // packages with missing saved files
-	wanted  string                 // chosen before it was listed: select its tab once it is
-	left    string                 // a draft that was chosen when it was sent
-	before  string                 // the choice before search or tab hid its row
-	loaded  bool                   // read at least once: before that, an empty list means nothing
-	version atomic.Uint64          // of the data in all; 0 until it is prepared
-	made    atomic.Pointer[making] // the conditions all was made for
-	unsaved atomic.Pointer[string] // why no document can be saved; empty if they can
+	found   []int32                 // places in all that match filter and search; nil while unknown
+	sought  string                  // the search text for found
+	shown   []int32                 // those in the tab, in reverse list order
+	tab     int                     // the tab for shown
+	match   counts                  // found per tab
+	drafts  []listed                // drafts waiting to be sent, newest first
+	heads   []listed                // the drafts that match tab and search; shown above the packages
+	counts  counts                  // match plus the drafts
+	chosen  string                  // id of the chosen row
+	lost    map[string]bool         // packages with missing saved files
+	wanted  string                  // chosen before it was listed: select its tab once it is
+	left    string                  // a draft that was chosen when it was sent
+	before  string                  // the choice before search or tab hid its row
+	loaded  bool                    // read at least once: before that, an empty list means nothing
+	version atomic.Uint64           // of the data in all; 0 until it is prepared
+	made    atomic.Pointer[making]  // the conditions all was made for
+	unsaved atomic.Pointer[unsaved] // as last told, without those held
 	list    *widgets.List
 	side    *fyne.Container // the list, or why it is empty
 }
@@ -61,13 +62,20 @@ func (s *Screen) read(context.Context) (news, error) {
 	waiting, err1 := s.office.Drafts()
 	version := s.version.Load()
 	now, order, settings := s.env.Now(), *s.order.Load(), s.office.Settings()
-	days, unsaved := settings.SoonDays(), *s.unsaved.Load() != ""
-	if *s.made.Load() != (making{dayNumber(now), days, order, unsaved}) {
+	days, made, unsaved := settings.SoonDays(), *s.made.Load(), *s.unsaved.Load()
+	var err4 error
+	if unsaved.why != "" && !unsaved.all {
+		unsaved.held, err4 = s.office.Held()
+	}
+	if old := made.unsaved; old == nil || !reflect.DeepEqual(*old, unsaved) {
+		made.unsaved = &unsaved
+	}
+	if *s.made.Load() != (making{dayNumber(now), days, order, made.unsaved}) {
 		version = 0
 	}
 	lines, err2 := s.office.LinesSince(version)
 	folders, err3 := s.office.HotFolders()
-	if err := cmp.Or(err1, err2, err3); err != nil {
+	if err := cmp.Or(err1, err2, err3, err4); err != nil {
 		return news{}, err
 	}
 	var drafts []listed
@@ -79,7 +87,7 @@ func (s *Screen) read(context.Context) (news, error) {
 		n.folders[f.ID] = filepath.Base(f.Path)
 	}
 	if lines.All {
-		n.all = newIndex(now, days, order, unsaved, lines.Lines)
+		n.all = newIndex(now, days, order, made.unsaved, lines.Lines)
 	} else {
 		n.changed = lines.Lines
 	}
@@ -91,7 +99,7 @@ type making struct {
 	day     int64
 	days    int // how long before its due date a package counts as due soon
 	order   order
-	unsaved bool // no document can be saved
+	unsaved *unsaved
 }
 
 func dayNumber(t time.Time) int64 { return int64(t.Year())*1000 + int64(t.YearDay()) }

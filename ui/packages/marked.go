@@ -207,7 +207,7 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 }
 
 func (s *Screen) listed(p record) listed {
-	return listed{line: p.row.Line(), sorted: sorted{stage: stage(i18n.StageOf(p.row), s.all.unsaved)}}
+	return listed{line: p.row.Line(), sorted: sorted{stage: s.all.unsaved.stage(i18n.StageOf(p.row), p.row.ID)}}
 }
 
 // sent ends the marking after an action.

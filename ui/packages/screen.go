@@ -47,6 +47,7 @@ type Office interface {
 
 type Packages interface {
 	LinesSince(version uint64) (office.Lines, error)
+	Held() (map[string]bool, error) // ids of the packages whose files wait for a folder that takes none
 	Package(id string) (row office.PackageRow, known bool, err error)
 	DraftOf(packageID string) (d office.Draft, known bool, err error)
 	SaveAgain(packageID string) error
@@ -97,9 +98,9 @@ type Screen struct {
 
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o}
-	s.all, s.pictures, s.held = newIndex(time.Time{}, 0, newestFirst, false, nil), map[string]image.Image{}, heldKeys
+	s.all, s.pictures, s.held = newIndex(time.Time{}, 0, newestFirst, nil, nil), map[string]image.Image{}, heldKeys
 	s.made.Store(&making{})
-	s.unsaved.Store(new(string))
+	s.unsaved.Store(new(unsaved))
 	s.sending, s.lost = map[string]office.SendState{}, map[string]bool{}
 	order := lastOrder()
 	s.order.Store(&order)
@@ -239,9 +240,9 @@ func (s *Screen) CheckNow() {
 	s.env.Attempt(func(context.Context) error { return s.office.CheckNow() }, nil)
 }
 
-// cause returns the first sentence about the gravest of these issues; empty for none.
-func cause(issues []agent.Issue, ids ...string) string {
-	at := slices.IndexFunc(issues, func(i agent.Issue) bool { return slices.Contains(ids, i.ID) })
+// cause returns the first sentence about an issue; empty if there is none.
+func cause(issues []agent.Issue, id string) string {
+	at := slices.IndexFunc(issues, func(i agent.Issue) bool { return i.ID == id })
 	if at < 0 {
 		return ""
 	}
@@ -269,8 +270,12 @@ func (s *Screen) ShowStatus(status agent.Status) {
 	if !s.wantsCheck {
 		s.checked = status.Checked
 	}
-	if why := cause(status.Health, agent.IssueFolder, agent.IssueData); why != *s.unsaved.Load() {
-		s.unsaved.Store(&why)
+	u := unsaved{why: cause(status.Health, agent.IssueData)}
+	if u.all = u.why != ""; !u.all {
+		u.why = cause(status.Health, agent.IssueFolder)
+	}
+	if old := s.unsaved.Load(); u.why != old.why || u.all != old.all {
+		s.unsaved.Store(&u)
 		s.Reload()
 	}
 	if s.check.Text != text {

@@ -255,7 +255,7 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 
 func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	rows := map[string]listed{}
-	x := newIndex(time.Time{}, 0, newestFirst, false, officetest.Must(officetest.World().LinesSince(0)).Lines)
+	x := newIndex(time.Time{}, 0, newestFirst, nil, officetest.Must(officetest.World().LinesSince(0)).Lines)
 	for id, place := range x.places {
 		rows[id] = x.listed(place)
 	}
@@ -489,16 +489,22 @@ func TestASignedPackageThatCannotBeSavedIsNotGreen(t *testing.T) {
 	o := officetest.Busy()
 	o.Rows[0] = office.PackageRow{Package: office.Package{ID: "full", Name: "Full", State: office.PackageExecuted, Created: officetest.Now}}
 	b := showing(t, o, "full")
+	folder := []agent.Issue{{ID: agent.IssueFolder, Message: message.DiskFull("Signed")}}
 	for _, c := range []struct {
 		health []agent.Issue
+		held   string
 		tab    int
 		mark   theme.Mark
 		says   string
 	}{
-		{[]agent.Issue{{ID: agent.IssueFolder, Message: message.DiskFull("Signed")}}, tabProblems, theme.MarkProblem, "Fully signed, files not saved yet. The disk with “Signed” is full."},
-		{nil, tabDone, theme.MarkSigned, "Signed"},
+		{folder, "full", tabProblems, theme.MarkProblem, "Fully signed, files not saved yet. The disk with “Signed” is full."},
+		{folder, "another", tabDone, theme.MarkSigned, "Signed"},
+		{[]agent.Issue{{ID: agent.IssueData, Message: message.OwnDiskFull()}}, "", tabProblems, theme.MarkProblem, "Fully signed, files not saved yet."},
+		{nil, "", tabDone, theme.MarkSigned, "Signed"},
 	} {
+		o.Change("", func(o *officetest.Office) { o.Unsaved = map[string]bool{c.held: true} })
 		b.screen.ShowStatus(agent.Status{Health: c.health})
+		b.screen.Reload()
 		b.Settle()
 		r := b.screen.all.listed(b.screen.all.places["full"])
 		screentest.Equal(t, "in its tab, marked", []any{r.tab(), r.mark()}, []any{c.tab, c.mark})
@@ -747,7 +753,7 @@ func changesAreShown(t *testing.T, o order) {
 			slices.Reverse(list)
 		}
 		for _, l := range list {
-			r := newIndex(time.Time{}, 0, newestFirst, false, packed([]office.PackageLine{l})).rows[0].sorted
+			r := newIndex(time.Time{}, 0, newestFirst, nil, packed([]office.PackageLine{l})).rows[0].sorted
 			r.due = i18n.IsLate(officetest.Now, l.Due, office.DueDays)
 			if !office.HasWords(office.Fold(l.SearchText()), wanted) {
 				continue

@@ -432,6 +432,10 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 			if !x.Health.Has(health.FolderFails) {
 				t.Error("nothing is said of it any more")
 			}
+			x.plan("waits nowhere")
+			held, err := x.Held()
+			expect(t, held, map[string]bool{"waits": true}, "held are %v")
+			noErr(t, err)
 			noErr(t, c.well(lost))
 			left(t, lost, x.tempKey(waits))
 			x.FolderChosen(lost, lost) // a person has settled something

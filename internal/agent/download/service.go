@@ -343,6 +343,21 @@ func (r *Service) blocked(folder string) bool {
 	return r.folders.Waits(folder, r.Now()) || r.folders.Waits(full+folder, r.Now())
 }
 
+// Held returns the ids of the packages whose files wait for a folder that takes none.
+func (r *Service) Held() (map[string]bool, error) {
+	held := map[string]bool{}
+	if r.folders.Len() == 0 {
+		return held, nil
+	}
+	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
+	for _, j := range waiting {
+		if r.folders.Has(j.Folder) || r.folders.Has(full+j.Folder) {
+			held[j.PackageID] = true
+		}
+	}
+	return held, err
+}
+
 // opened records that a folder could be opened or, with took, has accepted a file. Opening alone does not end a full disk's block.
 func (r *Service) opened(folder string, took bool) {
 	was := r.folders.Worked(folder)

@@ -215,6 +215,14 @@ func (r *Retries) Len() int {
 	return len(r.list)
 }
 
+// Has reports whether key has failed and not succeeded since.
+func (r *Retries) Has(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, failed := r.list[key]
+	return failed
+}
+
 // Worked records a success and reports whether key had failed before.
 func (r *Retries) Worked(key string) (failed bool) {
 	r.mu.Lock()
