@@ -44,14 +44,14 @@ func (d *desks) invite(again string) {
 func (d *desks) ask(title, do string, first fyne.Focusable, beside *widgets.Field, done func(context.Context) error, then func(), fields ...fyne.CanvasObject) {
 	var popup *widgets.PopUp
 	var act *widgets.Button
-	leave := func() { popup.Close() }
+	leave := func() { popup.Leave() }
 	press := func() {
 		if act.Disabled() {
 			return
 		}
-		act.Disable()
+		popup.Hold(true)
 		async.Try(d.screen.env.Work, done, func(err error) {
-			act.Enable()
+			popup.Hold(false)
 			if err == nil {
 				leave()
 				then()

@@ -169,7 +169,7 @@ func newMove(s *Screen) *move {
 	m.first = widgets.NewField(lang.L("Password for the file"), m.password, lang.L("Keep it safe. The file can’t be opened without it."))
 	m.second = widgets.NewField(lang.L("Repeat the password"), m.again, "")
 	m.next = widgets.NewButton(lang.L("Choose where to save…"), m.press).Primary()
-	leave := func() { m.popup.Close() }
+	leave := func() { m.popup.Leave() }
 	for _, e := range []*widgets.Entry{m.password, m.again} {
 		e.OnSubmitted, e.OnEscape = func(string) { m.press() }, leave
 	}
@@ -205,9 +205,9 @@ func (m *move) press() {
 
 func (m *move) write(path, password string) {
 	office := m.screen.office
-	m.next.Disable()
+	m.popup.Hold(true)
 	async.Try(m.screen.env.Work, func(ctx context.Context) error { return office.MoveOut(ctx, path, password) }, func(err error) {
-		m.next.Enable()
+		m.popup.Hold(false)
 		if err != nil {
 			m.second.Wrong(i18n.Error(err))
 			m.popup.Refresh()

@@ -47,10 +47,10 @@ func newBring(s *Screen, path string) *bring {
 	b.says = widgets.Stack(16, b.rows, b.place)
 	b.says.Hide()
 	b.do = widgets.NewButton(lang.L("Continue"), b.press).Primary()
-	leave := widgets.NewButton(lang.L("Cancel"), func() { b.popup.Close() })
+	leave := widgets.NewButton(lang.L("Cancel"), func() { b.popup.Leave() })
 	for _, e := range []*widgets.Entry{b.password, b.folder} {
 		e.OnSubmitted = func(string) { b.press() }
-		e.OnEscape = func() { b.popup.Close() }
+		e.OnEscape = func() { b.popup.Leave() }
 	}
 	b.ask = widgets.NewField(lang.L("Password of the file"), b.password, "")
 	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Bring over from another computer")),
@@ -66,8 +66,8 @@ func (b *bring) press() {
 		return
 	}
 	office, password, digest, folder := b.screen.office, b.password.Text, b.shown.Digest, b.folder.Text
-	b.do.Disable()
 	if digest == "" {
+		b.do.Disable()
 		async.Then(b.screen.env.Work, func(ctx context.Context) (agent.Arrival, error) { return office.ReadMove(ctx, b.path, password) }, func(x agent.Arrival, err error) {
 			if b.ended(b.ask, err) {
 				b.show(x)
@@ -75,7 +75,9 @@ func (b *bring) press() {
 		})
 		return
 	}
+	b.popup.Hold(true)
 	async.Try(b.screen.env.Work, func(ctx context.Context) error { return office.MoveIn(ctx, b.path, password, digest, folder) }, func(err error) {
+		b.popup.Hold(false)
 		if b.ended(b.place, err) {
 			b.popup.Close()
 			b.screen.exits.Done()
@@ -147,23 +149,25 @@ func (s *Screen) EnterCode() {
 //
 // For a file from another computer, which moves its office here, it asks for the password.
 func (s *Screen) OpenFile(path string) {
-	office := s.office
-	if s.cancel == nil && !s.answers.finished && agent.IsMove(path) {
-		s.hush() // clears the text about an earlier file
-		newBring(s, path)
-		return
-	}
-	async.Then(s.env.Work, func(context.Context) (agent.OfficeFile, error) { return office.ReadOffice(path) },
-		func(file agent.OfficeFile, err error) {
-			switch {
-			case s.cancel != nil || s.answers.finished: // the settings are being stored
-				s.bar.say(theme.MarkProblem, lang.L("The file was not opened, because something is still running."))
-			case err != nil:
-				s.bar.say(theme.MarkProblem, i18n.Error(err))
-			default:
-				s.take(file)
-			}
-		})
+	office, move := s.office, false
+	async.Then(s.env.Work, func(context.Context) (file agent.OfficeFile, err error) {
+		if move = agent.IsMove(path); !move {
+			file, err = office.ReadOffice(path)
+		}
+		return file, err
+	}, func(file agent.OfficeFile, err error) {
+		switch {
+		case s.cancel != nil || s.answers.finished: // the settings are being stored
+			s.bar.say(theme.MarkProblem, lang.L("The file was not opened, because something is still running."))
+		case err != nil:
+			s.bar.say(theme.MarkProblem, i18n.Error(err))
+		case move:
+			s.hush() // clears the text about an earlier file
+			newBring(s, path)
+		default:
+			s.take(file)
+		}
+	})
 }
 
 func (s *Screen) take(file agent.OfficeFile) {

@@ -24,6 +24,7 @@ type PopUp struct {
 	before  fyne.Focusable    // had the focus when it opened
 	over    func()
 	open    bool
+	held    bool  // a person cannot close it
 	tips    *tips // over the panel; nil if the window has none
 }
 
@@ -72,14 +73,27 @@ func (p *PopUp) Close() {
 	}
 }
 
+// Leave closes, for a person, unless it is held.
+func (p *PopUp) Leave() {
+	if !p.held {
+		p.Close()
+	}
+}
+
+// Hold disables everything in the pop-up, and keeps it open, while something is done that leaving it would not end.
+func (p *PopUp) Hold(held bool) {
+	p.held = held
+	EnableAll(p.content, !held)
+}
+
 // Hide closes: there are no hidden pop-ups.
 func (p *PopUp) Hide() { p.Close() }
 
-// CloseTop closes the topmost pop-up of a window, ours or one of Fyne's menus, and reports whether there was one.
+// CloseTop closes the topmost pop-up of a window, ours unless it is held, or one of Fyne's menus, and reports whether there was one.
 func CloseTop(window fyne.Canvas) bool {
 	top := window.Overlays().Top()
 	if p, ours := top.(*PopUp); ours {
-		p.Close()
+		p.Leave()
 		return true
 	}
 	if top == nil {
@@ -92,9 +106,13 @@ func CloseTop(window fyne.Canvas) bool {
 	return true
 }
 
+// CloseAll closes all pop-ups of a window, also held ones.
 func CloseAll(window fyne.Canvas) {
-	for CloseTop(window) {
-		continue
+	for top := window.Overlays().Top(); top != nil; top = window.Overlays().Top() {
+		if p, ours := top.(*PopUp); ours {
+			p.held = false
+		}
+		CloseTop(window)
 	}
 }
 
