@@ -181,6 +181,9 @@ func (s *Screen) inspect(docs []*document) {
 				d.show(len(s.docs) > 1 && d.original == nil)
 				s.showSweep()
 				s.changed()
+				if p := s.lists.panel; p != nil && p.id == "" {
+					p.refresh()
+				}
 				if !d.say.Hidden {
 					s.layOutAnew()
 				}

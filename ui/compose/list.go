@@ -304,9 +304,17 @@ func (p *listPanel) refresh() {
 	}
 	if p.id == "" {
 		waiting = len(p.list.Left(p.again.Checked))
-		switch ready = waiting > 0 && len(p.list.Wrong) == 0 && !p.screen.Busy(); {
+		docs := p.screen.files()
+		bad := slices.IndexFunc(docs, (*document).unsendable)
+		warned := slices.IndexFunc(docs, func(d *document) bool { return !d.info.Warning.IsZero() })
+		loading := slices.ContainsFunc(docs, func(d *document) bool { return !d.looked })
+		switch ready = waiting > 0 && len(p.list.Wrong) == 0 && bad < 0 && !loading && !p.screen.Busy(); {
 		case len(p.list.Wrong) > 0:
 			said = i18n.Message(p.list.Wrong[0])
+		case bad >= 0:
+			said = i18n.Message(docs[bad].info.Problem)
+		case warned >= 0:
+			said = i18n.Message(docs[warned].info.Warning)
 		case need > 0:
 			said = lang.N("{{.PluralCount}} lines have mistakes and will not be sent. Correct the file and drop it again.", need)
 		case waiting == 0:

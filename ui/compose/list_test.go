@@ -129,6 +129,26 @@ func TestAListThatIsUndoneIsInTheFormOnce(t *testing.T) {
 	}
 }
 
+func TestAListSendsNoDocumentThatCannotBeSent(t *testing.T) {
+	for name, says := range map[string]string{"Offer.pdf": "password", "Floor plans.pdf": "a while"} {
+		b := newBench(t, told(officetest.Busy()))
+		b.Office.Table = people
+		slow := &reading{b.Office, make(chan struct{}), make(chan struct{})}
+		b.screen.office = slow
+		b.screen.Add([]string{"/x/" + name, "/x/People.csv"})
+		b.Until(func() bool { return b.screen.lists.panel != nil })
+		bar := b.screen.lists.panel.bar
+		if !bar.send.Disabled() {
+			t.Errorf("%s is sent before it is loaded", name)
+		}
+		close(slow.let)
+		close(slow.draw)
+		if b.Settle(); bar.send.Disabled() != (name == "Offer.pdf") || !strings.Contains(bar.text.Text, says) {
+			t.Errorf("with %s it says %q, and can be sent: %v", name, bar.text.Text, !bar.send.Disabled())
+		}
+	}
+}
+
 // copying is an office that accepts a list when it is let.
 type copying struct {
 	Office

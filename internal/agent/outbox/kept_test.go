@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/office"
+	"countersign/internal/preview"
 	"countersign/internal/store"
 )
 
@@ -94,6 +96,13 @@ func TestNothingOfAListWaitsOnceItIsStopped(t *testing.T) {
 	r.end()
 	given := r.newPackage(t)
 	sums := must(r.Sums(t.Context(), given))
+	pages := r.deps.Pages
+	r.deps.Pages = func(context.Context, string) (int, error) { return 0, preview.ErrPassword }
+	var refused *DraftError
+	if err := r.KeepList(t.Context(), given, sums, nil); !errors.As(err, &refused) {
+		t.Errorf("of a document with a password: %v", err)
+	}
+	r.deps.Pages = pages
 	var common office.Draft
 	noErr(t, r.KeepList(t.Context(), given, sums, func(_ *store.Tx, d *office.Draft) error { common = *d; return nil }))
 	noErr(t, r.Data.Store.View(func(tx *store.Tx) (err error) { common, _, err = tx.Draft(common.ID); return err }))

@@ -35,7 +35,7 @@ func (r *Service) Sums(ctx context.Context, d office.NewPackage) (sums []string,
 }
 
 // KeepList stores what a list's packages have in common, with copies of its documents, which must have these SHA-256. also runs in
-// the same commit, possibly more than once. Errors are those of Send.
+// the same commit, possibly more than once. Errors are those of Send, and a *DraftError for a document that cannot be sent.
 func (r *Service) KeepList(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error {
 	docs, err := openDocuments(d)
 	if err != nil {
@@ -50,6 +50,13 @@ func (r *Service) KeepList(ctx context.Context, d office.NewPackage, sums []stri
 		for i, f := range d.Files {
 			if i >= len(sums) || f.SHA256 != sums[i] {
 				return &DraftError{message.FileChanged(f.Name)}
+			}
+			info := r.look(ctx, f, r.copyOf(f))
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case !info.Problem.IsZero():
+				return &DraftError{info.Problem}
 			}
 		}
 		return nil
