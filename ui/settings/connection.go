@@ -3,6 +3,7 @@ package settings
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -53,7 +54,7 @@ func newTests(s *Screen) *tests {
 // show shows the public address's state.
 func (t *tests) show(s agent.Status) {
 	t.tunnel.button.Hidden = !t.screen.kept.HasAddress()
-	if t.tunnel.said {
+	if t.tunnel.said || t.tunnel.cancel != nil {
 		return // a test's result stays until the next test
 	}
 	switch {
@@ -118,7 +119,12 @@ func (t *trial) press() {
 	t.button.SetText(lang.L("Stop"))
 	t.say(theme.MarkNext, lang.L("Testing…"))
 	defer t.screen.lock() // input under test must not change
-	t.cancel = async.Then(t.screen.env.Work, func(ctx context.Context) (string, error) { return t.try(ctx, settings, secrets) }, t.ended)
+	t.cancel = async.Then(t.screen.env.Work, func(ctx context.Context) (string, error) { return t.try(ctx, settings, secrets) }, func(answer string, err error) {
+		if !reflect.DeepEqual(settings, t.screen.settings()) {
+			err = context.Canceled // the answer is about other input
+		}
+		t.ended(answer, err)
+	})
 }
 
 func (t *trial) ended(answer string, err error) {

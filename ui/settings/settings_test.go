@@ -291,6 +291,22 @@ func TestTimeStampsAreTestedWhereTheirAddressStands(t *testing.T) {
 	screentest.Equal(t, "said", s.tests.stamp.line.Text, "Confirmed by “Time Stamp Authority”.")
 }
 
+func TestATestOfOtherInputTellsNothing(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	asked := make(chan struct{})
+	b.Office.Do("TestStamp", func() error { <-asked; return nil })
+	entry(t, s, office.FieldStampURL).SetText("https://one.example/tsa")
+	s.tests.stamp.press()
+	entry(t, s, office.FieldStampURL).SetText("https://other.example/tsa")
+	close(asked)
+	b.Settle()
+	screentest.Equal(t, "said", s.tests.stamp.line.Text, "")
+	s.tests.tunnel.press()
+	s.ShowStatus(agent.Status{Tunnel: agent.TunnelStatus{State: "up", URL: "https://before.example"}})
+	screentest.Equal(t, "while the address is tested", s.tests.tunnel.line.Text, "Testing…")
+	b.Settle()
+}
+
 func TestStartingWithTheComputer(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	auto := b.Env.Autostart.(*starts)
