@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,10 +99,15 @@ func (s *Screen) openList(file office.FormFile) {
 		return
 	}
 	common := s.draft()
-	common.Signers = slices.DeleteFunc(common.Signers, func(x office.Signer) bool { return x.FirstName+x.LastName+x.Email == "" })
 	env.Get(s.env, func(ctx context.Context) (office.BulkList, error) {
-		return s.office.PrepareList(ctx, file.Path, common, s.days().Order())
+		d := common
+		d.Signers = slices.DeleteFunc(slices.Clone(d.Signers), func(x office.Signer) bool { return x.FirstName+x.LastName+x.Email == "" })
+		return s.office.PrepareList(ctx, file.Path, d, s.days().Order())
 	}, func(l office.BulkList) {
+		if !reflect.DeepEqual(common, s.draft()) { // it was changed meanwhile
+			s.openList(file)
+			return
+		}
 		s.setList(file)
 		s.changed()
 		p := s.newListPanel()

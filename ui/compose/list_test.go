@@ -160,6 +160,25 @@ func (c *copying) SendList(ctx context.Context, l office.BulkList, again bool, u
 	return c.Office.SendList(ctx, l, again, undo)
 }
 
+func (c *copying) PrepareList(ctx context.Context, path string, common office.NewPackage, order string) (office.BulkList, error) {
+	l, err := c.Office.PrepareList(ctx, path, common, order)
+	<-c.let
+	return l, err
+}
+
+func TestAListHasWhatWasTypedWhileItWasRead(t *testing.T) {
+	b := newBench(t, told(officetest.Busy()))
+	b.Office.Table = people
+	b.add("Lease Sonnenweg 4.pdf")
+	slow := &copying{b.Office, make(chan struct{})}
+	b.screen.office = slow
+	b.screen.openList(office.FormFile{Path: "/x/People.csv"})
+	b.screen.message.SetText("hello")
+	close(slow.let)
+	b.Settle()
+	screentest.Equal(t, "the message", b.screen.lists.panel.list.Common.Message, "hello")
+}
+
 func TestAListIsSentOnceAndTakesNothingElseWithIt(t *testing.T) {
 	b := listed(t, officetest.Busy())
 	slow := &copying{b.Office, make(chan struct{})}
