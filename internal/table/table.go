@@ -55,9 +55,12 @@ type answer struct {
 func Serve(in io.Reader, out io.Writer) error {
 	rows, err := Read(in)
 	a := answer{Rows: rows}
+	if err != nil {
+		a.Verdict = "unreadable"
+	}
 	for name, known := range verdicts {
 		if errors.Is(err, known) {
-			a = answer{Verdict: name}
+			a.Verdict = name
 		}
 	}
 	return json.NewEncoder(out).Encode(a)

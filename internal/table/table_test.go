@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/xuri/excelize/v2"
@@ -157,6 +158,11 @@ func TestWhatIsTooMuchOrNoListIsRefused(t *testing.T) {
 		if got, err := read(t, []byte(c.given)); !errors.Is(err, c.want) || got != "" {
 			t.Errorf("%s: %.100q, %v", name, got, err)
 		}
+	}
+	var out bytes.Buffer
+	noErr(t, Serve(iotest.ErrReader(errors.New("the disk failed")), &out))
+	if _, err := Decode(out.Bytes()); !errors.Is(err, ErrUnreadable) {
+		t.Errorf("half a list: %v", err)
 	}
 	if _, err := Decode([]byte(`{"verdict":"new"}`)); err == nil {
 		t.Error("an unknown verdict counts as a list")
