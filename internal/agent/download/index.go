@@ -129,7 +129,6 @@ func (r *Service) listAll(ctx context.Context) error {
 func (r *Service) missingLines(after string) (missing []office.Job, next string, err error) {
 	var stale []string
 	missing, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
-		stale, next = nil, ""
 		read := 0
 		for name, key := range store.Docs[string](tx, docUnlisted, after) {
 			if j, _, _ := tx.Job(key); j.State == office.JobDone { // the zero one when there is none, or it cannot be read
@@ -258,12 +257,9 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 			keepMark(tx, folder, mark)
 		}
 		for _, j := range jobs {
-			now, ok, err := tx.Job(j.Key())
-			if err != nil || !ok || now.State != office.JobDone || !now.Done.Equal(j.Done) {
-				if err != nil && !store.OfOneRecord(err) {
-					return err
-				}
-				continue // saved again meanwhile, with its own line
+			now, ok, _ := tx.Job(j.Key())
+			if !ok || now.State != office.JobDone || !now.Done.Equal(j.Done) {
+				continue // unreadable, or saved again meanwhile, with its own line
 			}
 			now.Listed = j.Listed
 			tx.PutJob(now)
@@ -420,15 +416,13 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 		switch {
 		case err == nil:
 			x.Copied++
-			continue
 		case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, archive.ErrMissing):
 			x.Lost++
-			continue
-		}
-		r.Log.Warn("export a file", "err", err)
-		x.Problem = archive.Message(err)
-		if ctx.Err() != nil || to.Refuses(err) {
-			return x, nil
+		default:
+			r.Log.Warn("export a file", "err", err)
+			if x.Problem = archive.Message(err); ctx.Err() != nil || to.Refuses(err) {
+				return x, nil
+			}
 		}
 	}
 	return x, nil

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/health"
@@ -55,9 +57,7 @@ func index(t *testing.T, folder string, comma rune) (lines [][]string) {
 func wantListed(t *testing.T, folder string, comma rune, jobs ...office.Job) {
 	t.Helper()
 	lines := index(t, folder, comma)
-	if len(lines) != len(jobs)+1 {
-		t.Errorf("%d lines for %d files: %q", len(lines)-1, len(jobs), lines)
-	}
+	expect(t, len(lines)-1, len(jobs), "%d lines for %d files: %q", len(jobs), lines)
 	for _, j := range jobs {
 		b := must(os.ReadFile(filepath.Join(j.Folder, j.Target)))
 		sum := sha256.Sum256(b)
@@ -67,9 +67,7 @@ func wantListed(t *testing.T, folder string, comma rune, jobs ...office.Job) {
 				n++
 			}
 		}
-		if n != 1 {
-			t.Errorf("%s is listed %d times in %q", j.Target, n, lines)
-		}
+		expect(t, n, 1, "%d lines of "+j.Target+" in %q", lines)
 	}
 }
 
@@ -78,12 +76,36 @@ func (x *testService) list() {
 	noErr(x.t, x.listAll(x.t.Context()))
 }
 
+// killed has the program end when it has written lines for the nth time, before it can record them.
+func (x *testService) killed(n int) {
+	x.Crash = func(string) {
+		if n--; n == 0 {
+			runtime.Goexit()
+		}
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = x.listAll(x.t.Context())
+	}()
+	<-over
+	x.Crash = func(string) {}
+}
+
+func (x *testService) marks() (marks map[string]archive.Mark) {
+	x.update(func(tx *store.Tx) error { _, err := tx.GetDoc(docIndexes, &marks); return err })
+	return marks
+}
+
 func TestEachSavedFileIsListedOnce(t *testing.T) {
 	x := newService(t)
 	x.settings.Index = true
 	here := x.settings.SaveTo
+	x.list()
+	expect(t, inside(t, here), []string(nil), "before a file is saved there are %q")
 	a := x.saved("a", "first")
 	x.list()
+	before := x.marks()
 	b, c := x.saved("b", "second"), x.saved("c", "third")
 	x.list()
 	x.list()
@@ -94,25 +116,39 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 	d := x.saved("d", "fourth")
 	x.list()
 	wantListed(t, here, ',', a, b, c, d)
+	expect(t, x.marks()[here].Size, must(os.Stat(filepath.Join(here, archive.IndexName))).Size(), "to be compared with all files again from byte %d")
 
 	// Lost before it was listed, and saved again.
 	e := x.saved("e", "fifth")
 	noErr(t, os.Remove(filepath.Join(here, e.Target)))
 	noErr(t, x.SaveAgain("e"))
 	x.list()
+	x.update(func(tx *store.Tx) error {
+		waiting, err := tx.DocNames(docUnlisted)
+		expect(t, waiting, []string(nil), "lines for %q still wait")
+		return err
+	})
 	e = x.savedAs(x.job(e), "fifth")
 	x.list()
 	wantListed(t, here, ',', a, b, c, d, e)
 
-	// The state was lost after the lines were written: the files are found, and the index has them.
-	x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, nil) })
-	for _, j := range []office.Job{a, b} {
-		j = x.job(j)
-		j.Listed = ""
-		noErr(t, x.finish(j, true))
+	// The state was lost after the lines were written, or a backup was restored: the files are found, and the index has them.
+	for _, mark := range []any{nil, before} {
+		found := []office.Job{x.job(b), x.job(c)}
+		x.update(func(tx *store.Tx) error {
+			for i := range found {
+				found[i].State, found[i].Listed, found[i].Done = office.JobPending, "", time.Time{}
+				tx.PutJob(found[i])
+			}
+			return tx.PutDoc(docIndexes, mark)
+		})
+		x.list()
+		for _, j := range found { // one after the other
+			noErr(t, x.finish(j, true))
+			x.list()
+		}
+		wantListed(t, here, ',', a, b, c, d, e)
 	}
-	x.list()
-	wantListed(t, here, ',', a, b, c, d, e)
 
 	// Saved again under its name, with the same bytes, also where nothing is known of the index.
 	for range 2 {
@@ -131,21 +167,8 @@ func TestFilesAreListedInTheirOrderAndAKillBetweenTheLineAndItsRecordDoublesNone
 	for _, id := range []string{"e", "a", "d", "b", "c"} {
 		all = append(all, x.saved(id, id))
 	}
-	type killed struct{}
-	x.Crash = func(point string) {
-		if point == "index written" {
-			panic(killed{})
-		}
-	}
-	func() {
-		defer func() {
-			if recover() != (killed{}) {
-				t.Error("it was not written")
-			}
-		}()
-		_ = x.listAll(t.Context())
-	}()
-	x.Crash = func(string) {}
+	x.killed(1)
+	expect(t, x.job(all[0]).Listed, "", "recorded before the kill: %q")
 	x.list()
 	wantListed(t, x.settings.SaveTo, ',', all...)
 	for i, l := range index(t, x.settings.SaveTo, ',')[1:] {
@@ -170,47 +193,13 @@ func TestAFileThatIsSavedAgainWhileItsLineIsWrittenHasALineOfItsOwn(t *testing.T
 	if last := lines[len(lines)-1]; len(lines) != 4 || last[11] != x.job(a).Listed || x.job(b).Listed == "" {
 		t.Errorf("it is %q", lines)
 	}
-	again := x.saved("c", "third")
-	again.State = office.JobPending
-	x.update(func(tx *store.Tx) error { return tx.PutJob(again) })
-	x.list()
-	x.update(func(tx *store.Tx) error {
-		waiting, err := tx.DocNames(docUnlisted)
-		expect(t, waiting, []string(nil), "of one that is saved again before it has a line, %q still wait")
-		return err
-	})
-}
-
-// The index lists what was saved since a backup was made, but the backup does not know it.
-func TestAFileThatIsFoundAgainIsNotListedTwice(t *testing.T) {
-	x := newService(t)
-	x.settings.Index = true
-	known := x.saved("known", "known")
-	x.list()
-	var before map[string]archive.Mark
-	x.update(func(tx *store.Tx) error { _, err := tx.GetDoc(docIndexes, &before); return err })
-	since := []office.Job{x.saved("one", "one"), x.saved("two", "two")}
-	x.list()
-	x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, before) }) // it is restored
-	for _, j := range since {
-		j.State, j.Listed, j.Done = office.JobPending, "", time.Time{}
-		x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
-	}
-	x.list()
-	for _, j := range since { // they are found, one after the other
-		noErr(t, x.finish(j, true))
-		x.list()
-	}
-	wantListed(t, x.settings.SaveTo, ',', known, x.job(since[0]), x.job(since[1]))
 }
 
 func TestWhatWasSavedBeforeTheIndexWasWantedIsListedToo(t *testing.T) {
 	x := newService(t)
 	a := x.saved("a", "first")
 	x.list()
-	if _, err := os.Stat(filepath.Join(x.settings.SaveTo, archive.IndexName)); err == nil {
-		t.Error("nobody wanted an index")
-	}
+	expect(t, inside(t, x.settings.SaveTo), []string{a.Target}, "nobody wanted an index, and there are %q")
 	gone := x.saved("gone", "moved away by a person")
 	noErr(t, os.Remove(filepath.Join(gone.Folder, gone.Target)))
 	x.settings.Index, x.settings.Language = true, "de"
@@ -247,12 +236,8 @@ func TestEachFolderHasItsOwnIndex(t *testing.T) {
 	x.savedAs(c, "third")
 	x.list()
 	lines := index(t, x.settings.SaveTo, ',')
-	if last := lines[len(lines)-1]; last[10] != filepath.Join(elsewhere, c.Target) {
-		t.Errorf("it is %q", lines)
-	}
-	if files, _ := os.ReadDir(elsewhere); len(files) != 1 {
-		t.Errorf("beside the original there are %v", files)
-	}
+	expect(t, lines[len(lines)-1][10], filepath.Join(elsewhere, c.Target), "it is listed as %q")
+	expect(t, inside(t, elsewhere), []string{c.Target}, "beside the original there are %q")
 	noErr(t, os.Remove(filepath.Join(elsewhere, c.Target))) // until that is the office's own
 	x.settings.SaveTo = elsewhere
 	c = x.savedAs(x.job(c), "third")
@@ -264,8 +249,8 @@ func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
 	x := newService(t)
 	x.settings.Index = true
 	old, lost := x.settings.SaveTo, filepath.Join(t.TempDir(), "lost")
-	x.update(func(tx *store.Tx) error {
-		for n := range 3 * indexBatch {
+	listed := func(tx *store.Tx, from, to int) error {
+		for n := from; n < to; n++ {
 			j := office.Job{PackageID: "p", DocumentID: strconv.Itoa(n), Kind: office.FileSigned, Folder: lost, Target: strconv.Itoa(n) + ".pdf"}
 			if _, err := tx.PlanJob(j); err != nil {
 				return err
@@ -276,7 +261,8 @@ func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
 			}
 		}
 		return nil
-	})
+	}
+	x.update(func(tx *store.Tx) error { return listed(tx, 0, 3*indexBatch) })
 	a := x.saved("a", "first")
 	x.settings.SaveTo = t.TempDir()
 	b, c := x.saved("b", "second"), x.saved("c", "third")
@@ -293,10 +279,15 @@ func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
 	}
 	wantListed(t, here, ',', b, c, d)
 	noErr(t, os.Mkdir(lost, 0o700))
-	x.list()
-	if lines := index(t, lost, ','); len(lines) != 3*indexBatch+1 {
-		t.Errorf("once it is back it has %d lines", len(lines))
+	for n := range 2 {
+		x.list()
+		expect(t, len(index(t, lost, ',')), (3+n*2)*indexBatch+1, "once it is back it has %d lines")
+		x.update(func(tx *store.Tx) error { return listed(tx, 3*indexBatch, 5*indexBatch) })
 	}
+	noErr(t, os.Remove(filepath.Join(lost, archive.IndexName)))
+	x.killed(3)
+	x.list()
+	expect(t, len(index(t, lost, ',')), 5*indexBatch+1, "after it was erased, and a kill, it has %d lines")
 }
 
 func TestTwoComputersShareAnIndex(t *testing.T) {
@@ -321,63 +312,42 @@ func TestTwoComputersShareAnIndex(t *testing.T) {
 }
 
 func TestAnIndexThatIsOpenElsewhereCostsNoDocument(t *testing.T) {
-	x := newService(t)
-	x.settings.Index = true
-	f := must(archive.OpenFolder(x.settings.SaveTo))
-	defer f.Close()
-	open := must(f.OpenIndex((&Service{deps: x.deps}).indexWords(x.settings).titles(), ',', archive.Mark{}))
-	ctx, stop := context.WithCancel(t.Context())
-	over := make(chan error, 1)
-	go func() { over <- x.RunIndex(ctx) }()
-	a := x.saved("a", "first")
-	for !x.Health.Has(health.IndexWaits) {
-		time.Sleep(time.Millisecond)
-	}
-	if j := x.job(a); j.State != office.JobDone {
-		t.Errorf("the file is %s", j.State)
-	}
-	noErr(t, open.Close())
-	b := x.saved("b", "second") // with which it is tried again
-	for x.Health.Has(health.IndexWaits) {
-		time.Sleep(time.Millisecond)
-	}
-	wantListed(t, x.settings.SaveTo, ',', a, b)
-	stop()
-	noErr(t, <-over)
-}
-
-func TestNoNameBecomesAFormula(t *testing.T) {
-	x := newService(t)
-	x.settings.Index = true
-	j := x.plan("a")[0]
-	x.update(func(tx *store.Tx) error {
-		p, _, err := tx.Package("a")
-		if err != nil {
-			return err
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.settings.Index = true
+		f := must(archive.OpenFolder(x.settings.SaveTo))
+		defer f.Close()
+		defer x.run()()
+		var jobs []office.Job
+		for _, id := range []string{"a", "b", "c"} {
+			open := must(f.OpenIndex(x.indexWords(x.settings).titles(), ',', archive.Mark{}))
+			jobs = append(jobs, x.saved(id, id))
+			synctest.Wait()
+			if !x.Health.Has(health.IndexWaits) || x.job(jobs[0]).State != office.JobDone {
+				t.Errorf("the files are %+v; told: %+v", jobs, x.Health.List())
+			}
+			noErr(t, open.Close())
+			time.Sleep(indexBusy)
+			synctest.Wait()
+			if x.Health.Has(health.IndexWaits) {
+				t.Errorf("told: %+v", x.Health.List())
+			}
+			wantListed(t, x.settings.SaveTo, ',', jobs...)
 		}
-		p.Name = "=HYPERLINK(\"http://x\")\r\n;=1"
-		p.Signers = []office.Signer{{ID: "s", FirstName: "@SUM(A1)", LastName: "Weber"}}
-		return tx.PutPackage(p)
 	})
-	x.savedAs(j, "first")
-	x.list()
-	for _, cell := range index(t, x.settings.SaveTo, ',')[1] {
-		if strings.IndexAny(cell, "=+-@") == 0 || strings.Contains(cell, ";=") {
-			t.Errorf("%q is a formula", cell)
-		}
-	}
 }
 
+// Nor does a name become a formula.
 func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 	at := time.Date(2026, 11, 23, 20, 9, 0, 0, time.Local)
-	p := office.Package{ID: "p", Name: "Lease", Source: office.Source{Reference: "2026-118"}, Due: at,
+	p := office.Package{ID: "p", Name: "=HYPERLINK(\"http://x\")\r\n;=1", Source: office.Source{Reference: "2026-118"}, Due: at,
 		Recipients: []office.Recipient{{FirstName: "Zoë"}}, Created: at.Add(-time.Hour), Executed: office.When{Time: at, By: true},
-		Signers: []office.Signer{{ID: "j", FirstName: "Jan"}, {ID: "a", FirstName: "Ana"}}, History: []office.HistoryEntry{
+		Signers: []office.Signer{{ID: "j", FirstName: "@Jan"}, {ID: "a", FirstName: "Ana"}}, History: []office.HistoryEntry{
 			{Time: office.When{Time: at, By: true}, What: office.EntrySigned, Who: "j", Ref: "d"},
 			{Time: office.When{Time: at.Add(-time.Minute)}, What: office.EntrySigned, Who: "a", Ref: "d"}}}
 	for language, want := range map[string][8]string{
-		"en": {"2026-118", "Jan (by 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "by 2026-11-23 20:09", "p", "certificate"},
-		"de": {"2026-118", "Jan (bis 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "bis 2026-11-23 20:09", "p", "Zertifikat"},
+		"en": {"2026-118", "'@Jan (by 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "by 2026-11-23 20:09", "p", "certificate"},
+		"de": {"2026-118", "'@Jan (bis 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "bis 2026-11-23 20:09", "p", "Zertifikat"},
 	} {
 		x := newService(t)
 		x.settings.Language = language
@@ -386,6 +356,73 @@ func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 		if !strings.HasSuffix(line[0], " 2026-11-23 20:09") {
 			t.Errorf("%s: a file that was there before was saved %q", language, line[0])
 		}
+		if strings.IndexAny(line[1], "=+-@") == 0 || strings.Contains(line[1], ";=") {
+			t.Errorf("%q is a formula", line[1])
+		}
 		expect(t, [8]string(line[2:10]), want, language+": %q, want %q", want)
+	}
+}
+
+// keepFile stores a package with a saved file of a name and content.
+func (x *testService) keepFile(id, name, content string) office.Job {
+	x.t.Helper()
+	j := x.plan(id)[0]
+	j.Target = name
+	x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
+	return x.savedAs(j, content)
+}
+
+func inside(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	noErr(t, filepath.Walk(folder, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() {
+			rel, _ := filepath.Rel(folder, path)
+			names = append(names, filepath.ToSlash(rel))
+		}
+		return err
+	}))
+	return names
+}
+
+func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
+	x := newService(t)
+	x.keepFile("p", "Lease/Lease.pdf", "lease")
+	x.keepFile("q", "Offer.pdf", "offer")
+	x.plan("waits")
+	to := t.TempDir()
+	noErr(t, os.WriteFile(filepath.Join(to, "offer.PDF"), []byte("another one"), 0o600))
+	for range 2 { // the second time everything is there
+		got, err := x.Export(t.Context(), []string{"p", "q", "waits", "unknown"}, to)
+		if want := (office.Exported{Packages: 2, Files: 2, Copied: 2}); err != nil || got != want {
+			t.Errorf("%+v, %v", got, err)
+		}
+		expect(t, inside(t, to), []string{"Lease/Lease.pdf", "Offer (2).pdf", "offer.PDF"}, "there are %q")
+	}
+	for name, want := range map[string]string{"offer.PDF": "another one", "Offer (2).pdf": "%PDF-1.7\noffer\n%%EOF\n"} {
+		expect(t, string(must(os.ReadFile(filepath.Join(to, name)))), want, name+" is %q")
+	}
+	own := must(os.Stat(filepath.Join(x.settings.SaveTo, "Offer.pdf")))
+	expect(t, must(os.Stat(filepath.Join(to, "Offer (2).pdf"))).Mode(), own.Mode(), "the copy may be read by %v, the document by %v", own.Mode())
+}
+
+func TestAnExportGoesOnAfterAFileThatIsLostAndSaysSo(t *testing.T) {
+	x := newService(t)
+	lost := x.keepFile("p", "Lease.pdf", "lease")
+	x.keepFile("q", "Offer.pdf", "offer")
+	noErr(t, os.Remove(filepath.Join(lost.Folder, lost.Target)))
+	to := t.TempDir()
+	got, err := x.Export(t.Context(), []string{"p", "q"}, to)
+	if want := (office.Exported{Packages: 2, Files: 2, Copied: 1, Lost: 1}); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for into, copied := range map[string]int{"a/new one": 1, "Offer.pdf": 0} { // the latter is no folder
+		if got, err := x.Export(t.Context(), []string{"q"}, filepath.Join(to, into)); (err != nil) != (copied == 0) || got.Copied != copied {
+			t.Errorf("%s gets %+v, %v", into, got, err)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if got, err := x.Export(ended, []string{"q"}, t.TempDir()); err != nil || got.Copied != 0 || got.Problem.IsZero() {
+		t.Errorf("one that was ended says %+v, %v", got, err)
 	}
 }

@@ -43,7 +43,7 @@ func namesThere(folder *archive.Folder, rel string) (map[string]bool, error) {
 // the file may have existed before. ok is false if the place, and so the file, belongs to another document.
 func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	mine, ok, err := tx.Job(j.Key())
-	if err != nil || !ok {
+	if !ok {
 		return false, err
 	}
 	if mine.Folder == j.Folder && mine.Target == j.Target {
@@ -59,9 +59,6 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	// The other job had only reserved that name, or its file was taken away and another computer gave the name to j's. Insisting
 	// would force one of the two to make a second copy, so the other job gets a new name. If it is being saved now, it meets j's
 	// file or errMoved.
-	if other.State != office.JobDone {
-		other.Size, other.Digest = 0, ""
-	}
 	other.Target = freeName(tx, other.Folder, other.WantedName(), nil)
 	mine.Folder, mine.Target = j.Folder, j.Target
 	tx.PutJob(other)
@@ -161,10 +158,11 @@ func latestPackage(tx *store.Tx) (office.Package, error) {
 		Documents: []office.Document{{ID: "1", Name: "Lease"}},
 	}
 	err := tx.Packages(func(p office.Package) bool {
-		if len(p.Documents) > 0 {
+		found := len(p.Documents) > 0
+		if found {
 			latest = p
 		}
-		return len(p.Documents) == 0
+		return !found
 	})
 	return latest, err
 }
@@ -301,17 +299,13 @@ func (r *Service) TryFolder(path string) office.Code {
 
 // blockFolder reports once what is wrong with the folder, and postpones its files until it works again. Files that are not named yet
 // do not wait for another folder than the office's, such as that of an original: they go to the office's.
-func (r *Service) blockFolder(j office.Job, cause error) error {
+func (r *Service) blockFolder(j office.Job, cause error) {
 	current := r.deps.Settings().SaveTo
 	if j.Folder != current && current != "" {
 		named, err := r.Named(j.Folder)
-		if err == nil {
-			err = r.Data.Update(func(tx *store.Tx) error { MoveJobs(tx, j.Folder, current, named, r.Now()); return nil })
+		if err == nil && r.Data.Update(func(tx *store.Tx) error { MoveJobs(tx, j.Folder, current, named, r.Now()); return nil }) == nil {
+			r.Wake()
 		}
-		if err != nil {
-			return err
-		}
-		r.Wake()
 	}
 	var moved bool
 	counts, err := data.Read(r.Data, "the files that wait", func(tx *store.Tx) (c store.JobCounts, err error) {
@@ -322,18 +316,14 @@ func (r *Service) blockFolder(j office.Job, cause error) error {
 		moved = !ok || stored.Folder != j.Folder
 		return tx.JobCounts()
 	})
-	if err != nil {
-		return err
-	}
-	if moved {
-		return nil // it waits for another folder now, and nothing may clear this one's issue
+	if err != nil || moved {
+		return // it waits for another folder now, and nothing may clear this one's issue
 	}
 	r.block(j.Folder, cause)
 	if j.Folder != current && r.blocked(current) {
-		return nil // only one message, and that folder's is more important
+		return // only one message, and that folder's is more important
 	}
 	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, counts.Pending))
-	return nil
 }
 
 // folderMessage says what prevents a folder from accepting the waiting files.

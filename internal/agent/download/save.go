@@ -32,12 +32,14 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	}
 	folder, err := archive.OpenFolder(j.Folder)
 	if err != nil {
-		return r.blockFolder(j, err)
+		r.blockFolder(j, err)
+		return nil
 	}
 	defer folder.Close()
 	if r.folders.Len() > 0 { // one that could be opened may refuse files all the same, above all on Windows
 		if err := folder.Try(); err != nil {
-			return r.blockFolder(j, err)
+			r.blockFolder(j, err)
+			return nil
 		}
 	}
 	r.opened(j.Folder, false)
@@ -62,15 +64,22 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 		return r.refused(ctx, j, err)
 	}
 	defer body.Body.Close()
-	saved, err := r.write(ctx, folder, j, body)
+	saved, err := r.write(ctx, folder, &j, body)
 	return r.conclude(ctx, folder, j, saved, err)
 }
 
-// fetch requests j's file, also under the other spellings of its document's ID if the service knows none under the first one seen.
+// otherSpelling is how many tries there are from one that also asks for the document under other spellings of its ID to the next.
+const otherSpelling = 5
+
+// fetch requests j's file, now and then also under the other spellings of its document's ID, if the service knows none under the
+// first one seen.
 func fetch(ctx context.Context, client *esign.Client, j office.Job) (*esign.Download, error) {
 	body, err := client.Download(ctx, j.Kind, j.PackageID, j.DocumentID)
+	if e, _ := errors.AsType[*esign.Error](err); e == nil || e.Status != http.StatusNotFound || j.Tries%otherSpelling != 0 {
+		return body, err
+	}
 	for _, id := range apply.Cases(j.DocumentID) {
-		if e, ok := errors.AsType[*esign.Error](err); !ok || e.Status != http.StatusNotFound || id == j.DocumentID {
+		if id == j.DocumentID {
 			continue
 		}
 		if other, err := client.Download(ctx, j.Kind, j.PackageID, id); err == nil {
@@ -90,19 +99,22 @@ func isThere(folder *archive.Folder, j office.Job) bool {
 }
 
 // write stores what the service sends at j's place in the folder. With errOtherName it returns what was received.
-func (r *Service) write(ctx context.Context, folder *archive.Folder, j office.Job, body *esign.Download) (archive.Saved, error) {
+func (r *Service) write(ctx context.Context, folder *archive.Folder, j *office.Job, body *esign.Download) (archive.Saved, error) {
 	var elsewhere archive.Saved
 	saved, err := folder.Save(ctx, archive.Request{
-		Target: j.Target, Key: r.tempKey(j), Declared: body.Length, Body: body.Body, Before: r.cameBefore(j, body.Length),
+		Target: j.Target, Key: r.tempKey(*j), Declared: body.Length, Body: body.Body, Before: r.cameBefore(*j, body.Length),
 		Commit: func(s archive.Saved) error {
-			if there, err := r.hasOtherName(folder, j, s); err != nil {
+			if s.NoEnd { // with archive.Any, its bytes are others than those of earlier tries
+				j.Unproven = s.Digest
+			}
+			if there, err := r.hasOtherName(folder, *j, s); err != nil {
 				return err
 			} else if there {
 				elsewhere = s
 				return errOtherName
 			}
 			defer r.Crash("save committed")
-			return r.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, s) })
+			return r.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, *j, s) })
 		},
 	})
 	if errors.Is(err, errOtherName) {
@@ -113,7 +125,6 @@ func (r *Service) write(ctx context.Context, folder *archive.Folder, j office.Jo
 
 // conclude records the outcome of writing j's file.
 func (r *Service) conclude(ctx context.Context, folder *archive.Folder, j office.Job, saved archive.Saved, err error) error {
-	j.Unproven = unprovenDigest(j, saved)
 	switch {
 	case err == nil:
 		r.Session.Note(ctx, nil)
@@ -146,16 +157,8 @@ func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 	if !ok || stored.Folder != j.Folder || stored.Target != j.Target {
 		return errMoved
 	}
-	stored.Size, stored.Digest, stored.Unproven = s.Size, s.Digest, unprovenDigest(stored, s)
+	stored.Size, stored.Digest, stored.Unproven = s.Size, s.Digest, j.Unproven
 	return tx.PutJob(stored)
-}
-
-// unprovenDigest is j.Unproven once s was accepted: with archive.Any, its bytes are others than those of earlier tries.
-func unprovenDigest(j office.Job, s archive.Saved) string {
-	if s.NoEnd {
-		return s.Digest
-	}
-	return j.Unproven
 }
 
 // finish records a file that is on disk, and announces its package if it was waiting for that. recognised says that the file existed
@@ -174,13 +177,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		j.Refused, j.Found = time.Time{}, j.Found || recognised
 		r.planLine(tx, &j)
 		tx.PutJob(j)
-		p, ok, err := tx.Package(j.PackageID)
-		if errors.Is(err, store.ErrRecord) {
-			ok = false // the file is saved regardless
-		} else if err != nil {
-			return err
-		}
-		if ok {
+		if p, ok, _ := tx.Package(j.PackageID); ok { // otherwise the file is saved regardless
 			p.AddHistory(office.HistoryEntry{Time: office.When{Time: r.Now(), By: recognised}, What: office.EntrySaved, Ref: j.Target})
 			facts = r.NoteFiles(tx, &p)
 			tx.PutPackage(p)
@@ -248,12 +245,8 @@ func (r *Service) sweepFolder(ctx context.Context, folder string) {
 		ours[archive.Token(r.tempKey(j))] = !busy[j.Key()]
 	}
 	n, err := f.Sweep(ctx, func(token string) bool { return !ours[token] })
-	if err != nil {
-		r.Log.Warn("remove leftover files", "err", err)
-		return
-	}
-	if n > 0 {
-		r.Log.Info("removed leftover files", "count", n)
+	if n > 0 || err != nil {
+		r.Log.Info("removed leftover files", "count", n, "err", err)
 	}
 	r.swept.Store(folder, nil)
 }
@@ -292,7 +285,7 @@ func (r *Service) unproven(j office.Job, cause error, got archive.Saved) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		wait = 0
 		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok || stored.State == office.JobDone {
+		if !ok || stored.State == office.JobDone {
 			return err
 		}
 		if stored.Unproven == got.Digest && !stored.UnprovenAt.After(r.Now()) { // otherwise recorded by a wrong clock
@@ -328,7 +321,8 @@ func (r *Service) notSaved(ctx context.Context, folder *archive.Folder, j office
 	case ctx.Err() != nil, errors.Is(err, errMoved):
 		return nil
 	case folder.Refuses(err):
-		return r.blockFolder(j, err)
+		r.blockFolder(j, err)
+		return nil
 	case errors.Is(err, archive.ErrDownload):
 		return r.fail(j, err, archive.Message(err), true)
 	default:
@@ -348,19 +342,12 @@ func (r *Service) rename(ctx context.Context, folder *archive.Folder, j office.J
 		}
 	}
 	inUse, err := namesThere(folder, wanted)
-	if err == nil && saved.Digest == "" { // nothing compared yet: the file with exactly that name may be the document
-		for name := range inUse {
-			if twin, err := folder.Twin(name); err != nil || !twin {
-				delete(inUse, name)
-			}
-		}
-	}
 	if err != nil {
 		return r.notSaved(ctx, folder, j, err)
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok || stored.Folder != j.Folder || stored.Target != j.Target { // it has been moved meanwhile, see settle
+		if !ok || stored.Folder != j.Folder || stored.Target != j.Target { // it has been moved meanwhile, see settle
 			return err
 		}
 		// Its own reservation does not block the name, but the file there does.
@@ -454,7 +441,7 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 	err := r.Data.Update(func(tx *store.Tx) error {
 		facts = nil
 		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok || stored.State == office.JobDone {
+		if !ok || stored.State == office.JobDone {
 			return err
 		}
 		stored.Tries++
@@ -472,7 +459,7 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 		if errors.Is(err, store.ErrRecord) {
 			return nil // the job is retried like any other
 		}
-		if err != nil || !ok {
+		if !ok {
 			return err
 		}
 		jobs, err := tx.JobsOf(j.PackageID)
@@ -578,13 +565,13 @@ func (r *Service) SaveAgain(packageID string) error {
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
-		if err != nil || !ok || p.State != office.PackageExecuted {
+		if !ok {
 			return err
 		}
 		jobs, _ := tx.JobsOf(packageID)
 		for _, j := range jobs {
-			j.State, j.Planned, j.NextTry = office.JobPending, r.Now(), r.Now()
-			j.Tries, j.Problem, j.Size, j.Digest = 0, message.Message{}, 0, ""
+			r.anew(&j)
+			j.Size, j.Digest = 0, ""
 			j.Unproven, j.UnprovenAt, j.UnprovenTries = "", time.Time{}, 0
 			if j.Folder != s.SaveTo {
 				j.Folder = folder
@@ -603,6 +590,11 @@ func (r *Service) SaveAgain(packageID string) error {
 	r.deps.Ask()
 	r.Signal(office.PackagesChanged)
 	return nil
+}
+
+// anew makes j due now, and requested as often as a new one.
+func (r *Service) anew(j *office.Job) {
+	j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, r.Now(), r.Now(), 0, message.Message{}
 }
 
 // namesInUse returns, by folder, the names in use among those that a package's files may get. If a folder is unreachable, only the
@@ -646,7 +638,7 @@ func (r *Service) RetryFailed() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		failed, _ := tx.FailedJobs()
 		for _, j := range failed {
-			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, r.Now(), r.Now(), 0, message.Message{}
+			r.anew(&j)
 			tx.PutJob(j)
 		}
 		return nil

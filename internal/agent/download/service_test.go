@@ -3,10 +3,10 @@ package download
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +16,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
@@ -26,6 +27,7 @@ import (
 	"countersign/internal/trytest"
 
 	"github.com/zeebo/blake3"
+	"golang.org/x/sync/semaphore"
 )
 
 var noErr, expect = trytest.NoErr, trytest.Expect
@@ -39,12 +41,13 @@ type testService struct {
 	settings office.Settings
 	mu       sync.Mutex
 	told     []office.Fact
-	answers  atomic.Int64 // of the service that were noted
+	shown    map[message.Message]int // lines of the activity
+	answers  atomic.Int64            // of the service that were noted
 }
 
 func newService(t *testing.T) *testService {
 	t.Helper()
-	x := &testService{t: t, settings: office.DefaultSettings()}
+	x := &testService{t: t, settings: office.DefaultSettings(), shown: map[message.Message]int{}}
 	x.settings.SaveTo = t.TempDir()
 	x.Service = New(looptest.Base(t, func() {}), Deps{
 		Settings: func() office.Settings {
@@ -55,7 +58,7 @@ func newService(t *testing.T) *testService {
 		Installation: func() string { return "here" }, Language: func() string { return "" },
 		Lasts: func(folder string) bool { return filepath.Base(folder) != "temporary" },
 		Saved: func(_ *store.Tx, p office.Package, jobs []office.Job) []office.Fact {
-			if !office.AllSaved(jobs) {
+			if slices.ContainsFunc(jobs, func(j office.Job) bool { return j.State == office.JobPending }) {
 				return nil
 			}
 			return []office.Fact{{PackageID: p.ID}}
@@ -67,14 +70,12 @@ func newService(t *testing.T) *testService {
 		},
 		Ended: func() {}, Ask: func() {},
 	})
+	x.Show = func(a office.Activity) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.shown[a.Text]++
+	}
 	return x
-}
-
-// saveCertificates changes a setting while the service runs.
-func (x *testService) saveCertificates(save bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.settings.SaveCAC = save
 }
 
 func (x *testService) update(do func(tx *store.Tx) error) {
@@ -107,6 +108,12 @@ func (x *testService) planned(p office.Package) (planned []office.Job) {
 	return planned
 }
 
+// received is what is recorded of the document of a package.
+func received(packageID string) archive.Saved {
+	sum := blake3.Sum256([]byte(document(packageID)))
+	return archive.Saved{Size: int64(len(document(packageID))), Digest: "blake3:" + hex.EncodeToString(sum[:])}
+}
+
 func (x *testService) job(j office.Job) office.Job {
 	x.t.Helper()
 	x.update(func(tx *store.Tx) (err error) {
@@ -120,28 +127,17 @@ func TestPlanningTwiceChangesNothing(t *testing.T) {
 	x := newService(t)
 	x.settings.SaveCAC, x.settings.SaveMaster = true, true
 	first := x.plan("p")
-	if len(first) != 3 {
-		t.Fatalf("planned: %+v", first)
-	}
-	for i, j := range x.plan("p") {
-		if j.Target != first[i].Target || !j.Planned.Equal(first[i].Planned) {
-			t.Errorf("the second time: %+v, before: %+v", j, first[i])
-		}
-	}
+	expect(t, len(first), 3, "%d files are planned")
+	expect(t, x.plan("p"), first, "the second time: %+v, before: %+v", first)
 	later := office.Package{ID: "p", Documents: []office.Document{{ID: "d"}, {ID: "later"}}}
 	x.update(func(tx *store.Tx) error {
 		n, err := x.Plan(tx, &later, x.settings, x.settings.SaveTo)
 		expect(t, n, 2, "of a document that was not known before, %d files are planned")
+		x.settings.SavedElsewhere = true
+		elsewhere, _ := x.Plan(tx, &office.Package{ID: "q", Documents: later.Documents}, x.settings, x.settings.SaveTo)
+		expect(t, elsewhere, 0, "where another desk saves, %d files are planned")
 		return err
 	})
-}
-
-func TestFilesOfOneNameGetTheirOwnPlaces(t *testing.T) {
-	x := newService(t)
-	one, other := x.plan("p")[0], x.plan("q")[0]
-	if one.Wanted != other.Wanted || one.Target == other.Target {
-		t.Errorf("%q and %q", one.Target, other.Target)
-	}
 }
 
 func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
@@ -154,9 +150,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		begun.Size, begun.Digest = 3, "abc"
 		x.settings.SaveTo = old
 		other := x.plan("p1")[0] // has that name now
-		if other.Target != begun.Target {
-			t.Fatalf("the other one: %+v", other)
-		}
+		expect(t, other.Target, begun.Target, "the other one is %q")
 		noErr(t, x.finish(begun, false))
 		if j := x.job(begun); j.State != office.JobDone || j.Folder != old || j.Target != begun.Target {
 			t.Errorf("the finished one: %+v", j)
@@ -164,23 +158,21 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		if j := x.job(other); j.State != office.JobPending || j.Folder != old || j.Target != filename.Numbered(begun.Target, 2) {
 			t.Errorf("the other one: %+v", j)
 		}
-		if len(x.told) != 1 || x.told[0].PackageID != "p0" {
-			t.Errorf("told: %+v", x.told)
-		}
+		expect(t, x.told, []office.Fact{{PackageID: "p0"}}, "told: %+v")
 	})
 }
 
 // A full disk may take the file and not its record, and the folder may be changed before there is room again.
 func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsRecorded(t *testing.T) {
 	x := newService(t)
+	away := x.plan("away")[0]
+	x.update(func(tx *store.Tx) error { return tx.UseService("another") })
 	named, waits, begun := x.plan("p0")[0], x.plan("p1")[0], x.plan("p2")[0]
-	content := []byte("%PDF-1.4 the document")
-	sum := blake3.Sum256(content)
-	noErr(t, os.WriteFile(filepath.Join(named.Folder, named.Target), content, 0o600))
+	noErr(t, os.WriteFile(filepath.Join(named.Folder, named.Target), []byte(document("p")), 0o600))
 	old, next := x.settings.SaveTo, t.TempDir()
 	x.update(func(tx *store.Tx) error {
 		for _, j := range []office.Job{named, waits} { // both were received, and one got its name
-			j.Size, j.Digest = int64(len(content)), "blake3:"+hex.EncodeToString(sum[:])
+			j.Size, j.Digest = received("p").Size, received("p").Digest
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}
@@ -192,7 +184,7 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 	if j := x.job(named); j.Folder != old || j.Target != named.Target || j.Digest == "" {
 		t.Errorf("the file that is there: %+v", j)
 	}
-	for _, j := range []office.Job{waits, begun} {
+	for _, j := range []office.Job{waits, begun, away} { // the last at a service not in use, which may be used again
 		if j = x.job(j); j.Folder != next || j.Digest != "" {
 			t.Errorf("one that is not: %+v", j)
 		}
@@ -209,9 +201,7 @@ func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
 	x.update(func(tx *store.Tx) error { MoveJobs(tx, old, next, nil, x.Now()); return nil })
 	x.update(func(tx *store.Tx) error { return tx.UseService("one") })
 	for _, j := range []office.Job{away, here} {
-		if folder := x.job(j).Folder; folder != next {
-			t.Errorf("the file of the package %s is saved in %s", j.PackageID, folder)
-		}
+		expect(t, x.job(j).Folder, next, "it is saved in %s")
 	}
 }
 
@@ -251,9 +241,7 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 	next := t.TempDir()
 	x.update(func(tx *store.Tx) error { MoveJobs(tx, x.settings.SaveTo, next, nil, x.Now()); return nil })
 	x.FolderChosen(x.settings.SaveTo, x.settings.SaveTo) // with other settings
-	if !x.Health.Has(health.FolderFails) {
-		t.Error("nothing is said of the folder once other settings were changed")
-	}
+	expect(t, x.Health.Has(health.FolderFails), true, "said of the folder once other settings were changed: %v")
 	x.FolderChosen(x.settings.SaveTo, next)
 	x.settings.SaveTo = next
 	if err := x.notSaved(t.Context(), nil, j, archive.ErrMissing); err != nil || x.Health.Has(health.FolderFails) || x.folders.Len() > 0 {
@@ -273,7 +261,8 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 					noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: kind}))
 					j = x.job(j)
 					pause := j.NextTry.Sub(x.Now())
-					if pause > 24*time.Hour || pause <= 0 || j.Problem.IsZero() {
+					early := j.State == office.JobFailed && (x.Now().Sub(j.Planned) <= failedAfter || j.Tries <= failedTries)
+					if pause > 24*time.Hour || pause <= 0 || j.Problem.IsZero() || early {
 						t.Fatalf("%s: asked for again after %v: %+v", j.Key(), pause, j)
 					}
 					time.Sleep(pause)
@@ -283,8 +272,12 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 				}
 			}
 		}
-		if !x.Health.Has(health.FilesRefused) || !x.Health.Has(health.FilesFailed) {
-			t.Errorf("health: %+v", x.Health.List())
+		if !x.Health.Has(health.FilesRefused) || !x.Health.Has(health.FilesFailed) || len(x.told) == 0 {
+			t.Errorf("health: %+v; told %+v", x.Health.List(), x.told)
+		}
+		j := x.plan("not asked for")[0]
+		if err := x.refused(t.Context(), j, &loop.RenewalError{Err: &esign.Error{Kind: esign.Network}}); err == nil || x.job(j).Tries > 0 {
+			t.Errorf("what concerns all is held against one: %v, %+v", err, x.job(j))
 		}
 		if err := x.RetryFailed(); err != nil || x.Health.Has(health.FilesFailed) {
 			t.Errorf("asked for as new ones: %v, %+v", err, x.Health.List())
@@ -292,42 +285,38 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	})
 }
 
-// A damaged record costs what is known of a package, never its signed document.
-func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
-	x := newService(t)
-	x.settings.NameTemplate = "{document} {kind}"
-	j := x.plan("p")[0]
-	looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
-	folder := must(archive.OpenFolder(j.Folder))
-	defer folder.Close()
-	body := "%PDF-1.7\n%%EOF\n"
-	download := &esign.Download{Body: io.NopCloser(strings.NewReader(body)), Length: int64(len(body))}
-	if _, err := x.write(t.Context(), folder, j, download); err != nil {
-		t.Error(err)
-	}
-	if got, err := os.ReadFile(filepath.Join(j.Folder, j.Target)); string(got) != body {
-		t.Errorf("in the folder: %q, %v", got, err)
-	}
-	if err := x.finish(x.job(j), false); err != nil || x.job(j).State != office.JobDone {
-		t.Errorf("it is saved, and its job is %q: %v", x.job(j).State, err)
-	}
-}
-
-func TestADocumentWaitsItsTurnThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
-	x := newService(t)
-	j := x.plan("p")[0]
-	alone := j
-	alone.PackageID, alone.Target = "forgotten", "alone.pdf"
-	x.update(func(tx *store.Tx) error { _, err := tx.PlanJob(alone); return err })
-	noErr(t, x.refused(t.Context(), alone, &esign.Error{Kind: esign.NotFound, Status: 404}))
-	if _, known, err := x.Data.Package(""); err != nil || known || x.job(alone).Tries != 1 {
-		t.Errorf("one that has no record: %v, %v, and its file is %+v", known, err, x.job(alone))
-	}
-	looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
-	noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound, Status: 404}))
-	if got := x.job(j); got.Tries != 1 || got.NextTry.IsZero() {
-		t.Errorf("it is tried again at once: %+v", got)
-	}
+// A damaged record costs what is known of a package, never its signed document: that is saved, waits its turn, and people are told if
+// it is withheld.
+func TestADocumentIsSavedAndToldOfThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.settings.NameTemplate = "{document} {kind}"
+		j, alone := x.plan("p")[0], office.Job{PackageID: "forgotten", DocumentID: "d", Kind: office.FileSigned, Folder: x.settings.SaveTo, Target: "alone.pdf"}
+		x.update(func(tx *store.Tx) error { _, err := tx.PlanJob(alone); return err })
+		looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
+		for _, j := range []office.Job{j, alone} {
+			noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}))
+			if is := x.job(j); is.Tries != 1 || !is.NextTry.After(x.Now()) {
+				t.Errorf("it is tried again at once: %+v", is)
+			}
+		}
+		if _, known, err := x.Data.Package(""); err != nil || known {
+			t.Errorf("of one without a record there is one now: %v", err)
+		}
+		for _, told := range []bool{false, true} {
+			time.Sleep(office.WithheldAfter * 2 / 3)
+			x.TellRefused()
+			expect(t, x.Health.Has(health.FilesRefused), told, "told %v")
+		}
+		expect(t, x.Health.List()[0].Message, message.PackagesWithheld(2), "told %v")
+		for _, j := range []office.Job{j, alone} {
+			x.savedAs(j, "body")
+			expect(t, x.job(j).State, office.JobDone, "it is saved, and its job is %q")
+		}
+		if x.Health.Has(health.FilesRefused) || len(inside(t, j.Folder)) != 2 {
+			t.Errorf("given in the end: %+v; there are %q", x.Health.List(), inside(t, j.Folder))
+		}
+	})
 }
 
 func TestDocumentsGoBesideTheirOriginalWhereThatWasChosenAndIsThere(t *testing.T) {
@@ -402,158 +391,155 @@ func TestNamesThatAreTakenAreTriedMoreAndMoreRarely(t *testing.T) {
 }
 
 func TestManyFilesThatAreLeftAloneHoldUpNoOther(t *testing.T) {
-	x := newService(t)
-	for n := range 150 {
-		x.Quarantine.Failed("file "+x.plan(fmt.Sprint("alone ", n))[0].Key(), x.Now(), func(int) time.Duration { return time.Hour })
-	}
-	if due, pause, err := x.jobsDue(nil, time.Hour); err != nil || len(due) > 0 || pause < time.Second {
-		t.Errorf("%d are due, and again in %v: %v", len(due), pause, err)
-	}
-	well := x.plan("well")[0]
-	due, _, err := x.jobsDue(nil, time.Hour)
-	if noErr(t, err); len(due) != 1 || due[0].Key() != well.Key() {
-		t.Errorf("due are %+v", due)
-	}
-}
-
-func TestWhoWatchesIsToldOfASavedFile(t *testing.T) {
-	x := newService(t)
-	told := map[office.Change]int{}
-	x.Signal = func(c office.Change) { told[c]++ }
-	x.saved("p", "body")
-	if told[office.PackagesChanged] == 0 || told[office.StatusChanged] == 0 {
-		t.Errorf("told of %v", told)
-	}
-	select {
-	case <-x.index:
-	default:
-		t.Error("nobody lists it")
-	}
-}
-
-func TestAFileThatCannotBeReadHoldsUpNoOtherOfItsName(t *testing.T) {
-	x := newService(t)
-	lost := x.plan("p")[0]
-	looptest.Spoil(t, &x.Base, "", "jobs")
-	if j := x.plan("q")[0]; j.Target != filename.Numbered(lost.Target, 2) {
-		t.Errorf("planned as %q", j.Target)
-	}
-}
-
-func TestPeopleAreToldOfWhatIsWithheldThoughItsPackageCannotBeRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	for _, many := range []int{99, 150} {
 		x := newService(t)
-		j := x.plan("p")[0]
-		noErr(t, x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}))
-		looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
-		time.Sleep(office.WithheldAfter / 2)
-		if x.TellRefused(); x.Health.Has(health.FilesRefused) {
-			t.Error("told too early")
+		for _, j := range x.planMany(many) {
+			x.Quarantine.Failed("file "+j.Key(), x.Now(), func(int) time.Duration { return time.Hour })
 		}
-		time.Sleep(office.WithheldAfter)
-		if x.TellRefused(); !x.Health.Has(health.FilesRefused) {
-			t.Errorf("health: %+v", x.Health.List())
+		if due, pause, err := x.jobsDue(nil, time.Hour); err != nil || len(due) > 0 || pause < time.Second {
+			t.Errorf("%d are due, and again in %v: %v", len(due), pause, err)
 		}
-		if noErr(t, x.finish(j, false)); x.Health.Has(health.FilesRefused) {
-			t.Errorf("given in the end: %+v", x.Health.List())
+		well := x.plan("well")[0]
+		due, _, err := x.jobsDue(nil, time.Hour)
+		if noErr(t, err); len(due) != 1 || due[0].Key() != well.Key() {
+			t.Errorf("due are %+v", due)
 		}
-	})
+	}
 }
 
+func TestFilesOfOneNameGetTheirOwnPlacesThoughOneOfThemCannotBeRead(t *testing.T) {
+	x := newService(t)
+	one := x.plan("p")[0].Target
+	expect(t, x.plan("q")[0].Target, filename.Numbered(one, 2), "planned as %q")
+	looptest.Spoil(t, &x.Base, "", "jobs")
+	expect(t, x.plan("r")[0].Target, filename.Numbered(one, 3), "planned as %q")
+	mine, err := x.mayHave(office.Job{Folder: x.settings.SaveTo}, one, "abc")
+	expect(t, mine, false, "given to another document: %v, %v", err)
+}
+
+// What cannot be read or kept is neither nothing nor done.
 func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
-	got, ail := archive.Saved{Size: 3, Digest: "abc"}, &esign.Error{Kind: esign.Server}
-	in := func(do func(x *testService, tx *store.Tx, j office.Job) error) func(*testService, office.Job) error {
-		return func(x *testService, j office.Job) error {
-			return x.Data.Update(func(tx *store.Tx) error { return do(x, tx, j) })
-		}
+	type job struct {
+		*testService
+		office.Job
 	}
-	besideOriginal := func(s office.Settings) office.Settings { s.BesideOriginal = true; return s }
-	ofDraft := office.Package{Source: office.Source{DraftID: "draft"}}
-	orTold := func(x *testService, err error) error { // in health alone, for it is looked at again
-		if err == nil && x.Health.Has(health.DataNotRead) {
-			return looptest.ErrFault
-		}
-		return err
+	got, ofDraft := received("p"), office.Package{Source: office.Source{DraftID: "draft"}}
+	beside := office.DefaultSettings()
+	beside.BesideOriginal = true
+	in := func(do func(x job, tx *store.Tx) error) func(job) error {
+		return func(x job) error { return x.Data.Update(func(tx *store.Tx) error { return do(x, tx) }) }
 	}
-	concluded := func(cause error) func(*testService, office.Job) error {
-		return func(x *testService, j office.Job) error {
-			folder := must(archive.OpenFolder(j.Folder))
+	plan := func(id string) func(job) error {
+		return in(func(x job, tx *store.Tx) error {
+			_, err := x.Plan(tx, &office.Package{ID: id, Documents: []office.Document{{ID: "d"}}}, x.settings, x.settings.SaveTo)
+			return err
+		})
+	}
+	inFolder := func(do func(x job, folder *archive.Folder) error) func(job) error {
+		return func(x job) error {
+			folder := must(archive.OpenFolder(x.Job.Folder))
 			defer folder.Close()
-			return orTold(x, x.conclude(t.Context(), folder, j, got, cause))
+			return do(x, folder)
 		}
 	}
-	for name, do := range map[string]func(x *testService, j office.Job) error{
-		"planned": in(func(x *testService, tx *store.Tx, _ office.Job) error {
-			p := office.Package{ID: "q", Name: "Offer", Documents: []office.Document{{ID: "d", Name: "Lease"}}}
-			_, err := x.Plan(tx, &p, x.settings, x.settings.SaveTo)
+	written := func(body string) func(job) error {
+		return inFolder(func(x job, folder *archive.Folder) error {
+			_, err := x.write(t.Context(), folder, &x.Job, &esign.Download{Body: io.NopCloser(strings.NewReader(body)), Length: int64(len(body))})
+			if errors.Is(err, errOtherName) {
+				return nil
+			}
 			return err
-		}),
-		"whole":    in(func(_ *testService, tx *store.Tx, j office.Job) error { return commitBytes(tx, j, got) }),
-		"finished": func(x *testService, j office.Job) error { return x.finish(j, false) },
-		"finished in another's place": func(x *testService, j office.Job) error {
-			j.Target = j.WantedName() // which was saved there
-			return orTold(x, x.finish(j, false))
-		},
-		"half": func(x *testService, j office.Job) error { return orTold(x, x.unproven(j, ail, got)) },
-		"put off": func(x *testService, j office.Job) error {
-			return orTold(x, x.putOff(j, message.ServiceAiling(), 0, false))
-		},
-		"withheld": func(x *testService, j office.Job) error {
-			return orTold(x, x.putOff(j, message.ServiceRefused(), 0, true))
-		},
-		"renamed": func(x *testService, j office.Job) error {
-			folder := must(archive.OpenFolder(j.Folder))
-			defer folder.Close()
-			return x.rename(t.Context(), folder, j, archive.Saved{})
-		},
-		"saved again":   func(x *testService, j office.Job) error { return x.SaveAgain("p") },
-		"tried again":   func(x *testService, _ office.Job) error { return orTold(x, x.RetryFailed()) },
-		"due":           func(x *testService, _ office.Job) error { _, _, err := x.jobsDue(nil, time.Hour); return err },
-		"got":           concluded(nil),
-		"there already": concluded(archive.ErrExists),
-		"away":          concluded(archive.ErrMissing),
-		"refused": func(x *testService, j office.Job) error {
-			return orTold(x, x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound}))
-		},
-		"told":             func(x *testService, _ office.Job) error { _, _, err := x.withheld(); return err },
-		"the latest":       func(x *testService, _ office.Job) error { _, err := x.Recent(9); return err },
-		"whose name it is": func(x *testService, j office.Job) error { _, err := x.mayHave(j, "x.pdf", "abc"); return err },
-		"the names":        func(x *testService, _ office.Job) error { _, err := x.Named(x.settings.SaveTo); return err },
-		"a name to come":   func(x *testService, _ office.Job) error { _, err := x.PreviewName(x.settings); return err },
-		"not listed":       func(x *testService, _ office.Job) error { _, _, err := x.missingLines(""); return err },
-		"in the folder":    func(x *testService, _ office.Job) error { _, err := x.savedIn(x.settings.SaveTo, "", 9); return err },
-		"listed":           func(x *testService, _ office.Job) error { return x.listAll(t.Context()) },
-		"exported": func(x *testService, _ office.Job) error {
-			_, err := x.Export(t.Context(), []string{"saved"}, t.TempDir())
+		})
+	}
+	orTold := func(do func(job) error) func(job) error { // in health alone, for it is looked at again
+		return func(x job) error {
+			err := do(x)
+			if err == nil && x.Health.Has(health.DataNotRead) {
+				return looptest.ErrFault
+			}
 			return err
-		},
-		"beside": func(x *testService, _ office.Job) error {
-			_, err := x.Folder(besideOriginal(x.settings), ofDraft)
-			return err
-		},
-		"moved": in(func(x *testService, tx *store.Tx, _ office.Job) error {
+		}
+	}
+	concluded := func(cause error) func(job) error {
+		return orTold(inFolder(func(x job, folder *archive.Folder) error { return x.conclude(t.Context(), folder, x.Job, got, cause) }))
+	}
+	refused := func(kind esign.Kind) func(job) error {
+		return orTold(func(x job) error { return x.refused(t.Context(), x.Job, &esign.Error{Kind: kind}) })
+	}
+	for name, c := range map[string]struct {
+		do    func(x job) error
+		needs bool // the record of the file
+	}{
+		"planned":                {plan("q"), false},
+		"planned once more":      {plan("p"), true},
+		"written":                {written(document("q")), true},
+		"written, and there":     {written(document("p")), false},
+		"got":                    {concluded(nil), true},
+		"there already":          {concluded(archive.ErrExists), true},
+		"there under its number": {concluded(errOtherName), true},
+		"half":                   {concluded(archive.ErrNoEnd), true},
+		"away":                   {concluded(archive.ErrMissing), false},
+		"cut off":                {concluded(archive.ErrDownload), true},
+		"there as named": {orTold(func(x job) error {
+			x.Target, x.Size, x.Digest = filename.Numbered(x.WantedName(), 7), got.Size, got.Digest
+			return x.save(t.Context(), nil, x.Job, limits{downloads: semaphore.NewWeighted(1)})
+		}), true},
+		"in another's place": {orTold(func(x job) error {
+			x.Target = x.WantedName() // which was saved there
+			return x.finish(x.Job, false)
+		}), true},
+		"renamed": {inFolder(func(x job, folder *archive.Folder) error {
+			return x.rename(t.Context(), folder, x.Job, archive.Saved{})
+		}), true},
+		"not there yet":    {refused(esign.NotFound), true},
+		"unusable":         {refused(esign.Invalid), true},
+		"trouble":          {refused(esign.Server), true},
+		"saved again":      {func(x job) error { return x.SaveAgain("p") }, true},
+		"tried again":      {orTold(func(x job) error { return x.RetryFailed() }), false},
+		"due":              {func(x job) error { _, _, err := x.jobsDue(nil, time.Hour); return err }, false},
+		"told":             {func(x job) error { _, _, err := x.withheld(); return err }, false},
+		"the latest":       {func(x job) error { _, err := x.Recent(9); return err }, false},
+		"whose name it is": {func(x job) error { _, err := x.mayHave(x.Job, "x.pdf", "abc"); return err }, false},
+		"the names":        {func(x job) error { _, err := x.Named(x.settings.SaveTo); return err }, false},
+		"a name to come":   {func(x job) error { _, err := x.PreviewName(x.settings); return err }, false},
+		"not listed":       {func(x job) error { _, _, err := x.missingLines(""); return err }, false},
+		"in the folder":    {func(x job) error { _, err := x.savedIn(x.settings.SaveTo, "", 9); return err }, false},
+		"listed":           {func(x job) error { return x.listAll(t.Context()) }, false},
+		"exported":         {func(x job) error { _, err := x.Export(t.Context(), []string{"saved"}, t.TempDir()); return err }, false},
+		"beside":           {func(x job) error { _, err := x.Service.Folder(beside, ofDraft); return err }, false},
+		"moved": {in(func(x job, tx *store.Tx) error {
 			MoveJobs(tx, x.settings.SaveTo, "/other", nil, x.Now())
 			return nil
-		}),
-		"noted": in(func(x *testService, tx *store.Tx, _ office.Job) error {
+		}), false},
+		"noted": {in(func(x job, tx *store.Tx) error {
 			p, _, err := tx.Package("p")
 			x.NoteFiles(tx, &p)
 			return err
-		}),
+		}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			type job struct {
-				*testService
-				office.Job
-			}
-			looptest.EachFault(t, func() (job, *data.Data) {
+			make := func() (job, *data.Data) {
 				x := newService(t)
 				x.settings.Index = true
 				x.saved("saved", "body")
+				x.list()
+				noErr(t, os.Remove(filepath.Join(x.settings.SaveTo, archive.IndexName)))
 				j := x.plan("p")[0]
+				noErr(t, os.WriteFile(filepath.Join(j.Folder, filename.Numbered(j.WantedName(), 7)), []byte(document("p")), 0o600))
 				x.update(func(tx *store.Tx) error { return tx.PutDoc(unlisted(j.Key()), j.Key()) }) // it is saved again
 				return job{x, j}, x.Data
-			}, func(x job) error { return do(x.testService, x.Job) })
+			}
+			if name != "unusable" { // which is told first, and that may fail
+				looptest.EachFault(t, make, c.do)
+			}
+			if !c.needs {
+				return
+			}
+			x, _ := make()
+			looptest.Spoil(t, &x.Base, "", "jobs")
+			if err := c.do(x); err == nil || len(x.told) > 1 {
+				t.Errorf("its record cannot be read: %v, told %+v", err, x.told)
+			}
 		})
 	}
 }
