@@ -8,27 +8,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/store"
 )
-
-func TestAFileThatCannotBeMovedIsRecordedOnce(t *testing.T) {
-	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-		write(t, filepath.Join(f.Path, office.HotWaiting), nil) // where the folder of that name is to be
-		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-		write(t, filepath.Join(f.Path, "Offer.pdf"), pdf("offer"))
-		d.looks()
-		all := must(d.intakes())
-		if len(all) > 2 {
-			t.Errorf("%d records of two files", len(all))
-		}
-		noErr(t, os.Remove(filepath.Join(f.Path, office.HotWaiting)))
-		d.looks()
-		expect(t, len(d.drafts()), 2, "%d packages")
-	})
-}
 
 func TestWhatAPersonClearsFromProblemsStaysCleared(t *testing.T) {
 	for name, state := range map[string]office.DraftState{"refused": office.DraftFailed, "taken back": office.DraftCancelled} {
@@ -36,31 +25,10 @@ func TestWhatAPersonClearsFromProblemsStaysCleared(t *testing.T) {
 			d.takesLease(f)
 			d.decide(func(x *office.Draft) { x.State, x.Problem = state, message.MayNotSendDocuments() })
 			d.looks()
-			if got := files(t, f.Path); !slices.Equal(got, []string{"Problems/Lease.pdf", "Problems/Lease.pdf.txt"}) {
-				t.Fatalf("there are %q", got)
-			}
-			noErr(t, os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf.txt")))
-			noErr(t, os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf")))
+			noErr(t, errors.Join(os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf.txt")), os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf"))))
 			d.restart()
 			d.looks()
-			if got := files(t, f.Path); len(got) != 0 {
-				t.Errorf("%q came back", got)
-			}
-		})
-	}
-}
-
-func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
-	for _, point := range []string{"folder recorded", "folder moved"} {
-		runAtDesk(t, point, func(t *testing.T, d *desk, f office.HotFolder) {
-			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.killedAt(point)
-			if n := len(d.drafts()); n != 0 {
-				t.Fatalf("%d packages when it was killed", n)
-			}
-			d.looksWhileAway(f.Path)
-			d.looks()
-			expect(t, len(d.drafts()), 1, "%d packages, and there are %q", files(t, f.Path))
+			expect(t, files(t, f.Path), []string(nil), "%q came back")
 		})
 	}
 }
@@ -162,22 +130,6 @@ func (d *desk) killedAt(point string) {
 	d.restart()
 }
 
-func TestAFolderIsNotAskedAboutWhatWaitsForPeople(t *testing.T) {
-	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-		d.sendsLease(f)
-		noErr(t, os.Rename(f.Path, f.Path+" away"))
-		d.looks()
-		if len(d.waiting) != 0 {
-			t.Errorf("the folder was asked for %v", d.waiting)
-		}
-		d.executed("Lease.pdf", pdf("signed"))
-		d.looks()
-		noErr(t, os.Rename(f.Path+" away", f.Path))
-		d.looks()
-		expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
-	})
-}
-
 func TestAFileOfAnyNameBecomesOnePackage(t *testing.T) {
 	for name, file := range map[string]string{
 		"not UTF-8":      "Vertr\xe4ge.pdf",
@@ -201,5 +153,163 @@ func TestAFileOfAnyNameBecomesOnePackage(t *testing.T) {
 				t.Errorf("%d packages, and there are %q", n, got)
 			}
 		})
+	}
+}
+
+// lostState is an office whose folder has a document in Waiting, of which it knows nothing any more.
+func lostState(t *testing.T, installation func(before string) string) (*desk, office.HotFolder) {
+	t.Helper()
+	before := newDesk(t)
+	f := before.folder()
+	write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+	before.looks()
+	d := newDesk(t)
+	name := installation(before.deps.Installation())
+	d.deps.Installation = func() string { return name }
+	d.restart()
+	return d, d.folder(func(x *office.HotFolder) { x.Path = f.Path })
+}
+
+func same(before string) string { return before }
+
+func TestADocumentInWaitingThatNobodyKnowsWaitsForAPerson(t *testing.T) {
+	for state, want := range map[office.DraftState][]string{
+		office.DraftHeld:      {"Waiting/Lease.pdf"},
+		office.DraftSent:      {"Sent/Lease.pdf"},
+		office.DraftCancelled: {"Problems/Lease.pdf", "Problems/Lease.pdf.txt"},
+	} {
+		looptest.Bubble(t, string(state), func(t *testing.T) {
+			d, f := lostState(t, same)
+			d.looks()
+			d.restart()
+			d.looks()
+			all := d.drafts()
+			if len(all) != 1 || all[0].State != office.DraftHeld || all[0].Problem != message.FileOfBefore("Lease.pdf") {
+				t.Fatalf("the drafts are %+v", all)
+			}
+			expect(t, d.rows()[0].Waiting, 1, "%d documents wait")
+			if len(d.facts) != 1 || d.facts[0].About() != office.DraftSubject(all[0].ID) {
+				t.Errorf("told were %+v", d.facts)
+			}
+			d.decide(func(x *office.Draft) { x.State = state })
+			d.looks()
+			expect(t, files(t, f.Path), want, "there are %q, want %q", want)
+		})
+	}
+}
+
+func TestWhatAnotherComputerHasInWaitingIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, f := lostState(t, func(string) string { return "another one" })
+		write(t, filepath.Join(f.Path, office.HotWaiting, "Letter.pdf"), pdf("letter"))
+		noErr(t, os.Mkdir(filepath.Join(f.Path, office.HotWaiting, "2025"), 0o755))
+		write(t, filepath.Join(f.Path, office.HotWaiting, "2025", "Old.pdf"), pdf("old"))
+		d.looks()
+		if n, got := len(d.drafts()), files(t, f.Path); n != 0 || len(got) != 3 {
+			t.Errorf("%d drafts, and there are %q", n, got)
+		}
+	})
+}
+
+// The record alone was lost: its draft is the one that waits.
+func TestADocumentInWaitingWhoseRecordIsLostIsItsDraftsAgain(t *testing.T) {
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+		d.takesLease(f)
+		d.losesRecords()
+		d.restart()
+		d.looks()
+		expect(t, d.rows()[0].Waiting, 1, "%d documents wait")
+		d.executed("Lease.pdf", pdf("signed"))
+		d.looks()
+		if got := files(t, f.Path); len(d.drafts()) != 1 || !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
+			t.Errorf("%d drafts, and there are %q", len(d.drafts()), got)
+		}
+	})
+}
+
+// Its draft may have been sent, or the same document waits beside it.
+func TestADocumentInWaitingWhoseRecordIsLostIsAQuestionWhereItsDraftDoesNotWaitForIt(t *testing.T) {
+	for want, c := range map[message.Message]func(d *desk, f office.HotFolder, place string){
+		message.FileSentBefore("Lease.pdf"): func(d *desk, _ office.HotFolder, _ string) {
+			d.accepted(func(*office.Package) {})
+			d.losesRecords()
+		},
+		message.FileWaitsAlready("Lease.pdf"): func(_ *desk, _ office.HotFolder, place string) {
+			write(t, filepath.Join(filepath.Dir(place), "Copy.pdf"), pdf("lease"))
+		},
+	} {
+		atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+			d.takesLease(f)
+			c(d, f, must(filepath.Glob(filepath.Join(f.Path, office.HotWaiting, "*", "Lease.pdf")))[0])
+			d.restart()
+			d.looks()
+			if held := d.drafts(office.DraftHeld); len(held) != 1 || held[0].Problem != want || len(d.drafts()) != 2 {
+				t.Errorf("%v: held are %+v of %d", want, held, len(d.drafts()))
+			}
+		})
+	}
+}
+
+func TestADocumentInWaitingIsFoundWhenItsShareIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, f := lostState(t, same)
+		d.looksWhileAway(f.Path)
+		d.looks()
+		expect(t, len(d.drafts(office.DraftHeld)), 1, "%d are held")
+	})
+}
+
+func TestWhatWasSentInATimeThatIsLostComesBackToTheFolderThatItCameFrom(t *testing.T) {
+	for name, c := range map[string]struct {
+		folder func(id string) string // as the package has it
+		known  string                 // what its document was called
+		want   int
+	}{
+		"as it was known here":        {func(id string) string { return id }, "Lease.pdf", 1},
+		"as the package carries it":   {func(id string) string { return office.TagAt("one", id) }, "", 1},
+		"a folder that sends no more": {func(string) string { return "gone" }, "Lease.pdf", 0},
+	} {
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			d.sendsLease(f)
+			documents := []office.Document{{ID: "d", Name: "Offer", FileName: c.known}}
+			p := office.Package{ID: "p", Name: "Offer", Source: office.Source{DraftID: "lost", Folder: c.folder(f.ID)}, Home: office.Home{Service: "one"}, Documents: documents}
+			d.saved(p, "Offer.pdf", pdf("signed"))
+			all, err := d.intakes()
+			if noErr(t, err); len(all) != c.want || c.want == 1 && c.known != "" && all[0].Name != c.known {
+				t.Errorf("on their way are %+v", all)
+			}
+			d.update(func(tx *store.Tx) error { WakeReturn(tx, p); return nil }) // the next file of it is saved
+			for range 2 {
+				d.looks()
+				d.restart()
+			}
+			if want := []string{"Sent/Lease.pdf", "Signed/Offer signed.pdf"}; !slices.Equal(files(t, f.Path), want[:1+c.want]) || len(d.drafts()) != 1 {
+				t.Errorf("there are %q, and %d drafts", files(t, f.Path), len(d.drafts()))
+			}
+			d.update(func(tx *store.Tx) error {
+				WakeReturn(tx, office.Package{ID: "open", Source: office.Source{DraftID: "open", Folder: p.Folder}})
+				return nil
+			})
+			if all, err := d.intakes(); err != nil || len(all) > 0 {
+				t.Errorf("of what has nothing to give back there are %+v, %v", all, err)
+			}
+		})
+	}
+}
+
+func TestAFileOfAfterTheRestoringIsSentThoughTheClockWasWrongThen(t *testing.T) {
+	d := newDesk(t)
+	now := d.Now()
+	held := func(made, now time.Time) bool {
+		draft := office.Draft{State: office.DraftQueued}
+		noErr(t, d.Data.Update(func(tx *store.Tx) error { holdOld(tx, &draft, made, "offer.pdf", now); return nil }))
+		return draft.State == office.DraftHeld
+	}
+	noErr(t, d.Data.Update(func(tx *store.Tx) error { data.MarkRestored(tx, now.Add(365*24*time.Hour)); return nil }))
+	if !held(now.Add(-time.Hour), now) {
+		t.Error("a file of before was sent")
+	}
+	if held(now.Add(time.Hour), now.Add(2*time.Hour)) {
+		t.Error("a file of after was held")
 	}
 }

@@ -60,11 +60,6 @@ func (r *Service) makeReadable(f office.HotFolder, dir *disk.Dir, name string) e
 
 // advance processes a file as far as possible now.
 func (r *Service) advance(ctx context.Context, in office.Intake) error {
-	if in.Place() == office.HotSent && in.Next == "" {
-		if rests, err := r.rest(&in); err != nil || rests {
-			return err
-		}
-	}
 	real, err := r.realOf(in)
 	if err != nil {
 		return err

@@ -98,9 +98,9 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 	} {
 		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
 			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
-			d.lookTwice()
+			d.looksFor(3)
 			c.meanwhile(d, f)
-			d.lookTwice()
+			d.looksFor(3)
 			before := d.drafts()
 			write(t, filepath.Join(f.Path, c.name), pdf("lease"))
 			d.looks()
@@ -161,7 +161,7 @@ func (d *desk) accepted(change func(*office.Package)) {
 		x.State, x.PackageID = office.DraftSent, "package "+x.ID
 		p := office.Package{ID: x.PackageID, Source: office.Source{DraftID: x.ID}, Origin: office.MadeHere, State: office.PackageOpen}
 		change(&p)
-		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+		d.update(func(tx *store.Tx) error { return tx.PutPackage(p) })
 	})
 }
 
@@ -170,13 +170,4 @@ func (d *desk) corrected(state office.DraftState) {
 	d.t.Helper()
 	d.decide(func(x *office.Draft) { x.State, x.ReplacedBy = office.DraftCancelled, "correction" })
 	noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(office.Draft{ID: "correction", State: state}) }))
-}
-
-// lookTwice looks for as long as a file needs to be taken, and no longer.
-func (d *desk) lookTwice() {
-	d.t.Helper()
-	for range 3 {
-		must(d.look(d.t.Context(), deaf{}))
-		time.Sleep(3 * time.Second)
-	}
 }

@@ -2,10 +2,10 @@ package hotfolder
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -15,22 +15,44 @@ import (
 	"countersign/internal/store"
 )
 
-func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
-	for name, meanwhile := range map[string]func(d *desk){
-		"nothing":                   func(*desk) {},
-		"expired, and was extended": func(d *desk) { d.packages(func(p *office.Package) { p.State = office.PackageExpired }) },
-		"withdrawn, and opened again": func(d *desk) {
-			d.packages(func(p *office.Package) { p.State = office.PackageRescinded })
+func TestWhatIsSignedComesBackWhateverHappens(t *testing.T) {
+	state := func(s office.PackageState) func(*office.Package) { return func(p *office.Package) { p.State = s } }
+	nothing := func(*desk, office.HotFolder) {}
+	quits := func(point string) func(*desk, office.HotFolder) { // orderly, in the middle of a copy
+		return func(d *desk, _ office.HotFolder) {
+			ctx, quit := context.WithCancel(d.t.Context())
+			d.crash = func(p string) {
+				if p == point {
+					quit()
+				}
+			}
+			must(d.look(ctx, deaf{}))
+			if d.crash = nil; ctx.Err() == nil {
+				d.t.Fatal("it was not interrupted")
+			}
+			d.restart()
+		}
+	}
+	for name, c := range map[string]struct {
+		before, after func(d *desk, f office.HotFolder)
+	}{
+		"nothing":                   {nothing, nothing},
+		"expired, and was extended": {func(d *desk, _ office.HotFolder) { d.packages(state(office.PackageExpired)) }, nothing},
+		"withdrawn, and opened again": {func(d *desk, _ office.HotFolder) {
+			d.packages(state(office.PackageRescinded))
 			d.looks()
-			d.packages(func(p *office.Package) { p.State = office.PackageOpen })
-		},
-		"its folder is paused":  func(d *desk) { f := d.rows()[0].HotFolder; d.put(paused(f)) },
-		"its folder is removed": func(d *desk) { _, err := d.Remove(d.rows()[0].ID); noErr(d.t, err) },
-		"its folder got other people": func(d *desk) {
-			f := d.rows()[0].HotFolder
-			f.Signers = []office.Signer{{Email: "jan@example.com"}}
-			d.put(f)
-		},
+			d.packages(state(office.PackageOpen))
+		}, nothing},
+		"its folder is paused":        {func(d *desk, f office.HotFolder) { d.put(paused(f)) }, nothing},
+		"its folder is removed":       {func(d *desk, f office.HotFolder) { must(d.Remove(f.ID)) }, nothing},
+		"its folder got other people": {func(d *desk, f office.HotFolder) { f.Signers = []office.Signer{{Email: "jan@example.com"}}; d.put(f) }, nothing},
+		"its folder was away, and again": {func(d *desk, f office.HotFolder) {
+			d.looksWhileAway(f.Path)
+			expect(d.t, len(d.waiting), 0, "asked about what waits for people were %d folders")
+		}, func(d *desk, f office.HotFolder) { d.looksWhileAway(f.Path) }},
+		"the share it was saved on is away":             {nothing, func(d *desk, _ office.HotFolder) { d.looksWhileAway(d.saveTo) }},
+		"the program quits before it is copied":         {nothing, quits("folder copied")},
+		"the program quits before that can be recorded": {nothing, quits("folder returned")},
 	} {
 		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
 			d.takesLease(f)
@@ -39,15 +61,15 @@ func TestWhatIsSignedComesBackWhateverThePackageWentThrough(t *testing.T) {
 			if all, err := d.intakes(); err != nil || len(all) != 0 { // with thousands under way nothing is read of them at each change
 				t.Errorf("looked at is %+v, %v", all, err)
 			}
-			meanwhile(d)
+			c.before(d, f)
 			d.looks()
 			d.restart()
 			d.executed("Lease.pdf", pdf("signed"))
+			c.after(d, f)
+			time.Sleep(longestRest)
 			d.looks()
 			expect(t, files(t, f.Path), []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}, "there are %q")
-			if left := d.records(); len(left) != 0 {
-				t.Errorf("its record stays: %q", left)
-			}
+			expect(t, d.records(), []string(nil), "its record stays: %q")
 		})
 	}
 }
@@ -72,14 +94,11 @@ func TestWhatNeverCameBackIsForgottenAfterYearsUnlessItCanStillBeSigned(t *testi
 func (d *desk) packages(change func(*office.Package)) {
 	d.t.Helper()
 	for _, x := range d.drafts() {
-		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
-			p, _, err := tx.PackageByDraft(x.ID)
-			if err != nil {
-				return err
-			}
+		d.update(func(tx *store.Tx) error {
+			p, _, _ := tx.PackageByDraft(x.ID)
 			change(&p)
 			return tx.PutPackage(p)
-		}))
+		})
 	}
 }
 
@@ -91,16 +110,20 @@ func (d *desk) rows() []office.HotFolderRow {
 // records are the names of all records of files.
 func (d *desk) records() (names []string) {
 	d.t.Helper()
-	noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
-		active, err := tx.DocNames(prefixIntake)
-		if err != nil {
-			return err
-		}
+	d.update(func(tx *store.Tx) error {
+		active, _ := tx.DocNames(prefixIntake)
 		resting, err := tx.DocNames(prefixResting)
 		names = append(active, resting...)
 		return err
-	}))
+	})
 	return names
+}
+
+func (d *desk) losesRecords() {
+	d.t.Helper()
+	for _, name := range d.records() {
+		d.update(func(tx *store.Tx) error { return tx.PutDoc(name, nil) })
+	}
 }
 
 // A share that is away comes back, or never does: both ends are known before.
@@ -168,36 +191,26 @@ func TestASavedFileThatIsNotAsItWasIsNotGivenBackWhichIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsSignedComesBackWhenTheShareItWasSavedOnIsBack(t *testing.T) {
-	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
-		d.sendsLease(f)
-		d.executed("Lease.pdf", pdf("signed"))
-		d.looksWhileAway(d.saveTo)
-		time.Sleep(longestRest)
-		d.looks()
-		if got := files(t, f.Path); !slices.Contains(got, "Signed/Lease signed.pdf") {
-			t.Errorf("there are %q", got)
-		}
-	})
-}
-
-// The first one could not be moved, and another one is being written under its name.
-func TestWhatCameUnderTheNameOfARecordedFileIsTakenOnceItStandsStill(t *testing.T) {
+// Neither can be moved, and another one is being written under the name of the first.
+func TestAFileThatCannotBeMovedIsRecordedOnceAndWhatComesUnderItsNameIsTakenOnceItStandsStill(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
 		file, inTheWay := filepath.Join(f.Path, "Lease.docx"), filepath.Join(f.Path, office.HotWaiting)
 		write(t, file, []byte("first"))
+		write(t, filepath.Join(f.Path, "Offer.pdf"), pdf("offer"))
 		write(t, inTheWay, nil)
 		d.looks()
+		if all := must(d.intakes()); len(all) > 2 {
+			t.Errorf("%d records of two files", len(all))
+		}
 		noErr(t, os.Remove(inTheWay))
 		for n := range 200 {
 			write(t, file, make([]byte, n+10))
-			must(d.look(t.Context(), deaf{}))
+			d.looksFor(1)
 			if _, err := os.Stat(file); err != nil {
 				t.Fatalf("it was taken while it was written: %q", files(t, f.Path))
 			}
-			time.Sleep(2 * time.Second)
 		}
-		if d.looks(); len(d.drafts()) != 1 {
+		if d.looks(); len(d.drafts()) != 2 {
 			t.Errorf("%d drafts; there are %q", len(d.drafts()), files(t, f.Path))
 		}
 	})

@@ -1,5 +1,0 @@
-package hotfolder
-
-import "errors"
-
-func pipe(string) error { return errors.ErrUnsupported }
