@@ -313,7 +313,7 @@ func (r *Service) setIDAside(id string, problem message.Message) error {
 	r.TellUnusable(id, id, problem)
 	return r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)
-		if err != nil || !ok {
+		if !ok {
 			return err
 		}
 		p.NextCheck, p.Problem = r.Now().Add(loop.UnusablePause), problem
@@ -325,7 +325,7 @@ func (r *Service) setIDAside(id string, problem message.Message) error {
 func (r *Service) putOff(asked office.Package, pause time.Duration) error {
 	return r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(asked.ID)
-		if err != nil || !ok {
+		if !ok {
 			return err
 		}
 		p.NextCheck = r.Now().Add(pause)

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,8 +25,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// shelf is a service that lists packages, the oldest first and one a page. It is no http.Server, because virtual time does
-// not pass while the network is waited for.
+// shelf is a service that lists packages, the oldest first and one a page, or the newest first, of which one was made each hour, and a
+// hundred a page. It is no http.Server, because virtual time does not pass while the network is waited for.
 type shelf struct {
 	packages int
 	picky    bool // it takes neither how many to give at once nor an order
@@ -32,6 +34,9 @@ type shelf struct {
 	refuses  bool
 	fails    bool
 	read     int // pages
+
+	hourly time.Time // when the newest was made; zero for the oldest first
+	unsent string    // the state of the one made 150 hours before it, empty while it is not shown
 }
 
 // RoundTrip is http.RoundTripper's.
@@ -45,18 +50,28 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s.read++
-	status, items := http.StatusOK, ""
+	var items []string
+	for i := range s.packages {
+		switch {
+		case s.hourly.IsZero():
+			items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":"open"}`, i))
+		case i != 150 || s.unsent != "":
+			state := map[bool]string{true: s.unsent, false: "open"}[i == 150]
+			items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":%q,"timeCreated":%q}`, i, state, s.hourly.Add(-time.Duration(i)*time.Hour).Format(time.RFC3339)))
+		}
+	}
+	page := map[bool]int{true: 1, false: 100}[s.hourly.IsZero()]
+	from, total := min(q.Skip, len(items)), len(items)
+	items = items[from:min(from+page, total)]
 	switch {
 	case s.refuses, s.own && q.AllMembers:
-		status = http.StatusForbidden
+		return answer(req, http.StatusForbidden, "")
 	case s.picky && (q.Take > 0 || q.SortBy != ""):
-		status = http.StatusBadRequest
+		return answer(req, http.StatusBadRequest, "")
 	case s.fails:
-		status = http.StatusServiceUnavailable
-	case q.Skip < s.packages:
-		items = fmt.Sprintf(`{"packageId":"p%d","state":"open"}`, q.Skip)
+		return answer(req, http.StatusServiceUnavailable, "")
 	}
-	return answer(req, status, fmt.Sprintf(`{"items":[%s],"total":%d}`, items, s.packages))
+	return answer(req, http.StatusOK, fmt.Sprintf(`{"items":[%s],"total":%d}`, strings.Join(items, ","), total))
 }
 
 // client is a client of the shelf.
@@ -134,41 +149,7 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 			t.Error("what one client has read is taken for known by another")
 		}
 		read.Through = now.Add(300 * time.Hour)
-		if known := read.known(now, now, client.Issuer()); !known.IsZero() {
-			t.Errorf("the list counts as read through %v, and it is %v", known, now)
-		}
-	})
-}
-
-func TestTheListIsReadNowAndThen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x, s, l := newService(t), &shelf{packages: 1}, &discovery{}
-		x.deaf = true
-		var wrong time.Duration // by how much the clock is
-		x.Now = func() time.Time { return time.Now().Add(wrong) }
-		client := s.client("office")
-		look := func(after time.Duration, want bool) {
-			t.Helper()
-			if after < 0 {
-				wrong += after
-			} else {
-				time.Sleep(after)
-			}
-			before := s.read
-			x.lookAround(t.Context(), client, l)
-			if got := s.read > before; got != want {
-				t.Errorf("after %v: read: %v", after, got)
-			}
-		}
-		look(0, true)
-		look(10*time.Minute, false)
-		look(20*time.Minute, true)
-		look(-9*24*time.Hour, true) // a clock that was wrong
-		s.refuses = true
-		look(20*time.Minute+time.Second, true)
-		look(40*time.Minute, false)
-		s.refuses = false
-		look(24*time.Hour, true)
+		expect(t, read.known(now, now, client.Issuer()), time.Time{}, "the list counts as read through %v")
 	})
 }
 
@@ -181,21 +162,15 @@ func TestAPackageThatCannotBeReadHoldsUpNoOtherOfTheList(t *testing.T) {
 	l := &discovery{}
 	x.lookAround(t.Context(), client, l)
 	for _, id := range []string{"p1", "p2"} {
-		if p, _, err := x.Data.Package(id); p.ID != id || err != nil {
-			t.Errorf("%s: %+v, %v", id, p, err)
-		}
+		expect(t, x.pack(id).ID, id, "known is %q")
 	}
-	if l.reading != nil {
-		t.Error("the list was not read to its end")
-	}
+	expect(t, l.reading == nil, true, "the list was read to its end: %v")
 }
 
 func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newService(t)
-		s := &shelf{}
-		client := s.client("office")
-		x.Session = looptest.Session{Client: client}
+		x, s := newService(t), &shelf{}
+		x.Session = looptest.Session{Client: s.client("office")}
 		for range 5 {
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 			var g errgroup.Group
@@ -218,15 +193,8 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 	before := esign.Status{PackageID: "before", State: "open", TimeCreated: now.Add(-time.Hour)}
 	noErr(t, x.meetPackages("home", []esign.Status{odd, later, before}, time.Time{}, false))
 	for id, told := range map[string]bool{"later": true, "before": false} {
-		err := x.Data.Store.View(func(tx *store.Tx) error {
-			p, known, err := tx.Package(id)
-			if !known || p.Restored.IsZero() != told || p.Met || p.Created.Before(now) == told {
-				t.Errorf("%s: %+v", id, p)
-			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
+		if p := x.pack(id); p.ID != id || p.Restored.IsZero() != told || p.Met || p.Created.Before(now) == told {
+			t.Errorf("%s: %+v", id, p)
 		}
 	}
 	said, err := x.Activity(9)
@@ -243,9 +211,7 @@ func TestAfterASweepTheBeginningOfTheListIsReadAgainThoughAReadingGoesOn(t *test
 		x.Session = looptest.Session{Client: client}
 		x.lookAround(t.Context(), client, l)
 		x.Sweep("the computer woke up")
-		if _, err := x.reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(x.reconcile(t.Context()))
 		if x.readList(t.Context(), l); l.reading != nil {
 			t.Fatalf("%+v", l.reading)
 		}
@@ -271,9 +237,7 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 		x.Session = looptest.Session{Client: client}
 		x.Sweep("a person asked")
 		for range 3 {
-			if _, err := x.reconcile(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(x.reconcile(t.Context()))
 			x.readList(t.Context(), l)
 			if last, under := x.Swept(); !last.IsZero() || under {
 				t.Errorf("checked at %v, under way: %v", last, under)
@@ -281,13 +245,10 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		s.fails = false
-		if _, err := x.reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(x.reconcile(t.Context()))
 		x.readList(t.Context(), l)
-		if last, _ := x.Swept(); !last.Equal(x.Now()) {
-			t.Errorf("checked at %v, now is %v", last, x.Now())
-		}
+		last, _ := x.Swept()
+		expect(t, x.Now().Sub(last), time.Duration(0), "checked %v ago")
 	})
 }
 
@@ -306,9 +267,7 @@ func TestAListThatFailsWhileNothingElseIsAskedIsTheServicesTrouble(t *testing.T)
 				x.lookAround(t.Context(), client, l)
 				time.Sleep(time.Second)
 			}
-			if told := len(failed) > 0; told == open {
-				t.Errorf("%s: after a minute %d failures count for the service's", name, len(failed))
-			}
+			expect(t, len(failed) > 0, !open, name+": after a minute failures count for the service's: %v")
 		})
 	}
 }
@@ -368,65 +327,28 @@ func TestAPackageOfAServiceNotInUseIsOfTheBackupToo(t *testing.T) {
 	}))
 }
 
-// hourly is a service that lists 300 packages, the newest first, of which one was made each hour. One may be unsent, or not shown.
-type hourly struct {
-	now    time.Time
-	unsent string // its state, empty while it is not shown; it was made 150 hours ago
-	pages  int
-}
-
-// RoundTrip is http.RoundTripper's.
-func (s *hourly) RoundTrip(req *http.Request) (*http.Response, error) {
-	var q struct{ Skip int }
-	if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
-		return nil, err
-	}
-	s.pages++
-	var items []string
-	total := 300
-	if s.unsent == "" {
-		total--
-	}
-	for at := q.Skip; at < min(q.Skip+100, total); at++ {
-		i, state := at, "open"
-		if s.unsent == "" && i >= 150 {
-			i++
-		}
-		if i == 150 {
-			state = s.unsent
-		}
-		items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":%q,"timeCreated":%q}`, i, state, s.now.Add(-time.Duration(i)*time.Hour).Format(time.RFC3339)))
-	}
-	return answer(req, http.StatusOK, fmt.Sprintf(`{"items":[%s],"total":%d}`, strings.Join(items, ","), total))
-}
-
 // No event tells that it is sent, and the list is read no further than to what was known before.
 func TestAPackageThatIsSentDaysAfterItWasMadeIsFoundWithoutAnEvent(t *testing.T) {
 	for _, unsent := range []string{"draft", "add", "select"} {
 		synctest.Test(t, func(t *testing.T) {
 			x, l := newService(t), &discovery{}
 			x.deaf = true
-			s := &hourly{now: x.Now(), unsent: unsent}
-			client := clientOf(s, token{}, "office")
+			s := &shelf{packages: 300, hourly: x.Now(), unsent: unsent}
+			client := s.client("office")
 			look := func() (pages int) {
 				t.Helper()
-				before := s.pages
+				before := s.read
 				x.lookAround(t.Context(), client, l)
 				time.Sleep(listOften + time.Minute)
-				return s.pages - before
+				return s.read - before
 			}
 			look()
-			if x.lines() != 299 {
-				t.Fatalf("%d packages are known", x.lines())
-			}
+			expect(t, x.lines(), 299, "%d packages are known")
 			look()
 			s.unsent = "open"
-			if look(); x.lines() != 300 {
-				t.Errorf("a package that was %q is not known once it is sent", unsent)
-			}
-			if pages := look(); pages > 1 {
-				t.Errorf("with nothing unsent, %d pages are read", pages)
-			}
+			look()
+			expect(t, x.lines(), 300, "%d packages are known once one that was %q is sent", unsent)
+			expect(t, look(), 1, "with nothing unsent, %d pages are read")
 		})
 	}
 }
@@ -435,8 +357,8 @@ func TestAPackageThatIsSentDaysAfterItWasMadeIsFoundWithoutAnEvent(t *testing.T)
 func TestAPackageThatTheListShowsDaysLateIsFoundWithinADay(t *testing.T) {
 	for name, preparing := range map[string]bool{"nothing is prepared": false, "something always is": true} {
 		looptest.Bubble(t, name, func(t *testing.T) {
-			x, s, l := newService(t), &hourly{now: time.Now()}, &discovery{}
-			client := clientOf(s, token{}, "office")
+			x, s, l := newService(t), &shelf{packages: 300, hourly: time.Now()}, &discovery{}
+			client := s.client("office")
 			look := func() {
 				x.lookAround(t.Context(), client, l)
 				if preparing { // what is not there any more an hour later
@@ -448,21 +370,17 @@ func TestAPackageThatTheListShowsDaysLateIsFoundWithinADay(t *testing.T) {
 				time.Sleep(time.Hour)
 			}
 			look()
-			if x.lines() != 299 {
-				t.Fatalf("%d packages are known", x.lines())
-			}
+			expect(t, x.lines(), 299, "%d packages are known")
 			s.unsent = "open"
 			for range 25 {
 				look()
 			}
-			if x.lines() != 300 {
-				t.Error("a package that the list showed 150 hours late is not known a day after that")
-			}
-			before := s.pages
+			expect(t, x.lines(), 300, "%d packages are known a day after the list showed one 150 hours late")
+			before := s.read
 			for range 24 {
 				look()
 			}
-			if read := s.pages - before; read > 7 {
+			if read := s.read - before; read > 7 {
 				t.Errorf("%d pages of the list are read in a day", read)
 			}
 		})
@@ -477,17 +395,13 @@ func TestAPackageOfADraftIsClaimedWhateverTheListSaysOfIt(t *testing.T) {
 	}{"it is over": {"rescinded", false, false}, "it is known": {"open", true, false}, "it was signed before the first sign-in": {office.PackageExecuted, false, false},
 		"its status tells": {"open", true, true}} {
 		x := newService(t)
-		var asked int
-		x.deps.Drafts = func() { asked++ }
 		x.deps.Claim = func(_ *store.Tx, p *office.Package, data json.RawMessage) {
 			if string(data) == `"d"` {
 				p.DraftID = "d"
 			}
 		}
 		if c.known {
-			noErr(t, x.Data.Update(func(tx *store.Tx) error {
-				return tx.PutPackage(office.Package{ID: "p", Home: office.Home{Service: "home"}, State: office.PackageOpen})
-			}))
+			x.keeps(office.Package{ID: "p", Home: office.Home{Service: "home"}, State: office.PackageOpen})
 		}
 		item := esign.Status{PackageID: "p", State: c.state, ExternalData: json.RawMessage(`"d"`)}
 		other := esign.Status{PackageID: "q", State: "rescinded", ExternalData: json.RawMessage(`"e"`)}
@@ -499,35 +413,50 @@ func TestAPackageOfADraftIsClaimedWhateverTheListSaysOfIt(t *testing.T) {
 				noErr(t, x.meetPackages("home", []esign.Status{item, other}, x.Now(), true))
 			}
 		}
-		p, known, err := x.Data.Package("p")
-		if err != nil || !known || p.DraftID != "d" || p.Service != "home" || asked == 0 && !c.status || x.lines() != 1 {
-			t.Errorf("%s: %+v, %v, of %d packages; drafts were looked at %d times", name, p, err, x.lines(), asked)
+		if p := x.now(); p.DraftID != "d" || p.Service != "home" || x.woken == 0 && !c.status || x.lines() != 1 {
+			t.Errorf("%s: %+v, of %d packages; drafts were looked at %d times", name, p, x.lines(), x.woken)
 		}
 	}
 }
 
-func TestTheListIsReadWhenWhatItShowsIsWantedButNotWhileItFails(t *testing.T) {
+func TestTheListIsReadNowAndThenAndWhenWhatItShowsIsWantedButNotWhileItFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, s, l := newService(t), &shelf{packages: 1}, &discovery{}
-		x.Session, x.sweep.wanted = looptest.Session{Client: s.client("one")}, false
+		x.Session, x.sweep.wanted, x.deaf = looptest.Session{Client: s.client("one")}, false, true
+		var wrong time.Duration // by how much the clock is
+		x.Now = func() time.Time { return time.Now().Add(wrong) }
 		for _, c := range []struct {
-			after                  time.Duration
-			fails, wanted, doubted bool // something else has failed that a person asked for
-			reads                  int
-		}{{0, false, false, false, 1}, {0, false, false, false, 0}, {0, false, true, false, 1}, {0, false, false, true, 1}, {time.Minute, false, false, true, 0},
-			{listOften, false, false, true, 1}, {0, true, true, false, 1}, {0, true, true, false, 0}} {
-			time.Sleep(c.after)
+			after           time.Duration
+			fails, refuses  bool
+			wanted, doubted bool // doubted: something else has failed that a person asked for
+			read            bool
+		}{
+			{after: 0, read: true},
+			{after: listOften / 2},
+			{after: listOften / 2, read: true},
+			{after: 0, wanted: true, read: true},
+			{after: 0, doubted: true, read: true},
+			{after: time.Minute, doubted: true},
+			{after: listOften, doubted: true, read: true},
+			{after: -9 * 24 * time.Hour, read: true}, // a clock that was wrong
+			{after: listOften, refuses: true, read: true},
+			{after: 2 * listOften},
+			{after: listRefused, read: true},
+			{after: 0, fails: true, wanted: true, read: true},
+			{after: 0, fails: true, wanted: true},
+		} {
+			if wrong += min(c.after, 0); c.after > 0 {
+				time.Sleep(c.after)
+			}
 			if x.Health.Clear(health.ServiceFails); c.doubted {
 				x.Health.Set(health.ServiceFails, message.ServiceAiling())
 			}
-			if s.fails = c.fails; c.wanted {
+			if s.fails, s.refuses = c.fails, c.refuses; c.wanted {
 				x.ReadList()
 			}
 			before := s.read
 			x.readList(t.Context(), l)
-			if n := s.read - before; (n > 0) != (c.reads > 0) {
-				t.Errorf("%+v: read %d pages", c, n)
-			}
+			expect(t, s.read > before, c.read, "read %v: %+v", c)
 		}
 	})
 }
@@ -540,12 +469,10 @@ func TestOnlyWhatWasFinishedBeforeTheFirstSignInIsLeftOut(t *testing.T) {
 	then := func(d time.Duration) time.Time { return since.Add(d) }
 	was := func(s esign.Status, first, want bool) {
 		t.Helper()
-		noErr(t, x.Data.Update(func(tx *store.Tx) error {
-			if old := x.wasBefore(tx, "home", s, since, first); old != want {
-				t.Errorf("%+v, at the first reading %v: left out %v", s, first, old)
-			}
+		x.update(func(tx *store.Tx) error {
+			expect(t, x.wasBefore(tx, "home", s, since, first), want, "left out %v: %+v, at the first reading %v", s, first)
 			return nil
-		}))
+		})
 	}
 	was(esign.Status{PackageID: "open", State: "open", TimeCreated: then(-time.Hour)}, true, false)
 	was(esign.Status{PackageID: "late", State: office.PackageExecuted, TimeCreated: then(time.Hour)}, true, false)
@@ -556,5 +483,147 @@ func TestOnlyWhatWasFinishedBeforeTheFirstSignInIsLeftOut(t *testing.T) {
 		was(esign.Status{PackageID: "old" + id, State: office.PackageExecuted, TimeCreated: made}, true, true)
 		was(esign.Status{PackageID: "old" + id, State: office.PackageExecuted, TimeCreated: made}, false, true)
 		was(esign.Status{PackageID: "new" + id, State: office.PackageExecuted, TimeCreated: made}, false, false)
+	}
+}
+
+// movingList is a service's list of packages, which may change between two pages.
+type movingList struct {
+	rng   *rand.Rand
+	items []esign.Status // as the service has them
+	made  int
+	clock time.Time
+	most  int  // a page has at most so many
+	total bool // the service says how many there are
+	calls int
+}
+
+// add makes a package now and puts it to the front, as newest first has it, or to the end.
+func (s *movingList) add(front bool) string {
+	s.made++
+	s.clock = s.clock.Add(time.Minute)
+	p := esign.Status{PackageID: fmt.Sprint("p", s.made), TimeCreated: s.clock, State: "open"}
+	if front {
+		s.items = slices.Insert(s.items, 0, p)
+	} else {
+		s.items = append(s.items, p)
+	}
+	return p.PackageID
+}
+
+// listOf is a list of so many packages, the newest first, with at most so many a page. known is when all of them had been made.
+func listOf(packages, most int) (s *movingList, known time.Time) {
+	s = &movingList{clock: time.Unix(1_790_000_000, 0), most: most, total: true}
+	for range packages {
+		s.add(true)
+	}
+	return s, s.clock.Add(time.Second)
+}
+
+func (s *movingList) page(r *listReader) esign.Page {
+	s.calls++
+	from := min(r.skip, len(s.items))
+	page := esign.Page{Items: slices.Clone(s.items[from:min(len(s.items), from+min(listPage, s.most))])}
+	if s.total {
+		page.Total = len(s.items)
+	}
+	return page
+}
+
+// readAll reads until there is no more, and lets change happen before each further page.
+func (s *movingList) readAll(t *testing.T, r *listReader, change func()) listEnd {
+	t.Helper()
+	for range 2000 {
+		if end := r.take(s.page(r)); end != listMore {
+			return end
+		}
+		change()
+	}
+	t.Fatalf("%d pages, and no end", s.calls)
+	return listTorn
+}
+
+func TestAReadingOfAListThatMovesMissesNothingWithoutSayingSo(t *testing.T) {
+	var whole int
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		newest := rng.IntN(2) == 0
+		s := &movingList{rng: rng, clock: time.Unix(1_790_000_000, 0), most: 8 + rng.IntN(120), total: rng.IntN(2) == 0}
+		for range rng.IntN(600) {
+			s.add(newest)
+		}
+		there := map[string]bool{} // from beginning to end
+		for _, p := range s.items {
+			there[p.PackageID] = true
+		}
+		r := newReader(nil, nil, s.clock, time.Time{})
+		changes := rng.IntN(40)
+		end := s.readAll(t, r, func() {
+			for range min(rng.IntN(30), changes) {
+				changes--
+				if rng.IntN(2) == 0 || len(s.items) == 0 {
+					s.add(newest)
+					continue
+				}
+				i := rng.IntN(len(s.items))
+				delete(there, s.items[i].PackageID)
+				s.items = slices.Delete(s.items, i, i+1)
+			}
+		})
+		if end == listTorn {
+			continue
+		}
+		whole++
+		for id := range there {
+			if !r.seen[id] {
+				t.Errorf("seed %d: %s was missed, and nothing said", seed, id)
+			}
+		}
+	}
+	if whole < 200 {
+		t.Errorf("only %d of 400 readings came to an end", whole)
+	}
+}
+
+func TestAReadingEndsAtWhatIsKnownOnlyWhereTheListIsNewestFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(items []esign.Status)
+		calls   int // at most; 0 for all there are
+	}{
+		"newest first": {func([]esign.Status) {}, 1},
+		"oldest first": {slices.Reverse[[]esign.Status], 0},
+		"by name": {func(items []esign.Status) {
+			rand.New(rand.NewPCG(1, 1)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+		}, 0},
+		"no time of making": {func(items []esign.Status) {
+			for i := range items {
+				items[i].TimeCreated = time.Time{}
+			}
+		}, 0},
+		"almost: one is off": {func(items []esign.Status) { items[10], items[400] = items[400], items[10] }, 0},
+	} {
+		for _, most := range []int{1, 3, 40, 100} {
+			s, known := listOf(500, most)
+			fresh := s.add(true) // the one that is not known
+			c.arrange(s.items)
+			r := newReader(nil, nil, s.clock, known)
+			if end := s.readAll(t, r, func() {}); end != listWhole || !r.seen[fresh] {
+				t.Errorf("%s, %d a page: %v, the new one was read: %v", name, most, end, r.seen[fresh])
+			}
+			if all := len(r.seen) == 501; c.calls == 0 && !all || c.calls > 0 && len(r.seen) > 2*listPage {
+				t.Errorf("%s, %d a page: %d packages were read", name, most, len(r.seen))
+			}
+		}
+	}
+}
+
+func TestAReadingReadsNoPageMoreThanItHasTo(t *testing.T) {
+	for fresh, calls := range map[int]int{0: 1, 30: 1, listPage - listProof: 1, listPage - listProof + 1: 2, 150: 2} {
+		s, known := listOf(500, listPage)
+		for range fresh {
+			s.add(true)
+		}
+		if end := s.readAll(t, newReader(nil, nil, s.clock, known), func() {}); end != listWhole || s.calls != calls {
+			t.Errorf("with %d new packages %d pages were read, and not %d", fresh, s.calls, calls)
+		}
 	}
 }

@@ -161,7 +161,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 	err = r.Data.Update(func(tx *store.Tx) error {
 		found, line = changes{}, office.Activity{}
 		stored, ok, err := tx.Event(ev.ID)
-		if err != nil || !ok || stored.Outcome != office.EventPending {
+		if !ok || stored.Outcome != office.EventPending {
 			return err
 		}
 		restored := data.Restored(tx, r.Now())
@@ -255,7 +255,7 @@ func (r *Service) packageForEvent(tx *store.Tx, e esign.Event, received time.Tim
 func (r *Service) finishUnprocessable(ev office.Event, reason message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Event(ev.ID)
-		if err != nil || !ok {
+		if !ok {
 			return err
 		}
 		stored.Outcome, stored.Reason, stored.Handled = office.EventUnprocessable, reason, r.Now()

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,27 +16,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
-// hearer notes the events in the order in which they are handled, each as "package/event". Safe for concurrent use.
-type hearer struct {
-	*testService
-	mu    sync.Mutex
-	heard []string
-}
-
-// hears is a Service that notes its events, and whose service hangs.
-func hears(t *testing.T) *hearer {
+// hears is a Service whose service hangs.
+func hears(t *testing.T) *testService {
 	t.Helper()
-	h := &hearer{testService: newService(t)}
-	h.deps.Webhook, h.deps.News, h.deps.Files = h, h, h
-	client := clientOf(hanging{}, token{}, "c")
-	h.Session = looptest.Session{Client: client}
-	return h
+	x := newService(t)
+	x.Session = looptest.Session{Client: clientOf(hanging{}, token{}, "c")}
+	return x
 }
 
 type hanging struct{}
@@ -46,43 +40,31 @@ func (hanging) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, req.Context().Err()
 }
 
-func (h *hearer) Announce(...office.Fact) {}
-
-func (h *hearer) Folder(office.Settings, office.Package) (string, error) { return "/documents", nil }
-
-func (h *hearer) Heard(e esign.Event, _ time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.heard = append(h.heard, e.PackageID+"/"+e.EventID)
-}
-
 // handled is what was heard.
-func (h *hearer) handled() []string {
+func (x *testService) handled() []string {
 	synctest.Wait()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.heard)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.heard)
 }
 
 // arrives stores an event as the inbox does.
-func (h *hearer) arrives(id, action, packageID string) {
+func (h *testService) arrives(id, action, packageID string) {
 	h.t.Helper()
 	body := fmt.Appendf(nil, `{"eventId":%q,"action":%q,"packageId":%q,"documentId":"d","signerId":"s"}`, id, action, packageID)
 	ev := office.Event{ID: id, Action: action, PackageID: packageID, Received: h.Now(), Body: body}
-	noErr(h.t, h.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+	h.comes(ev)
 	h.WakeEvents()
 }
 
 // runs has events handled until stop.
-func (h *hearer) runs() (stop func()) {
+func (h *testService) runs() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.RunEvents(ctx) }()
 	return func() {
 		cancel()
-		if err := <-done; err != nil {
-			h.t.Error(err)
-		}
+		noErr(h.t, <-done)
 	}
 }
 
@@ -95,8 +77,7 @@ func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
 		for n := range many {
 			time.Sleep(time.Nanosecond)
 			body := fmt.Appendf(nil, `{"eventId":"%d","action":%q,"packageId":"%d","documentId":"d","signerId":"s","externalId":%q}`, n, esign.DocumentSigned, n, large)
-			ev := office.Event{ID: fmt.Sprint(n), Action: esign.DocumentSigned, PackageID: fmt.Sprint(n), Received: h.Now(), Body: body}
-			noErr(t, h.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+			h.comes(office.Event{ID: fmt.Sprint(n), Action: esign.DocumentSigned, PackageID: fmt.Sprint(n), Received: h.Now(), Body: body})
 		}
 		held := func() int {
 			runtime.GC()
@@ -188,7 +169,7 @@ func TestAPackageThatAnEventMakesKnownIsAsOldAsThatSays(t *testing.T) {
 		for _, made := range []string{"2026-11-20T10:00:00Z", ""} {
 			x := newService(t)
 			ev := office.Event{ID: "e", PackageID: "p", Received: x.Now(), Body: fmt.Appendf(nil, `{"eventId":"e","action":%q,"packageId":"p","eventTime":%q}`, action, made)}
-			noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+			x.comes(ev)
 			noErr(t, x.handleEvent(ev))
 			p, want := x.now(), ev.Received
 			if told = told && made != ""; told {
@@ -243,5 +224,302 @@ func TestWhatIsOwedAnEvent(t *testing.T) {
 		if got := missedEvent(c.before, done, c.moved, c.listening, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// keys are what people were told, in the order in which they were.
+func (x *testService) keys() (keys []string) {
+	for _, f := range x.told {
+		keys = append(keys, f.Key)
+	}
+	x.told = nil
+	return keys
+}
+
+// shown are the lines of the activity list, the newest first.
+func (x *testService) shown() (lines []string) {
+	x.t.Helper()
+	all, err := x.Activity(99)
+	noErr(x.t, err)
+	for _, a := range all {
+		lines = append(lines, string(a.Kind)+": "+a.Text.String())
+	}
+	return lines
+}
+
+func (x *testService) event(id string) (ev office.Event, known bool, err error) {
+	x.update(func(tx *store.Tx) (err error) { ev, known, err = tx.Event(id); return err })
+	return ev, known, err
+}
+
+func TestAnEventIsRecordedAsWhatItSays(t *testing.T) {
+	lease := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}, Documents: []office.Document{{ID: "d", Name: "Annex"}, {ID: "d2"}, {ID: "d3", Name: "Lease"}}}
+	plain, ours, wished := lease, lease, lease
+	plain.Documents = plain.Documents[:1]
+	ours.Origin, wished.Withdrawal = office.MadeHere, &office.Withdrawal{State: office.WithdrawAsked, By: "ana@example.com", Asked: time.Now()}
+	for name, c := range map[string]struct {
+		known office.Package
+		body  string
+		line  string // of the activity; "" for none
+		wrong message.Message
+	}{
+		"signed, of several":   {lease, `"action":"document_signed","documentId":"d","signerId":"s"`, "Ana signed “Annex” in “Lease”", message.Message{}},
+		"by somebody":          {lease, `"action":"document_signed","documentId":"d","signerId":"x"`, "Someone signed “Annex” in “Lease”", message.Message{}},
+		"signed, the only one": {plain, `"action":"document_signed","documentId":"d","signerId":"s"`, "Ana signed “Lease”", message.Message{}},
+		"the one, by somebody": {plain, `"action":"document_signed","documentId":"d"`, "Someone signed “Lease”", message.Message{}},
+		"a document executed":  {lease, `"action":"document_executed","documentId":"d"`, "Everyone has signed “Annex” in “Lease”", message.Message{}},
+		"a nameless one":       {lease, `"action":"document_executed","documentId":"d2"`, "Everyone has signed a document in “Lease”", message.Message{}},
+		"called the same":      {lease, `"action":"document_executed","documentId":"d3"`, "Everyone has signed a document in “Lease”", message.Message{}},
+		"executed":             {lease, `"action":"package_executed"`, "Everyone has signed “Lease”", message.Message{}},
+		"added":                {lease, `"action":"package_add"`, "“Lease” was created", message.Message{}},
+		"sent":                 {lease, `"action":"package_sent"`, "“Lease” was sent", message.Message{}},
+		"sent by us":           {ours, `"action":"package_sent"`, "", message.Message{}},
+		"executed, ours":       {ours, `"action":"package_executed"`, "Everyone has signed “Lease”", message.Message{}},
+		"withdrawn":            {lease, `"action":"package_rescinded"`, "“Lease” was withdrawn", message.Message{}},
+		"withdrawn by us, which its status tells": {wished, `"action":"package_rescinded"`, "", message.Message{}},
+		"unknown":               {lease, `"action":"package_teleported"`, "package_teleported", message.EventUnknown()},
+		"a document without id": {lease, `"action":"package_executed","documentId":"../d"`, "Everyone has signed “Lease”", message.EventDocumentUnusable()},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			c.known.Created = x.Now().Add(-time.Hour)
+			x.keeps(c.known)
+			ev := office.Event{ID: "e", PackageID: "p", Received: x.Now(), Body: []byte(`{"eventId":"e","packageId":"p",` + c.body + `}`)}
+			x.comes(ev)
+			for range 2 {
+				noErr(t, x.takeEvent(ev))
+			}
+			lines := x.shown()
+			if (len(lines) == 1) != (c.line != "") || c.line != "" && !strings.Contains(lines[0], c.line) {
+				t.Errorf("shown: %q", lines)
+			}
+			stored, _, err := x.event("e")
+			want := office.EventHandled
+			if c.wrong == message.EventDocumentUnusable() {
+				want = office.EventUnprocessable
+			}
+			if err != nil || stored.Outcome != want || stored.Reason != c.wrong || stored.Handled.IsZero() {
+				t.Errorf("stored: %+v, %v", stored, err)
+			}
+			p := x.now()
+			if p.Events != 1 || p.NextCheck.After(x.Now().Add(x.Pace.Retry)) || x.woken < 1 {
+				t.Errorf("known: %+v", p)
+			}
+			expect(t, p.NextCheck.Equal(office.AtOnce), strings.HasPrefix(c.line, "Someone signed") || p.State == office.PackageExecuted, "people wait for its status: %v")
+		})
+	}
+}
+
+// Of the time that a backup does not know people were told then.
+func TestAnEventFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
+	for name, before := range map[string]bool{"before": true, "since": false} {
+		x := newService(t)
+		received := x.Now()
+		p := office.Package{ID: "p", State: office.PackageOpen, Created: received, Signers: []office.Signer{{ID: "s"}}, Documents: []office.Document{{ID: "d"}}}
+		if p.Restored = received.Add(-time.Hour); before {
+			p.Restored = received.Add(time.Hour)
+		}
+		ev := office.Event{ID: "e", PackageID: "p", Received: received, Body: []byte(`{"eventId":"e","packageId":"p","action":"document_signed","documentId":"d","signerId":"s"}`)}
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return errors.Join(err, tx.PutPackage(p)) }))
+		noErr(t, x.takeEvent(ev))
+		if told := len(x.keys()); (told == 0) != before || (len(x.withheld) == 0) == before {
+			t.Errorf("%s: told %d, withheld %q", name, told, x.withheld)
+		}
+	}
+}
+
+// What the record calls the documents is told where nobody else has, and takes nothing back.
+func TestARecordNamesDocumentsThatHaveNoName(t *testing.T) {
+	x := newService(t)
+	p := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Inquiry: office.Inquiry{RecordPending: x.Now()},
+		Documents: []office.Document{{ID: "d"}, {ID: "named", Name: "Annex", FileName: "annex.pdf"}}}
+	x.keeps(p)
+	record := esign.Status{PackageID: "p", Documents: []esign.Document{{ID: "d", Name: "Rent", FileName: "rent.pdf"}, {ID: "named", Name: "Other", FileName: "other.pdf"}, {ID: "more", Name: "More"}}}
+	noErr(t, x.noteRecord(recordQuestion{id: "p"}, &record))
+	var names []string
+	for _, d := range x.now().Documents {
+		names = append(names, d.Name+" "+d.FileName)
+	}
+	expect(t, names, []string{"Rent rent.pdf", "Annex annex.pdf"}, "its documents are %q")
+}
+
+func TestAnEventThatNothingCanBeDoneWithIsKeptWhereItIsSeen(t *testing.T) {
+	for body, want := range map[string]message.Message{
+		`{"eventId":"e","action":"package_sent"}`: message.EventNamesNone(), `nonsense`: message.EventUnreadable(),
+		`{"eventId":"e","action":"package_sent","packageId":"../p"}`: message.EventPackageUnusable(),
+		`{"eventId":"e","action":"package_sent","packageId":"p"}`:    message.EventUnhandled(),
+	} {
+		x := newService(t)
+		x.deps.Claim = func(*store.Tx, *office.Package, json.RawMessage) { panic("a bug") }
+		x.sweep.wanted = false
+		ev := office.Event{ID: "e", Received: x.Now(), Body: []byte(body)}
+		x.comes(ev)
+		noErr(t, x.takeEvent(ev))
+		stored, _, err := x.event("e")
+		if err != nil || stored.Outcome != office.EventUnprocessable || stored.Reason != want || x.LeftAlone("event e") || !slices.Equal(x.shown(), []string{"problem: " + want.String()}) ||
+			x.sweep.isWanted() != (want == message.EventNamesNone() || want == message.EventUnreadable()) {
+			t.Errorf("%s: %+v, %v, shown %q", body, stored, err, x.shown())
+		}
+	}
+	x := newService(t)
+	noErr(t, x.Data.Close())
+	if err := x.takeEvent(office.Event{ID: "e", Body: []byte(`{}`)}); err == nil {
+		t.Error("an event that could not be recorded is taken for handled")
+	}
+}
+
+// What had happened when the office first signed in is no news, and neither is what is old as a whole.
+func TestWhatEndedIsToldOnceUnlessItIsOld(t *testing.T) {
+	now := time.Date(2001, 2, 4, 0, 0, 0, 0, time.UTC)
+	declined := func(at time.Time) esign.Status {
+		return esign.Status{State: "open", Signers: []esign.Signer{{ID: "s", Declined: true, DeclinedAt: at, StateTold: true}}}
+	}
+	expired := esign.Status{State: "expired"}
+	wish := func(_ *testService, p *office.Package) {
+		p.Withdrawal = &office.Withdrawal{State: office.WithdrawAsked, By: "ana"}
+	}
+	nothing := func(*testService, *office.Package) {}
+	for name, c := range map[string]struct {
+		change         func(x *testService, p *office.Package)
+		status         esign.Status
+		told, withheld []string
+	}{
+		"declined":             {nothing, declined(now), []string{"declined s"}, nil},
+		"declined long ago":    {func(x *testService, _ *office.Package) { x.since = now.Add(-time.Minute) }, declined(now.Add(-time.Hour)), nil, []string{"declined s"}},
+		"expired":              {nothing, expired, []string{"expired"}, nil},
+		"expired long ago":     {func(x *testService, p *office.Package) { x.since, p.Due = now, now.Add(-time.Hour) }, expired, nil, []string{"expired"}},
+		"was expired before":   {func(_ *testService, p *office.Package) { p.State = office.PackageExpired }, expired, nil, nil},
+		"of a backup":          {func(_ *testService, p *office.Package) { p.Restored = now }, declined(now), nil, []string{"declined s"}},
+		"a year old, and new":  {func(_ *testService, p *office.Package) { p.Checked, p.Created = time.Time{}, now.AddDate(-1, 0, 0) }, declined(now), nil, []string{"declined s"}},
+		"the wish came late":   {wish, esign.Status{State: office.PackageExecuted}, []string{"not withdrawn"}, nil},
+		"the wish is done":     {wish, esign.Status{State: "rescinded"}, nil, nil},
+		"nothing has happened": {nothing, esign.Status{State: "open"}, nil, nil},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			time.Sleep(now.Sub(x.Now()))
+			p := office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Created: x.Now().Add(-time.Hour),
+				Inquiry: office.Inquiry{Checked: x.Now().Add(-time.Minute)}, Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}}
+			c.change(x, &p)
+			x.keeps(p)
+			c.status.PackageID = "p"
+			for range 2 {
+				if noted, err := x.applyCheck(x.now(), c.status, true, false); err != nil || !noted {
+					t.Fatal(noted, err)
+				}
+				time.Sleep(time.Second)
+			}
+			for _, f := range x.told {
+				if f.CaughtUp == (f.Kind == office.FactDeclined) {
+					t.Errorf("%s waits for a summary: %v", f.Key, f.CaughtUp)
+				}
+			}
+			told := x.keys()
+			expect(t, told, c.told, "told %q")
+			expect(t, x.withheld, c.withheld, "withheld %q")
+			lines := len(c.told)
+			if strings.HasPrefix(name, "the wish") {
+				lines = 1
+			}
+			expect(t, len(x.shown()), lines, "%d lines are shown")
+			if after := x.now(); after.Checked.IsZero() || !after.NextCheck.After(after.Checked) || !after.Restored.IsZero() || after.Withdrawal.Pending() {
+				t.Errorf("%+v", after)
+			}
+		})
+	}
+}
+
+func TestAPackageThatIsDueSoonIsToldOnceEverAndOwedWhilePeopleWantToHearNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.settings.DueDays = 3
+		soon, signed := x.Now().AddDate(0, 0, 10), office.PackageState(office.PackageExecuted)
+		for _, p := range []office.Package{{ID: "soon", Due: soon}, {ID: "later", Due: soon.AddDate(0, 0, 20)}, {ID: "signed", Due: soon, State: signed},
+			{ID: "archived", Due: soon, Archived: &office.Archived{}}, {ID: "none"}} {
+			p.Name, p.State, p.Created, p.Signers = "Lease", cmp.Or(p.State, office.PackageOpen), x.Now(), []office.Signer{{ID: "s"}}
+			x.keeps(p)
+		}
+		look := func(want ...string) {
+			t.Helper()
+			noErr(t, x.TellDueSoon())
+			var told []string
+			for _, f := range x.told {
+				told = append(told, f.PackageID)
+			}
+			x.told = nil
+			expect(t, told, want, "told %q")
+		}
+		look()
+		time.Sleep(8 * 24 * time.Hour)
+		x.silent = true
+		look()
+		x.silent, x.settings.DueDays = false, office.NoDueDays
+		look()
+		x.settings.DueDays = 3
+		look("soon")
+		look()
+		expect(t, len(x.shown()), 1, "%d lines are shown")
+		noErr(t, x.Data.Close())
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := x.RunDeadlines(ctx); err == nil {
+			t.Error("what cannot be read is taken for nothing")
+		}
+	})
+}
+
+// The status that a restored package is asked for ends that nothing of it is told; the program may end before its record is asked for.
+func TestADeclineFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		declined time.Duration // after the state was restored
+		heard    bool          // that nobody had declined, since then
+		want     []string
+	}{
+		"before": {-2 * time.Minute, false, nil}, "since": {time.Minute, false, []string{"declined s"}},
+		"by another clock": {-30 * time.Second, false, []string{"declined s"}}, "by a wrong clock": {-time.Hour, true, []string{"declined s"}},
+	} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			restored := x.Now()
+			p := office.Package{ID: "p", State: office.PackageOpen, Created: restored.Add(-time.Hour), Signers: []office.Signer{{ID: "s"}}}
+			noErr(t, x.Data.Update(func(tx *store.Tx) error {
+				tx.PutPackage(p)
+				data.MarkRestored(tx, restored)
+				MarkRestored(tx, restored)
+				return nil
+			}))
+			x.check(esign.Status{PackageID: "p", Name: "Lease", State: "open", Signers: []esign.Signer{{ID: "s"}}})
+			if c.heard {
+				time.Sleep(time.Minute)
+				noErr(t, x.noteRecord(recordQuestion{id: "p", tell: true}, &esign.Status{PackageID: "p", Signers: []esign.Signer{{ID: "s"}}}))
+			}
+			x.check(esign.Status{PackageID: "p", Name: "Lease", State: "open", Signers: []esign.Signer{{ID: "s"}}}) // by the next run
+			declined := esign.Signer{ID: "s", Declined: true, DeclinedAt: restored.Add(c.declined)}
+			time.Sleep(time.Hour)
+			noErr(t, x.noteRecord(recordQuestion{id: "p", tell: true}, &esign.Status{PackageID: "p", Signers: []esign.Signer{declined}}))
+			if got := x.keys(); !slices.Equal(got, c.want) || len(x.shown()) != len(c.want) {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestEachMailThatIsBegunIsALineOfTheTimeline(t *testing.T) {
+	x := newService(t)
+	shown := 0
+	x.Signal = func(c office.Change) {
+		if c == office.PackagesChanged {
+			shown++
+		}
+	}
+	x.keeps(office.Package{ID: "p", State: office.PackageOpen, Signers: []office.Signer{{ID: "s", FirstName: "Ana", Email: "ana@example.com"}}})
+	for _, address := range []string{"ana@example.com", "Ana@example.com", "nobody@example.com"} {
+		noErr(t, x.NoteLetter("p", address))
+	}
+	noErr(t, x.NoteLetter("none", "ana@example.com"))
+	row, _, err := x.Package("p")
+	noErr(t, err)
+	if len(row.History) != 2 || shown < 2 || row.Tell(row.History[1]).String() != "E-mail to Ana begun in the mail program" {
+		t.Errorf("the timeline is %+v", row.History)
 	}
 }

@@ -40,7 +40,7 @@ func (r *Service) LinesSince(version uint64) (office.Lines, error) {
 func (r *Service) Package(id string) (row office.PackageRow, known bool, err error) {
 	row, err = data.Read(r.Data, "package "+id, func(tx *store.Tx) (office.PackageRow, error) {
 		p, ok, err := tx.Package(id)
-		if err != nil || !ok {
+		if !ok {
 			return office.PackageRow{}, err
 		}
 		known = true
@@ -79,7 +79,7 @@ func documentIndex(p office.Package, id string) int {
 func (r *Service) Archive(packageID string, archived bool) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
-		if err != nil || !ok {
+		if !ok {
 			return err
 		}
 		p.Archive(archived)
@@ -97,7 +97,7 @@ func (r *Service) NoteLetter(packageID, address string) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
 		s, signs := p.Find(address)
-		if err != nil || !ok || !signs {
+		if !ok || !signs {
 			return err
 		}
 		p.History = append(p.History, office.HistoryEntry{Time: office.When{Time: r.Now()}, What: office.EntryLetter, Who: s.ID, Ref: s.DisplayName()})
@@ -124,7 +124,7 @@ func (r *Service) Events(before office.Cursor, limit int) (list []office.Event, 
 func (r *Service) RetryEvent(eventID string) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		e, ok, err := tx.Event(eventID)
-		if err != nil || !ok {
+		if !ok {
 			return err
 		}
 		e.Outcome, e.Reason, e.Handled = office.EventPending, message.Message{}, time.Time{}
@@ -256,7 +256,7 @@ func (r *Service) Follow(ctx context.Context, since time.Time, tell func(office.
 func (r *Service) outcome(id string) (l office.EventLine, known bool, err error) {
 	l, err = data.Read(r.Data, "event "+id, func(tx *store.Tx) (l office.EventLine, err error) {
 		e, ok, err := tx.Event(id)
-		if err != nil || !ok || e.Outcome == office.EventPending {
+		if !ok || e.Outcome == office.EventPending {
 			return l, err
 		}
 		known = true

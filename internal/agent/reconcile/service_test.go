@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -26,23 +29,38 @@ import (
 
 var noErr, expect = trytest.NoErr, trytest.Expect
 
-// testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run.
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
+
+// testService is a Service with what it needs in the test's hands. Nobody is signed in, and it does not run. Each thing is told once,
+// as announce does.
 type testService struct {
 	*Service
-	t                      *testing.T
-	planned, missed, heard int
-	before                 int // files that were planned already
-	told                   []office.Fact
-	deaf                   bool // no events arrive
-	listening              time.Time
-	madeOf                 string // the draft whose folder was asked for last
+	t         *testing.T
+	settings  office.Settings
+	since     time.Time // of the first sign-in
+	before    int       // files that were planned already
+	silent    bool      // people want to hear nothing
+	deaf      bool      // no events arrive
+	listening time.Time
+	woken     int // drafts
+
+	mu              sync.Mutex
+	planned, missed int
+	told            []office.Fact
+	withheld        []string // keys of facts that were not told
+	heard           []string // events in the order in which they were handled, each as "package/event"
+	madeOf          string   // the draft whose folder was asked for last
 }
 
 func (x *testService) Folder(_ office.Settings, p office.Package) (string, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.madeOf = p.DraftID
 	return "/documents", x.fault()
 }
 func (x *testService) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ string) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.planned++
 	return len(p.Documents) - x.before, x.fault()
 }
@@ -57,24 +75,58 @@ func (x *testService) fault() error {
 	}
 	return x.Data.Store.Fault()
 }
-func (x *testService) TellRefused()                  {}
-func (x *testService) TellGiven()                    {}
-func (x *testService) Resume()                       {}
-func (x *testService) Announce(facts ...office.Fact) { x.told = append(x.told, facts...) }
-func (x *testService) WorkEnded()                    {}
-func (x *testService) ListeningSince() time.Time     { return x.listening }
-func (x *testService) Deaf() bool                    { return x.deaf }
-func (x *testService) Missed(string, time.Time)      { x.missed++ }
-func (x *testService) Heard(esign.Event, time.Time)  { x.heard++ }
-func (x *testService) Tell()                         {}
+func (x *testService) TellRefused() {}
+func (x *testService) TellGiven()   {}
+func (x *testService) Resume()      {}
+func (x *testService) Announce(facts ...office.Fact) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.told = append(x.told, facts...)
+}
+func (x *testService) WorkEnded()                {}
+func (x *testService) ListeningSince() time.Time { return x.listening }
+func (x *testService) Deaf() bool                { return x.deaf }
+func (x *testService) Missed(string, time.Time)  { x.missed++ }
+func (x *testService) Heard(e esign.Event, _ time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.heard = append(x.heard, e.PackageID+"/"+e.EventID)
+}
+func (x *testService) Tell() {}
 
-func (x *testService) Expired(*store.Tx, office.Package) []office.Fact            { return nil }
-func (x *testService) DueSoon(*store.Tx, office.Package, time.Time) []office.Fact { return nil }
-func (x *testService) ToldDue(*store.Tx, string) bool                             { return false }
-func (x *testService) Silent() bool                                               { return false }
-func (x *testService) Withhold(*store.Tx, []office.Fact)                          {}
-func (x *testService) Declined(*store.Tx, office.Package) []office.Fact           { return nil }
-func (x *testService) NotWithdrawn(*store.Tx, office.Package) []office.Fact       { return nil }
+func once(tx *store.Tx, key string, kind office.FactKind, p office.Package, who string) []office.Fact {
+	if first, _ := tx.Once(key + "/" + p.ID + who); !first {
+		return nil
+	}
+	return []office.Fact{{Key: key + who, Kind: kind, PackageID: p.ID, Title: message.SomeoneSigned(key + who)}}
+}
+
+func (x *testService) Declined(tx *store.Tx, p office.Package) (facts []office.Fact) {
+	for _, s := range p.Signers {
+		if !s.Declined.IsZero() {
+			facts = append(facts, once(tx, "declined ", office.FactDeclined, p, s.ID)...)
+		}
+	}
+	return facts
+}
+func (x *testService) Expired(tx *store.Tx, p office.Package) []office.Fact {
+	return once(tx, "expired", office.FactOther, p, "")
+}
+func (x *testService) NotWithdrawn(tx *store.Tx, p office.Package) []office.Fact {
+	return once(tx, "not withdrawn", office.FactOther, p, "")
+}
+func (x *testService) DueSoon(tx *store.Tx, p office.Package, _ time.Time) []office.Fact {
+	return once(tx, "due", office.FactOther, p, "")
+}
+func (x *testService) ToldDue(tx *store.Tx, id string) bool { return tx.Told("due/" + id) }
+func (x *testService) Silent() bool                         { return x.silent }
+func (x *testService) Withhold(_ *store.Tx, facts []office.Fact) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, f := range facts {
+		x.withheld = append(x.withheld, f.Key)
+	}
+}
 func (x *testService) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) (facts []office.Fact) {
 	for _, s := range signatures {
 		if first, _ := tx.Once("signed/" + s.DocumentID + "/" + s.SignerID); first {
@@ -86,14 +138,35 @@ func (x *testService) Signed(tx *store.Tx, p office.Package, signatures []office
 
 func newService(t *testing.T) *testService {
 	t.Helper()
-	x := &testService{t: t}
+	x := &testService{t: t, settings: office.DefaultSettings()}
 	x.Service = New(looptest.Base(t, func() {}), Deps{
-		Settings: office.DefaultSettings, Since: func() time.Time { return time.Time{} },
+		Settings: func() office.Settings { return x.settings }, Since: func() time.Time { return x.since },
 		Budget: rate.NewLimiter(rate.Inf, 1), Files: x, News: x, Webhook: x,
 		Claim:  func(*store.Tx, *office.Package, json.RawMessage) {},
-		Drafts: func() {}, Resend: func() {}, WokeUp: func(time.Duration) {},
+		Drafts: x.drafts, Resend: func() {}, WokeUp: func(time.Duration) {},
 	})
 	return x
+}
+
+func (x *testService) drafts() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.woken++
+}
+
+func (x *testService) update(do func(tx *store.Tx) error) {
+	x.t.Helper()
+	noErr(x.t, x.Data.Update(do))
+}
+
+func (x *testService) keeps(p office.Package) {
+	x.t.Helper()
+	x.update(func(tx *store.Tx) error { return tx.PutPackage(p) })
+}
+
+func (x *testService) comes(ev office.Event) {
+	x.t.Helper()
+	x.update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err })
 }
 
 // happens stores an event and handles it.
@@ -102,7 +175,7 @@ func (x *testService) happens(id, action, packageID, document, signer string) {
 	body, err := json.Marshal(map[string]string{"eventId": id, "action": action, "packageId": packageID, "documentId": document, "signerId": signer})
 	noErr(x.t, err)
 	ev := office.Event{ID: id, Action: action, PackageID: packageID, Received: x.Now(), Body: body}
-	noErr(x.t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
+	x.comes(ev)
 	for range 2 { // as after a crash right behind the commit
 		noErr(x.t, x.handleEvent(ev))
 	}
@@ -111,8 +184,7 @@ func (x *testService) happens(id, action, packageID, document, signer string) {
 // known begins the record of the package.
 func (x *testService) known(state office.PackageState) {
 	x.t.Helper()
-	p := office.Package{ID: "p", State: state, Created: x.Now()}
-	noErr(x.t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+	x.keeps(office.Package{ID: "p", State: state, Created: x.Now()})
 }
 
 func (x *testService) check(s esign.Status) {
@@ -131,8 +203,8 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 		x.check(esign.Status{PackageID: "p", State: office.PackageRescinded})
 		time.Sleep(time.Second)
 		noErr(t, x.notePackage(t.Context(), asked, answer, nil, false))
-		if p, _, err := x.Data.Package("p"); err != nil || p.State != office.PackageRescinded || p.NextCheck.After(x.Now()) {
-			t.Errorf("%s, asked again at %s: %v", p.State, p.NextCheck, err)
+		if p := x.now(); p.State != office.PackageRescinded || p.NextCheck.After(x.Now()) {
+			t.Errorf("%s, asked again at %s", p.State, p.NextCheck)
 		}
 		answer.State = office.PackageExecuted
 		if noted, err := x.applyCheck(asked, answer, false, true); err != nil || !noted {
@@ -144,16 +216,12 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 func TestFilesGoBesideTheOriginalOfADraftThatClaimedThePackageMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
-		x.deps.Settings = func() office.Settings {
-			s := office.DefaultSettings()
-			s.BesideOriginal = true
-			return s
-		}
+		x.settings.BesideOriginal = true
 		x.known(office.PackageOpen)
 		asked := x.now()
 		claimed := asked
 		claimed.DraftID = "draft"
-		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(claimed) }))
+		x.keeps(claimed)
 		noted, err := x.applyCheck(asked, esign.Status{PackageID: "p", State: office.PackageExecuted}, false, true)
 		if err != nil || !noted || x.madeOf != "draft" {
 			t.Errorf("noted %v, the folder is that of draft %q: %v", noted, x.madeOf, err)
@@ -197,9 +265,11 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 }
 
 // now is the package as it is known.
-func (x *testService) now() office.Package {
+func (x *testService) now() office.Package { return x.pack("p") }
+
+func (x *testService) pack(id string) office.Package {
 	x.t.Helper()
-	p, _, err := x.Data.Package("p")
+	p, _, err := x.Data.Package(id)
 	noErr(x.t, err)
 	return p
 }
@@ -234,9 +304,8 @@ func TestASignatureWhoseEventIsLostIsToldWhenAnotherEventAsks(t *testing.T) {
 			for _, f := range x.told {
 				told = append(told, f.Who)
 			}
-			if slices.Sort(told); !slices.Equal(told, c.want) {
-				t.Errorf("told of %q, want %q", told, c.want)
-			}
+			slices.Sort(told)
+			expect(t, told, c.want, "told of %q, want %q", c.want)
 		})
 	}
 }
@@ -246,8 +315,7 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
 		x.known(office.PackageOpen)
-		before, _, err := x.Data.Package("p")
-		noErr(t, err)
+		before := x.now()
 		signed := []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}}}
 		if noted, err := x.Note(before, esign.Status{PackageID: "p", State: office.PackageRescinded, Documents: signed}); err != nil || !noted {
 			t.Fatal(noted, err)
@@ -255,14 +323,13 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 		if len(x.told) != 1 || x.told[0].CaughtUp {
 			t.Errorf("what somebody asked for waits for a summary: %+v", x.told)
 		}
-		p, _, err := x.Data.Package("p")
-		if err != nil || p.State != office.PackageRescinded || p.Final() {
-			t.Fatalf("it is not asked about any more: %+v, %v", p, err)
+		if p := x.now(); p.State != office.PackageRescinded || p.Final() {
+			t.Fatalf("it is not asked about any more: %+v", p)
 		}
 		x.known(office.PackageOpen)
 		noErr(t, x.NoteGone(before))
-		if p, _, err = x.Data.Package("p"); err != nil || !p.Final() {
-			t.Errorf("the service shows it no more, and is to be asked about it: %+v, %v", p, err)
+		if p := x.now(); !p.Final() {
+			t.Errorf("the service shows it no more, and is to be asked about it: %+v", p)
 		}
 	})
 }
@@ -349,13 +416,13 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	x.known(office.PackageOpen)
 	for _, documents := range [][]esign.Document{nil, {{Name: "Offer"}}, {{ID: "d", Name: "Offer"}, {Name: "Annex"}}} {
 		x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: documents})
-		if p, _, _ := x.Data.Package("p"); p.State != office.PackageExecuted || p.Planned || p.Final() {
+		if p := x.now(); p.State != office.PackageExecuted || p.Planned || p.Final() {
 			t.Errorf("with %d documents: %+v", len(documents), p)
 		}
 	}
 	x.before = 1 // an answer before has told of the same document, and left open whether there are more
 	x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
-	if p, _, _ := x.Data.Package("p"); !p.Planned || !p.Final() || len(x.told) != 1 {
+	if p := x.now(); !p.Planned || !p.Final() || len(x.told) != 1 {
 		t.Errorf("once it is listed: %+v, told %+v", p, x.told)
 	}
 }
@@ -426,17 +493,14 @@ func TestEverythingThatWaitsIsDueAtAWord(t *testing.T) {
 			tx.PutDraft(office.Draft{ID: "d", State: office.DraftQueued, Delivery: office.Delivery{NextTry: later}}))
 	}))
 	noErr(t, x.Retry())
-	noErr(t, x.Data.Update(func(tx *store.Tx) error {
-		packages, err1 := tx.NextPackageCheck()
-		jobs, err2 := tx.NextJob()
-		drafts, err3 := tx.NextDraft()
-		for what, next := range map[string]time.Time{"a package": packages, "a file": jobs, "a draft": drafts} {
-			if next.IsZero() || next.After(x.Now()) {
-				t.Errorf("%s waits until %v", what, next)
+	x.update(func(tx *store.Tx) error {
+		for what, next := range map[string]func() (time.Time, error){"a package": tx.NextPackageCheck, "a file": tx.NextJob, "a draft": tx.NextDraft} {
+			if at, err := next(); err != nil || at.IsZero() || at.After(x.Now()) {
+				t.Errorf("%s waits until %v, %v", what, at, err)
 			}
 		}
-		return errors.Join(err1, err2, err3)
-	}))
+		return nil
+	})
 }
 
 func TestAClockThatJumpsIsNoticed(t *testing.T) {
@@ -458,42 +522,6 @@ func TestAClockThatJumpsIsNoticed(t *testing.T) {
 	})
 }
 
-// The same UUID in capitals is the same package, document and signer, and is asked for as the service's answers have it.
-func TestAnEventInCapitalsIsAboutThePackageThatIsKnown(t *testing.T) {
-	const p, d, s, next = "5b1e0000-0000-4000-8000-00000000000a", "5b1e0000-0000-4000-8000-00000000000b", "5b1e0000-0000-4000-8000-00000000000c", "5b1e0000-0000-4000-8000-00000000000d"
-	for name, c := range map[string]struct {
-		documents []office.Document
-		signers   []office.Signer
-		signedBy  []string
-	}{
-		"whose parts are known":     {[]office.Document{{ID: d}}, []office.Signer{{ID: s, FirstName: "Ana"}, {ID: next}}, []string{s}},
-		"whose parts are not known": {[]office.Document{{ExternalID: "1"}}, []office.Signer{{FirstName: "Ana"}, {FirstName: "Jan"}}, nil},
-	} {
-		x := newService(t)
-		known := office.Package{ID: p, State: office.PackageOpen, Created: x.Now(), Documents: c.documents, Signers: c.signers}
-		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(known) }))
-		for n, action := range []string{esign.DocumentSigned, esign.PackageExecuted} {
-			body, err := json.Marshal(map[string]string{"eventId": action, "action": action, "packageId": strings.ToUpper(p), "documentId": strings.ToUpper(d),
-				"signerId": strings.ToUpper(s), "nextSignerId": strings.ToUpper(next)})
-			noErr(t, err)
-			ev := office.Event{ID: action, Action: action, PackageID: strings.ToUpper(p), Received: x.Now().Add(time.Duration(n)), Body: body}
-			noErr(t, x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }))
-			noErr(t, x.handleEvent(ev))
-		}
-		now, _, err := x.Data.Package(p)
-		if err != nil || now.State != office.PackageExecuted || len(now.Documents) != 1 || !slices.Equal(now.Documents[0].SignedBy, c.signedBy) || len(now.Signers) != 2 {
-			t.Errorf("%s: %+v, %v", name, now, err)
-		}
-		if other, _, err := x.Data.Package(strings.ToUpper(p)); err != nil || other.ID != "" {
-			t.Errorf("%s: a second one is known: %+v, %v", name, other, err)
-		}
-		lines, err := x.EventLines(office.EventQuery{PackageID: p})
-		if err != nil || len(lines) != 2 || len(c.signedBy) > 0 && (lines[0].SignerID != s || lines[0].Text != eventMessage(now, esign.Event{Action: esign.DocumentSigned, DocumentID: d, SignerID: s, NextSignerID: next})) {
-			t.Errorf("%s: its events are %+v, %v", name, lines, err)
-		}
-	}
-}
-
 // An event may be the first that is heard of a package: what is in it, and what the list and the status call it, is the same.
 func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 	const p, d, signer = "5b1e0000-0000-4000-8000-00000000000a", "5b1e0000-0000-4000-8000-00000000000b", "5b1e0000-0000-4000-8000-00000000000c"
@@ -504,16 +532,12 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 			x.happens("1", esign.DocumentSigned, capitals, strings.ToUpper(d), strings.ToUpper(signer))
 			id, other := capitals, p
 			if refused {
-				asked, _, err := x.Data.Package(capitals)
-				noErr(t, err)
-				noErr(t, x.notePackage(t.Context(), asked, esign.Status{}, &esign.Error{Kind: esign.NotFound, Status: 404}, false))
+				noErr(t, x.notePackage(t.Context(), x.pack(capitals), esign.Status{}, &esign.Error{Kind: esign.NotFound, Status: 404}, false))
 				id, other = p, ""
 			}
 			noErr(t, x.meetPackages("", []esign.Status{{PackageID: p, State: "open"}}, time.Time{}, false))
-			asked, _, err := x.Data.Package(id)
-			if err != nil || asked.ID != id {
-				t.Fatalf("%+v, %v", asked, err)
-			}
+			asked := x.pack(id)
+			expect(t, asked.ID, id, "known is %q")
 			answer := esign.Status{PackageID: id, State: "open", Signers: []esign.Signer{{ID: signer, FirstName: "Ana"}},
 				Documents: []esign.Document{{ID: d, Revisions: []esign.Revision{{SignerID: signer, IsSigned: true}}}}}
 			if noted, err := x.applyCheck(asked, answer, false, true); err != nil || !noted {
@@ -521,14 +545,156 @@ func TestAPackageThatIsMetInCapitalsIsKnownOnce(t *testing.T) {
 			}
 			if !refused {
 				x.happens("2", esign.DocumentSigned, p, d, signer)
+				for _, l := range must(x.EventLines(office.EventQuery{PackageID: id})) {
+					expect(t, l.SignerID+" "+l.DocumentID, signer+" "+d, "shown with its events is %q")
+				}
+				expect(t, x.pack(id).Events, 2, "of its events %d are counted")
 			}
-			now, _, err := x.Data.Package(id)
-			if err != nil || len(now.Documents) != 1 || now.Documents[0].ID != d || len(now.Signers) != 1 || len(x.told) != 1 {
-				t.Errorf("%+v, told %+v, %v", now, x.told, err)
+			if now := x.pack(id); len(now.Documents) != 1 || now.Documents[0].ID != d || len(now.Signers) != 1 || len(x.told) != 1 {
+				t.Errorf("%+v, told %+v", now, x.told)
 			}
-			if second, _, err := x.Data.Package(other); err != nil || second.ID != "" {
-				t.Errorf("a second one is known: %+v, %v", second, err)
+			expect(t, x.pack(other).ID, "", "a second one is known: %q")
+		})
+	}
+}
+
+// links is a service that gives out links.
+type links struct {
+	status int
+	said   string // where it refuses
+	asked  []string
+}
+
+func (s *links) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.asked = append(s.asked, strings.TrimPrefix(req.URL.Path, "/api/v1"))
+	if s.status != 0 {
+		return answer(req, s.status, s.said)
+	}
+	return answer(req, http.StatusOK, `{"link":"https://sign.test/now`+req.URL.Path+`"}`)
+}
+
+func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
+	h, service := hears(t), &links{}
+	client := clientOf(service, token{}, "c")
+	h.Session = looptest.Session{Client: client}
+	noErr(t, h.Data.Update(func(tx *store.Tx) error {
+		p := office.Package{ID: "p", State: office.PackageOpen, Documents: []office.Document{{ID: "d", SignedBy: []string{"done"}}}, Signers: []office.Signer{
+			{ID: "jan", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}, {FirstName: "Eva", Email: "eva@example.com"},
+			{ID: "done", FirstName: "Ana", Email: "ana@example.com"}}}
+		elsewhere := office.Package{ID: "elsewhere", Signers: p.Signers}
+		elsewhere.Service = "https://another.test"
+		return errors.Join(tx.UseService(client.Home()), tx.PutPackage(p), tx.PutPackage(elsewhere))
+	}))
+	for _, who := range []string{"JAN@example.com", "jan weber", "jan"} {
+		if got, err := h.SignerPage(t.Context(), "p", who); err != nil || !strings.HasSuffix(got, "/packages/p/link/sign/jan") {
+			t.Errorf("%s: %q, %v", who, got, err)
+		}
+	}
+	if got, err := h.EditPage(t.Context(), "p"); err != nil || !strings.HasSuffix(got, "/packages/p/link/edit") {
+		t.Errorf("the editor: %q, %v", got, err)
+	}
+	asked := len(service.asked)
+	for _, c := range []struct {
+		id, who string
+		want    message.Message
+	}{
+		{"p", "nobody", message.NoSuchSigner("nobody")}, {"p", "eva@example.com", message.SignerNotListed()}, {"p", "done", message.NothingToSign("Ana")},
+		{"none", "jan", message.NoSuchPackage("none")}, {"elsewhere", "jan", message.AtAnotherService()},
+	} {
+		if got, err := h.SignerPage(t.Context(), c.id, c.who); got != "" || message.For(err) != c.want {
+			t.Errorf("%s of %s: %q, %v", c.who, c.id, got, err)
+		}
+	}
+	expect(t, len(service.asked), asked, "asked %d times, %d before", asked)
+	for status, want := range map[int]message.Message{http.StatusNotFound: message.NoLinks(), http.StatusForbidden: message.MayNotHaveLinks()} {
+		service.status, service.said = status, `{"error":"package_not_authorized","message":"No."}`
+		if status == http.StatusNotFound {
+			service.said = "<h1>Not Found</h1>"
+		}
+		if _, err := h.SignerPage(t.Context(), "p", "jan"); message.For(err) != want || errors.Is(err, ErrNoLinks) != (status == http.StatusNotFound) {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+	h.Data.Store.Fault = func() error { return looptest.ErrFault }
+	if _, err := h.SignerPage(t.Context(), "p", "jan"); !errors.Is(err, looptest.ErrFault) {
+		t.Errorf("a package that cannot be read: %v", err)
+	}
+	h.Session = looptest.Session{}
+	if _, err := h.EditPage(t.Context(), "p"); message.For(err) != message.SignInFirst() {
+		t.Errorf("nobody is signed in: %v", err)
+	}
+}
+
+func TestAPackageIsShownWithItsFilesInTheirOrderUntilItIsArchived(t *testing.T) {
+	x := newService(t)
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		p := office.Package{ID: "p", State: office.PackageExecuted, Documents: []office.Document{{ID: "z"}, {ID: "a"}}}
+		err := tx.PutPackage(p)
+		for n, j := range []office.Job{{Kind: office.FileMaster}, {DocumentID: "a", Kind: office.FileCertificate}, {DocumentID: "a", Kind: office.FileSigned},
+			{DocumentID: "z", Kind: office.FileCertificate}, {DocumentID: "z", Kind: office.FileSigned}} {
+			j.PackageID, j.Folder, j.Target = "p", "/documents", fmt.Sprint(n, ".pdf")
+			_, planned := tx.PlanJob(j)
+			err = errors.Join(err, planned)
+		}
+		return err
+	}))
+	row, _, err := x.Package("p")
+	noErr(t, err)
+	var names []string
+	for _, f := range row.Files {
+		names = append(names, filepath.Base(f.Path))
+	}
+	expect(t, names, []string{"4.pdf", "2.pdf", "3.pdf", "1.pdf", "0.pdf"}, "its files are %q")
+	for _, archived := range []bool{true, false} {
+		noErr(t, x.Archive("p", archived))
+		expect(t, x.now().Archived != nil, archived, "archived: %v")
+	}
+}
+
+func TestWhoFollowsIsToldOfEachEventOnceItIsKnownWhatBecameOfIt(t *testing.T) {
+	over := errors.New("nobody listens")
+	for name, c := range map[string]struct {
+		all   bool // since the event "a"
+		ends  error
+		first []string
+	}{"since then": {true, over, []string{"a"}}, "from now on": {false, context.Canceled, nil}} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			h := hears(t)
+			event := func(id string, outcome office.Outcome) {
+				h.comes(office.Event{ID: id, Action: esign.DocumentSigned, PackageID: "p", Received: h.Now(), Outcome: outcome, Handled: h.Now(), Body: fmt.Appendf(nil, `{"eventId":%q}`, id)})
 			}
+			event("before", office.EventHandled)
+			time.Sleep(time.Hour)
+			var since time.Time
+			if c.all {
+				since = h.Now()
+			}
+			event("a", office.EventHandled)
+			event("waits", office.EventPending)
+			var told []string
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				ended <- h.Follow(ctx, since, func(l office.EventLine) error {
+					if told = append(told, l.ID); l.ID == "last" && c.all {
+						return over
+					}
+					return nil
+				})
+			}()
+			synctest.Wait()
+			expect(t, told, c.first, "told first of %q")
+			event("b", office.EventHandled)
+			event("last", office.EventHandled)
+			for _, id := range []string{"b", "waits", "unknown", "last"} {
+				h.Settled(id)
+				synctest.Wait()
+			}
+			stop()
+			if err := <-ended; !errors.Is(err, c.ends) {
+				t.Error(err)
+			}
+			expect(t, told, append(c.first, "b", "last"), "told of %q")
 		})
 	}
 }
@@ -541,49 +707,40 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 	executed := event
 	executed.Body = []byte(`{"eventId":"e","action":"package_executed","packageId":"p"}`)
 	notFound := &esign.Error{Kind: esign.NotFound, Status: http.StatusNotFound, Code: "package_not_found"}
-	in := func(do func(tx *store.Tx) error) func(*testService) error {
-		return func(x *testService) error { return x.Data.Update(do) }
+	open := office.Package{ID: "p", State: office.PackageOpen}
+	answered := func(s esign.Status, quiet, recorded bool) func(*testService) error {
+		return func(x *testService) error { _, err := x.applyCheck(open, s, quiet, recorded); return err }
+	}
+	failed := func(e *esign.Error) func(*testService) error {
+		return func(x *testService) error { return x.notePackage(t.Context(), open, esign.Status{}, e, false) }
+	}
+	in := func(do func(tx *store.Tx)) func(*testService) error {
+		return func(x *testService) error { return x.Data.Update(func(tx *store.Tx) error { do(tx); return nil }) }
 	}
 	for name, do := range map[string]func(x *testService) error{
 		"an event":                  func(x *testService) error { return x.handleEvent(event) },
 		"an event once more":        func(x *testService) error { return x.RetryEvent("e") },
 		"a wish that an event ends": func(x *testService) error { return x.handleEvent(executed) },
-		"an answer": func(x *testService) error {
-			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, status, false, true)
-			return err
-		},
-		"an answer of before": func(x *testService) error {
-			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, status, true, true)
-			return err
-		},
-		"that it has expired": func(x *testService) error {
-			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, esign.Status{PackageID: "p", State: "expired"}, false, false)
-			return err
-		},
-		"no such package": func(x *testService) error {
-			return x.notePackage(t.Context(), office.Package{ID: "p", State: office.PackageOpen}, esign.Status{}, notFound, false)
-		},
-		"a service that ails": func(x *testService) error {
-			return x.notePackage(t.Context(), office.Package{ID: "p", State: office.PackageOpen}, esign.Status{}, &esign.Error{Kind: esign.Server}, false)
-		},
-		"a wish that came too late": func(x *testService) error {
-			_, err := x.applyCheck(office.Package{ID: "p", State: office.PackageOpen}, esign.Status{PackageID: "p", State: office.PackageExecuted}, false, false)
-			return err
-		},
-		"a record":                 func(x *testService) error { return x.noteRecord(recordQuestion{id: "p", tell: true}, &status) },
-		"no record":                func(x *testService) error { return x.noteRecord(recordQuestion{id: "p"}, nil) },
-		"a sweep":                  func(x *testService) error { _, err := x.takeSweep(); return err },
-		"all that is due":          func(x *testService) error { return x.MakeAllDue() },
-		"what is to be forgotten":  func(x *testService) error { return x.ForgetEvents(t.Context()) },
-		"the lines":                func(x *testService) error { _, err := x.Lines(); return err },
-		"the new lines":            func(x *testService) error { _, err := x.LinesSince(0); return err },
-		"the package":              func(x *testService) error { _, _, err := x.Package("p"); return err },
-		"what becomes old":         func(x *testService) error { return x.Archive("p", true) },
-		"the events":               func(x *testService) error { _, _, err := x.Events("", 9); return err },
-		"the events in words":      func(x *testService) error { _, err := x.EventLines(office.EventQuery{}); return err },
-		"what is looked for":       func(x *testService) error { _, err := x.Find(office.Query{}); return err },
-		"what a backup brought":    in(func(tx *store.Tx) error { MarkRestored(tx, time.Now()); return nil }),
-		"the list to be forgotten": in(func(tx *store.Tx) error { ForgetList(tx); return nil }),
+		"an answer":                 answered(status, false, true),
+		"an answer of before":       answered(status, true, true),
+		"that it has expired":       answered(esign.Status{PackageID: "p", State: "expired"}, false, false),
+		"a wish that came too late": answered(esign.Status{PackageID: "p", State: office.PackageExecuted}, false, false),
+		"no such package":           failed(notFound),
+		"a service that ails":       failed(&esign.Error{Kind: esign.Server}),
+		"a record":                  func(x *testService) error { return x.noteRecord(recordQuestion{id: "p", tell: true}, &status) },
+		"no record":                 func(x *testService) error { return x.noteRecord(recordQuestion{id: "p"}, nil) },
+		"a sweep":                   func(x *testService) error { _, err := x.takeSweep(); return err },
+		"all that is due":           func(x *testService) error { return x.MakeAllDue() },
+		"what is to be forgotten":   func(x *testService) error { return x.ForgetEvents(t.Context()) },
+		"the lines":                 func(x *testService) error { _, err := x.Lines(); return err },
+		"the new lines":             func(x *testService) error { _, err := x.LinesSince(0); return err },
+		"the package":               func(x *testService) error { _, _, err := x.Package("p"); return err },
+		"what becomes old":          func(x *testService) error { return x.Archive("p", true) },
+		"the events":                func(x *testService) error { _, _, err := x.Events("", 9); return err },
+		"the events in words":       func(x *testService) error { _, err := x.EventLines(office.EventQuery{}); return err },
+		"what is looked for":        func(x *testService) error { _, err := x.Find(office.Query{}); return err },
+		"what a backup brought":     in(func(tx *store.Tx) { MarkRestored(tx, time.Now()) }),
+		"the list to be forgotten":  in(ForgetList),
 	} {
 		t.Run(name, func(t *testing.T) {
 			looptest.EachFault(t, func() (*testService, *data.Data) {
@@ -592,10 +749,8 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 				if strings.HasPrefix(name, "a wish") {
 					p.Withdrawal = &office.Withdrawal{State: office.WithdrawAsked}
 				}
-				noErr(t, x.Data.Update(func(tx *store.Tx) error {
-					_, err := tx.AddEvent(event)
-					return errors.Join(err, tx.PutPackage(p))
-				}))
+				x.comes(event)
+				x.keeps(p)
 				return x, x.Data
 			}, do)
 		})

@@ -37,7 +37,7 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 	err = r.Data.Update(func(tx *store.Tx) error {
 		found, noted = changes{}, false
 		p, ok, err := tx.Package(id)
-		if err != nil || !ok {
+		if !ok {
 			return err
 		}
 		if noted = status.State == office.PackageExecuted || p.Checked.Equal(asked.Checked); !noted {
@@ -251,7 +251,7 @@ func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause ti
 	var shown bool // whether the visible state changed
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(asked.ID)
-		if err != nil || !ok {
+		if !ok {
 			return err
 		}
 		now, before := r.Now(), p
