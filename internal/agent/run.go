@@ -117,7 +117,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 			a.wakeAll()
 		},
 		Unlocked: a.wakeAll,
-		Returned: func() { a.packages.Sweep(reconcile.SweepService) },
+		Returned: func() { a.packages.SweepInTime("the service works again") },
 		Failed:   a.network.Failed,
 	})
 	a.Session = a.account
@@ -128,7 +128,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Take: func(ctx context.Context, url, service, signature string, body []byte) error {
 			return a.webhook.Take(ctx, url, service, signature, body)
 		},
-		Returned: func() { a.packages.Sweep(reconcile.SweepReturn) },
+		Returned: func() { a.packages.SweepOpened() },
 		Changed:  a.backUp,
 		Adopt: func(ctx context.Context, servers, pin string) error {
 			_, err := a.ChangeSettings(ctx, func(s office.Settings) office.Settings {
@@ -154,7 +154,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Arrived:     func() { a.packages.WakeEvents() },
 		Settled:     func(id string) { a.packages.Settled(id) },
 		Sweep:       func(why string) { a.packages.Sweep(why) },
-		Returned:    func() { a.packages.Sweep(reconcile.SweepReturn) },
+		Returned:    func() { a.packages.SweepOpened() },
 	})
 	a.account.Endpoint = a.webhook
 	a.announcer, err = announce.New(a.Base, announce.Deps{

@@ -517,17 +517,18 @@ func (r *Service) takeSweep() (pause time.Duration, err error) {
 	return maxIdle, nil
 }
 
-// Reasons that may come in bursts: a flapping tunnel, a partly working service, or events in a form that nobody foresaw.
-const (
-	SweepReturn  = "the public address is open again"
-	SweepService = "the service works again"
-	sweepUnread  = "an event does not say which package it is about"
-)
-
 // Sweep requests the status of every package that is not final, because something may have been missed.
-func (r *Service) Sweep(why string) {
+func (r *Service) Sweep(why string) { r.requestSweep(why, true, false) }
+
+// SweepOpened is Sweep because the public address is open again, which it may be again and again.
+func (r *Service) SweepOpened() { r.requestSweep("the public address is open again", false, true) }
+
+// SweepInTime is Sweep for a reason that may come in bursts: a partly working service, or events in a form that nobody foresaw.
+func (r *Service) SweepInTime(why string) { r.requestSweep(why, false, false) }
+
+func (r *Service) requestSweep(why string, atOnce, opened bool) {
 	r.Log.Debug("reconcile", "why", why)
-	r.sweep.request(why != SweepReturn && why != SweepService && why != sweepUnread, why == SweepReturn)
+	r.sweep.request(atOnce, opened)
 	r.Wake()
 }
 

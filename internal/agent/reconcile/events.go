@@ -121,7 +121,7 @@ func (r *Service) handleEvent(ev office.Event) error {
 		if err != nil {
 			reason = message.EventUnreadable()
 		}
-		r.Sweep(sweepUnread)
+		r.SweepInTime("an event does not say which package it is about")
 		return r.finishUnprocessable(ev, reason)
 	}
 	if !esign.UsableID(e.PackageID) {

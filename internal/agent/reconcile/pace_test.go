@@ -289,7 +289,7 @@ func TestWhatWasSignedInAnOutageOfHalfAMinuteIsNoticedWithinTenSeconds(t *testin
 			time.Sleep(30 * time.Second)
 			executed = id
 			d.drafts.Store(false)
-			h.Sweep(SweepReturn)
+			h.SweepOpened()
 			until(t, 10*time.Second, func() bool { return h.isPlanned(id) && d.drafts.Load() }, id+": its files are planned, and what could not be sent is sent,")
 		}
 	})
@@ -304,7 +304,7 @@ func TestAConnectionThatFlapsCostsNoMoreQuestionsThanItMay(t *testing.T) {
 			before := d.questions()
 			const minutes = 10
 			for range minutes * 12 {
-				h.Sweep(SweepReturn)
+				h.SweepOpened()
 				time.Sleep(5 * time.Second)
 			}
 			most := sweepBurst + minutes*60*sweepSecond
