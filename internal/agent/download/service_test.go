@@ -172,7 +172,7 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 	old, next := x.settings.SaveTo, t.TempDir()
 	x.update(func(tx *store.Tx) error {
 		for _, j := range []office.Job{named, waits} { // both were received, and one got its name
-			j.Size, j.Digest = received("p").Size, received("p").Digest
+			j.Size, j.Digest, j.NextTry = received("p").Size, received("p").Digest, x.Now().Add(time.Hour)
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}
@@ -185,7 +185,7 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 		t.Errorf("the file that is there: %+v", j)
 	}
 	for _, j := range []office.Job{waits, begun, away} { // the last at a service not in use, which may be used again
-		if j = x.job(j); j.Folder != next || j.Digest != "" {
+		if j = x.job(j); j.Folder != next || j.Digest != "" || j.NextTry.After(x.Now()) {
 			t.Errorf("one that is not: %+v", j)
 		}
 	}
