@@ -415,6 +415,10 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 			time.Sleep(time.Minute)
 			x.wantSaved(later)
 			expect(t, x.Health.Has(health.FolderFails), true, "it is still said to be in trouble: %v")
+			beside("waits nowhere")
+			held, err := x.Held()
+			expect(t, held, map[string]bool{"waits": true}, "held are %v")
+			noErr(t, err)
 			noErr(t, c.well(lost))
 			left(t, lost, x.tempKey(waits))
 			x.FolderChosen(lost, lost) // a person has settled something
