@@ -127,7 +127,7 @@ type packageCommands struct {
 	Show      showCmd      `cmd:"" help:"Show one package: its people, documents, files, and what happened."`
 	Events    eventsCmd    `cmd:"" help:"Show what the service reported, or follow it."`
 	Folders   foldersCmd   `cmd:"" help:"Watched folders: what appears in one becomes a package."`
-	Desks     desksCmd     `cmd:"" help:"The other computers of the office, which this one hands events on to."`
+	Desks     desksCmd     `cmd:"" help:"The other computers of the office, which this one shares events with."`
 	Status    statusCmd    `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
 }
 

@@ -13,24 +13,24 @@ import (
 
 // desksCmd manages the office's other computers, to which this one passes events on.
 type desksCmd struct {
-	List   desksListCmd   `cmd:"" default:"withargs" help:"Show the desks of this hub."`
-	Invite desksInviteCmd `cmd:"" help:"Add a desk: show a code that its computer takes with setup --code, or write a file that it opens."`
-	Remove desksRemoveCmd `cmd:"" help:"Remove a desk: its key is dead at once."`
+	List   desksListCmd   `cmd:"" default:"withargs" help:"Show the other computers of the office."`
+	Invite desksInviteCmd `cmd:"" help:"Add a computer: show a code that it takes with setup --code, or write a file that it opens."`
+	Remove desksRemoveCmd `cmd:"" help:"Remove a computer: its key is dead at once."`
 }
 
 type desksListCmd struct{ jsonFlag }
 
 type desksInviteCmd struct {
-	Name       string `arg:"" optional:"" help:"What the desk is called here."`
+	Name       string `arg:"" optional:"" help:"What the computer is called here."`
 	To         string `help:"The file to write, in place of a code." type:"path" placeholder:"FILE"`
-	Moved      bool   `help:"Add no desk: the code or file is for all that are desks already, and tells them where the hub is now."`
-	Again      bool   `help:"Invite a desk anew that is there already: what it was given before opens nothing any more."`
-	Servers    string `help:"Where desks reach this computer, if not at its own addresses." placeholder:"HOST:PORT"`
+	Moved      bool   `help:"Add none: the code or file is for all that are there already, and tells them where the main computer is now."`
+	Again      bool   `help:"Invite one anew that is there already: what it was given before opens nothing any more."`
+	Servers    string `help:"Where the others reach this computer, if not at its own addresses." placeholder:"HOST:PORT"`
 	WithSecret bool   `help:"Hand over the client secret, too. Whoever has the file or the code has the secret."`
 }
 
 type desksRemoveCmd struct {
-	Name string `arg:"" help:"What the desk is called."`
+	Name string `arg:"" help:"What the computer is called."`
 	jsonFlag
 }
 
@@ -70,7 +70,7 @@ func (c *desksRemoveCmd) Run(r *run) error { return c.desks(r, desksRequest{Remo
 
 func (c *desksInviteCmd) Run(r *run) error {
 	if (c.Name == "") != c.Moved {
-		return &usage{"Name the desk, or use --moved."}
+		return &usage{"Name the computer, or use --moved."}
 	}
 	o, err := r.office(idle)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *desksInviteCmd) Run(r *run) error {
 func (c *desksInviteCmd) offer(r *run, o *instance, file agent.OfficeFile) error {
 	_, err := callOffer.news(r.ctx, o, file, func(code string) error {
 		_ = r.err.Line("On the other computer, choose \"Enter a code…\" in the first window, or run: countersign setup --code %s", code)
-		_ = r.err.Line("The code is valid for ten minutes, while this command runs. If the hub is not found there, add --hub with one of %s.", file.Settings.Office)
+		_ = r.err.Line("The code is valid for ten minutes, while this command runs. If this computer is not found from there, add --hub with one of %s.", file.Settings.Office)
 		return r.out.Line("%s", code)
 	})
 	if err == nil {
@@ -109,7 +109,7 @@ func (c *desksInviteCmd) write(r *run, _ *instance, file agent.OfficeFile) error
 		return err
 	}
 	if c.Moved {
-		_ = r.out.Line("Written: %s. Every desk opens it once. It contains no secret.", c.To)
+		_ = r.out.Line("Written: %s. Every computer opens it once. It contains no secret.", c.To)
 		return nil
 	}
 	_ = r.out.Line("Written: %s. It is for one computer alone, which opens it with a double click, or takes it with setup --import.", c.To)
@@ -125,7 +125,7 @@ func (f jsonFlag) desks(r *run, q desksRequest) error {
 	}
 	return f.print(r, list, func(w *terminal.Writer) (err error) {
 		if len(list.Desks) == 0 {
-			return w.Line("There is no desk yet. Add one with: countersign desks invite NAME")
+			return w.Line("There is no other computer yet. Add one with: countersign desks invite NAME")
 		}
 		for _, d := range list.Desks {
 			err = errors.Join(err, w.Line("%s", deskLine(d)))

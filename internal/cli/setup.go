@@ -28,7 +28,7 @@ type setupCmd struct {
 
 	Updates *bool `json:"check_updates,omitempty" name:"updates" negatable:"" help:"Ask once a day whether there is a newer version of Countersign. It is off at first."`
 
-	Elsewhere *bool `json:"saved_elsewhere,omitempty" name:"saved-elsewhere" negatable:"" help:"Save nothing here: another desk saves signed documents."`
+	Elsewhere *bool `json:"saved_elsewhere,omitempty" name:"saved-elsewhere" negatable:"" help:"Save nothing here: another computer saves signed documents."`
 	Mine      *bool `json:"notify_mine,omitempty" name:"notify-mine" negatable:"" help:"Tell only of packages that were sent from here or by this account."`
 
 	DueDays    *int    `help:"How many days before its due date people are told of a package, once (3); 0 for never." placeholder:"DAYS"`
@@ -51,15 +51,15 @@ type serviceFlags struct {
 }
 
 type addressFlags struct {
-	Tunnel          *string `json:"tunnel,omitempty" help:"The public address: ngrok, external (your own web server), office (the events come from the hub) or none." enum:"ngrok,external,office,none,loopback" placeholder:"KIND"`
+	Tunnel          *string `json:"tunnel,omitempty" help:"The public address: ngrok, external (your own web server), office (the events come from the main computer) or none." enum:"ngrok,external,office,none,loopback" placeholder:"KIND"`
 	NgrokDomain     *string `json:"ngrok_domain,omitempty" help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
 	NgrokConnectURL *string `json:"ngrok_connect_url,omitempty" name:"ngrok-connect-url" help:"The ngrok server, where it is not ngrok's own." placeholder:"HOST:PORT"`
 	NgrokCA         *string `json:"ngrok_ca,omitempty" name:"ngrok-ca" help:"PEM file with the certificates to trust for the ngrok server." type:"path" placeholder:"FILE"`
 	PublicURL       *string `json:"public_url,omitempty" name:"public-url" help:"With --tunnel external: the public address that reaches --listen." placeholder:"URL"`
 	Listen          *string `json:"listen,omitempty" help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
-	Office          *string `json:"office,omitempty" help:"With --tunnel office: the hub, as nats://HOST:PORT. Else NATS servers of your own that hand events on to other desks." placeholder:"URLS"`
-	OfficePin       *string `json:"office_pin,omitempty" name:"office-pin" help:"The fingerprint of the hub's key, as an invitation has it." placeholder:"PIN"`
-	OfficeListen    *string `json:"office_listen,omitempty" name:"office-listen" help:"Be the hub of other desks, which connect here; empty to be none." placeholder:"HOST:PORT"`
+	Office          *string `json:"office,omitempty" help:"With --tunnel office: the main computer, as nats://HOST:PORT. Else NATS servers of your own that hand events on to other computers." placeholder:"URLS"`
+	OfficePin       *string `json:"office_pin,omitempty" name:"office-pin" help:"The fingerprint of the main computer's key, as an invitation has it." placeholder:"PIN"`
+	OfficeListen    *string `json:"office_listen,omitempty" name:"office-listen" help:"Share events with other computers, which connect here; empty not to." placeholder:"HOST:PORT"`
 }
 
 type savingFlags struct {
@@ -74,8 +74,8 @@ type fileFlags struct {
 	Export     string `help:"Write what the office needs into FILE.countersign, for others to open, and change nothing here. The other options count for the file." type:"path" placeholder:"FILE"`
 	WithSecret bool   `help:"With --export: write the client secret into the file, too. Whoever has the file has the secret."`
 	Import     string `help:"Take what an administrator has written with --export; the other options come on top." type:"path" placeholder:"FILE" xor:"from"`
-	Code       string `xor:"from" help:"Join the office whose hub shows this code; the other options come on top." placeholder:"CODE"`
-	Hub        string `help:"With --code: where the hub is, if it is not found on the local network." placeholder:"HOST:PORT"`
+	Code       string `xor:"from" help:"Join the office whose main computer shows this code; the other options come on top." placeholder:"CODE"`
+	Hub        string `help:"With --code: where that computer is, if it is not found on the local network." placeholder:"HOST:PORT"`
 }
 
 // settingsChange is a change; nil fields stay as they are. It travels over the control socket, which only the same user can

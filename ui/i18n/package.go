@@ -202,7 +202,7 @@ func Action(a agent.Action) string {
 	return map[agent.Action]string{
 		agent.ActSignIn: lang.L("Sign in"), agent.ActSettings: lang.L("Open settings"), agent.ActFolders: lang.L("Open settings"),
 		agent.ActChooseFolder: lang.L("Choose a folder"), agent.ActUnlock: lang.L("Unlock"), agent.ActNetwork: lang.L("Open the browser"),
-		agent.ActTakeEndpoint: lang.L("Report to this computer"), agent.ActBeHub: lang.L("Make this the hub again"), agent.ActTakeBack: lang.L("Take the office back"),
+		agent.ActTakeEndpoint: lang.L("Report to this computer"), agent.ActBeHub: lang.L("Make this the main computer again"), agent.ActTakeBack: lang.L("Take the office back"),
 		agent.ActRetry: lang.L("Try again"), agent.ActReview: lang.L("Show in Packages"), agent.ActQuit: lang.L("Quit"),
 		agent.ActDismiss: lang.L("Got it"),
 	}[a]

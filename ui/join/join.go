@@ -28,7 +28,7 @@ type Office interface {
 func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
 	code, at := widgets.NewEntry("ABCD-EFGH-JKMN"), widgets.NewEntry("192.0.2.20:"+office.HubPort)
 	typed := widgets.NewField(lang.L("Code"), code, lang.L("Whoever invites you sees it on their computer. Both computers must be in the same network."))
-	where := widgets.NewField(lang.L("Address of the hub"), at, lang.L("Leave empty to look for it in this network."))
+	where := widgets.NewField(lang.L("Address of the main computer"), at, lang.L("Leave empty to look for it in this network."))
 	where.Hide()
 	var popup *widgets.PopUp
 	var do *widgets.Button
@@ -39,7 +39,7 @@ func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
 		}
 		do.Disable()
 		typed.Wrong("")
-		typed.Hint(lang.L("Looking for the hub…"))
+		typed.Hint(lang.L("Looking for the main computer…"))
 		word, hub := code.Text, at.Text
 		stop = async.Then(d.Work, func(ctx context.Context) (agent.OfficeFile, error) { return o.FetchOffice(ctx, word, hub) }, func(file agent.OfficeFile, err error) {
 			do.Enable()
@@ -68,8 +68,8 @@ func Code(d *env.Env, o Office, got func(agent.OfficeFile)) {
 // does.
 func Ask(d *env.Env, o Office, file agent.OfficeFile, done func()) {
 	widgets.Ask(d.Window.Canvas(), widgets.Question{
-		Title: lang.L("Get events from this hub?"),
-		Text: lang.L("The invitation names the hub at {{.Address}}. What the signing service reports then comes from there, and no longer to an address of this computer.",
+		Title: lang.L("Get events from this computer?"),
+		Text: lang.L("The invitation names the main computer, {{.Address}}. What the signing service reports then comes from there, and no longer to an address of this computer.",
 			i18n.V{"Address": file.Settings.HubName()}),
 		Safe: lang.L("Cancel"), Do: lang.L("Connect"),
 		OnDo: func() {

@@ -45,15 +45,15 @@ type desks struct {
 func newDesks(s *Screen) *desks {
 	d := &desks{screen: s, list: widgets.Stack(12), where: widgets.NewProse(""), codes: map[string]func(){}}
 	d.reader = async.NewReader(s.env.Work, func(ctx context.Context) ([]office.DeskRow, error) { return s.office.Desks(ctx), nil }, d.show)
-	d.begin = widgets.Section(lang.L("Desks"), 12, widgets.NewProse(lang.L("Several people can work in this office, each on their own computer.")),
-		widgets.Flow(8, widgets.NewButton(lang.L("Share with other desks…"), d.makeHub), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
-	d.tell = widgets.NewButton(lang.L("Reconnect desks…"), d.tellMoved).Quiet()
-	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This computer is the hub: the other desks hear from the signing service through it. Keep it switched on.")),
-		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a desk…"), func() { d.invite("") }), d.tell, widgets.NewButton(lang.L("Stop sharing…"), d.stop).Quiet()))
-	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is the hub gone? Make this computer the hub, or enter the code that a new hub shows.")),
-		widgets.Flow(8, widgets.NewButton(lang.L("Make this computer the hub…"), d.takeOver), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()),
+	d.begin = widgets.Section(lang.L("Work together"), 12, widgets.NewProse(lang.L("Several people can work in this office, each on their own computer.")),
+		widgets.Flow(8, widgets.NewButton(lang.L("Share with other computers…"), d.makeHub), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
+	d.tell = widgets.NewButton(lang.L("Reconnect computers…"), d.tellMoved).Quiet()
+	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This computer shares events with the others. Keep it switched on.")),
+		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a computer…"), func() { d.invite("") }), d.tell, widgets.NewButton(lang.L("Stop sharing…"), d.stop).Quiet()))
+	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is it gone? Make this the main computer, or enter the code that a new one shows.")),
+		widgets.Flow(8, widgets.NewButton(lang.L("Make this the main computer…"), d.takeOver), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()),
 		d.check("saved_elsewhere"))
-	d.section = widgets.Section(lang.L("Desks"), 12, d.hub, d.desk, d.check("notify_mine"))
+	d.section = widgets.Section(lang.L("Work together"), 12, d.hub, d.desk, d.check("notify_mine"))
 	return d
 }
 
@@ -71,7 +71,7 @@ func (d *desks) adapt(s office.Settings) {
 	widgets.Show(d.section, desk || s.IsHub())
 	widgets.Show(d.hub, s.IsHub())
 	widgets.Show(d.desk, desk)
-	d.where.Set(lang.L("Events come from the hub at {{.Address}}.", i18n.V{"Address": s.HubName()}))
+	d.where.Set(lang.L("Events come from the main computer, {{.Address}}.", i18n.V{"Address": s.HubName()}))
 	if s.IsHub() {
 		d.reader.Ask()
 	}
@@ -114,10 +114,10 @@ func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
 // makeHub explains what the system is about to ask, and lets others connect.
 func (d *desks) makeHub() {
 	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
-		Title: lang.L("Share with other desks?"),
-		Text: lang.L("Several people can then work in this office, each on a computer of their own. This computer becomes the hub: it stays on, and the others connect to it.") + "\n\n" +
-			lang.L("The system may ask whether Countersign may take connections from the network. Allow it for private networks: only invited desks get in."),
-		Safe: lang.L("Cancel"), Do: lang.L("Make this computer the hub"), OnDo: func() { d.listen(hubPort) },
+		Title: lang.L("Share with other computers?"),
+		Text: lang.L("Several people can then work in this office, each on their own computer. This one becomes the main computer: it stays on and shares events with the others.") + "\n\n" +
+			lang.L("The system may ask whether Countersign may take connections from the network. Allow it for private networks: only invited computers get in."),
+		Safe: lang.L("Cancel"), Do: lang.L("Make this the main computer"), OnDo: func() { d.listen(hubPort) },
 	})
 }
 
@@ -128,7 +128,7 @@ func (d *desks) enter() {
 
 func (d *desks) stop() {
 	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
-		Title: lang.L("Stop sharing with the other desks?"), Text: lang.L("The other desks then ask the signing service themselves, and documents reach them a little later."),
+		Title: lang.L("Stop sharing with the other computers?"), Text: lang.L("The other computers then ask the signing service themselves, and documents reach them a little later."),
 		Safe: lang.L("Cancel"), Do: lang.L("Stop sharing"), OnDo: func() {
 			for name := range d.codes {
 				d.endCode(name)
@@ -150,8 +150,8 @@ func (d *desks) listen(at string) {
 
 func (d *desks) remove(name string) {
 	widgets.Ask(d.screen.env.Window.Canvas(), widgets.Question{
-		Title: lang.L("Remove the desk {{.Name}}?", i18n.V{"Name": name}),
-		Text:  lang.L("It is cut off at once and hears no more of this office from the hub. What it has saved stays there."),
+		Title: lang.L("Remove the computer {{.Name}}?", i18n.V{"Name": name}),
+		Text:  lang.L("It is cut off at once and gets no more events from here. What it has saved stays there."),
 		Safe:  lang.L("Cancel"), Do: lang.L("Remove"),
 		OnDo: func() {
 			d.endCode(name)

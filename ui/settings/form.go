@@ -103,7 +103,7 @@ func (f *form) documents(pickFolder func()) {
 	f.flag("save_cac", lang.L("Certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
 	f.flag("save_masterfile", lang.L("Combined PDF of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
 	f.flag("index", lang.L("List of saved files for Excel"), func(s *office.Settings) *bool { return &s.Index })
-	elsewhere := f.flag("saved_elsewhere", lang.L("Another desk saves signed documents, such as the hub"), func(s *office.Settings) *bool { return &s.SavedElsewhere })
+	elsewhere := f.flag("saved_elsewhere", lang.L("Another computer saves signed documents"), func(s *office.Settings) *bool { return &s.SavedElsewhere })
 	elsewhere.field.Hint(lang.L("Nothing is saved on this computer then. It says when everyone has signed."))
 	f.flag("notify_mine", lang.L("Notify only about packages sent from here or by my account"), func(s *office.Settings) *bool { return &s.Mine })
 }

@@ -26,9 +26,9 @@ func (d *desks) invite(again string) {
 	name := widgets.NewEntry(lang.L("Reception"))
 	name.SetText(again)
 	secret := widgets.NewCheck(lang.L("Include the client secret"), nil)
-	called := widgets.NewField(lang.L("Name of the desk"), name, "")
+	called := widgets.NewField(lang.L("Name of the computer"), name, "")
 	about := widgets.NewField("", widgets.Outdent(secret), lang.L("Otherwise, whoever sets up that computer has to enter it. The invitation is for one computer; whoever has it reads what the service reports to this office."))
-	title, first, beside, fields := lang.L("Add a desk"), fyne.Focusable(name), called, []fyne.CanvasObject{called, about}
+	title, first, beside, fields := lang.L("Add a computer"), fyne.Focusable(name), called, []fyne.CanvasObject{called, about}
 	if again != "" {
 		title, first, beside, fields = lang.L("Invite {{.Name}}", i18n.V{"Name": again}), nil, about, fields[1:]
 	}
@@ -85,7 +85,7 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 	all := name == ""
 	title, called, how := lang.L("Invite {{.Name}}", i18n.V{"Name": name}), name, lang.L("On the other computer, choose “Enter a code…” in Countersign and type this code. It is valid once, for ten minutes.")
 	if all {
-		title, called, how = lang.L("Reconnect the desks"), lang.L("Hub"), lang.L("If this computer took over from another hub, tell the desks: on each of them, choose “Enter a code…” in Settings and type this code. It is valid for ten minutes.")
+		title, called, how = lang.L("Reconnect the computers"), lang.L("Main computer"), lang.L("If this computer took over from another, tell the rest: on each of them, choose “Enter a code…” in Settings and type this code. It is valid for ten minutes.")
 	}
 	code, says := widgets.NewFullHeading(""), widgets.NewParagraph("")
 	code.Scale = theme.Code
@@ -181,7 +181,7 @@ func (d *desks) takeOver() {
 	}, nil)
 	kind.Offer(2, s.PublicURL != "")
 	kind.Choose(slices.Index(kinds, tunnel))
-	d.ask(lang.L("Make this computer the hub?"), lang.L("Make this computer the hub"), kind.Items[kind.Chosen], secret, func(ctx context.Context) error {
+	d.ask(lang.L("Make this the main computer?"), lang.L("Make this the main computer"), kind.Items[kind.Chosen], secret, func(ctx context.Context) error {
 		_, err := d.screen.office.ChangeSettings(ctx, func(s office.Settings) office.Settings {
 			s.Tunnel, s.Office, s.OfficePin, s.OfficeListen, s.SavedElsewhere = tunnel, "", "", hubPort, false
 			return s
@@ -190,6 +190,6 @@ func (d *desks) takeOver() {
 	}, func() {
 		d.screen.Reload()
 		d.tellMoved()
-	}, widgets.NewParagraph(lang.L("The signing service then reports to this computer, documents are saved here, and the other desks connect to it. How does the service reach it?")),
-		kind, secret, widgets.NewProse(lang.L("The system may ask whether Countersign may take connections from the network. Allow it for private networks: only invited desks get in.")))
+	}, widgets.NewParagraph(lang.L("The signing service then reports to this computer, documents are saved here, and the other computers connect to it. How does the service reach it?")),
+		kind, secret, widgets.NewProse(lang.L("The system may ask whether Countersign may take connections from the network. Allow it for private networks: only invited computers get in.")))
 }

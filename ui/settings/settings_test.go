@@ -387,8 +387,8 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	if !s.desks.begin.Visible() || s.desks.section.Visible() {
 		t.Error("an office of one desk sees more than a button")
 	}
-	b.Press(s.desks.begin, "Share with other desks…")
-	b.Press(screentest.Top(b.Window), "Make this computer the hub")
+	b.Press(s.desks.begin, "Share with other computers…")
+	b.Press(screentest.Top(b.Window), "Make this the main computer")
 	b.Settle()
 	if at := b.Office.Settings().OfficeListen; at != hubPort || s.desks.begin.Visible() || !s.desks.hub.Visible() || s.desks.desk.Visible() {
 		t.Errorf("it listens at %q", at)
@@ -403,7 +403,7 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 		t.Errorf("left are %+v", rows)
 	}
 	invite := func(name string) {
-		b.Press(s.desks.hub, "Add a desk…")
+		b.Press(s.desks.hub, "Add a computer…")
 		screentest.All[*widgets.Entry](screentest.Top(b.Window))[0].SetText(name)
 	}
 	names := func() string { return screentest.Text(s.desks.list) }
@@ -435,7 +435,7 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	b.Press(screentest.Top(b.Window), "Cancel")
 	invite("Accounts")
 	b.Press(screentest.Top(b.Window), "Continue")
-	if top := screentest.Text(screentest.Top(b.Window)); !strings.Contains(top, "already a desk with that name") {
+	if top := screentest.Text(screentest.Top(b.Window)); !strings.Contains(top, "already a computer with that name") {
 		t.Errorf("of a name that is taken it says %s", top)
 	}
 	b.Press(screentest.Top(b.Window), "Cancel")
@@ -506,9 +506,9 @@ func TestADeskIsMadeTheHubWithOnePress(t *testing.T) {
 	})
 	s.Reload()
 	b.Settle()
-	b.Press(s.desks.desk, "Make this computer the hub…")
+	b.Press(s.desks.desk, "Make this the main computer…")
 	screentest.All[*widgets.Entry](screentest.Top(b.Window))[0].SetText("token")
-	screentest.Button(screentest.Top(b.Window), "Make this computer the hub").OnTapped()
+	screentest.Button(screentest.Top(b.Window), "Make this the main computer").OnTapped()
 	b.Until(func() bool {
 		return screentest.Top(b.Window) != nil && strings.Contains(screentest.Text(screentest.Top(b.Window)), officetest.Code)
 	})

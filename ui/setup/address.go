@@ -57,7 +57,7 @@ func newAddress(s *Screen) *address {
 		{Name: lang.L("No public address"), Text: lang.L("Works everywhere. Signatures show up a few minutes later.")},
 		{Name: lang.L("An ngrok address"), Text: lang.L("ngrok gives this computer an address of its own. A free account will do.")},
 		{Name: lang.L("Your office's web server (reverse proxy)"), Text: lang.L("It forwards what it receives to this computer.")},
-		{Name: lang.L("The hub of your office"), Text: lang.L("Another desk hands the events on. The invitation says which.")},
+		{Name: lang.L("Another computer in your office"), Text: lang.L("It shares its events with this one. The invitation says which it is.")},
 	}, -1, p.choose, s.Next)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[office.FieldNgrokToken], fields[office.FieldNgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[office.FieldPublicURL], fields[office.FieldListen]),

@@ -48,7 +48,7 @@ func (p *known) enter() {
 		events = lang.L("No public address")
 	}
 	widgets.Remake(p.facts, facts([][2]string{{lang.L("Signing service"), name}, {lang.L("Sign-in at"), signIn}, {lang.L("Documents go to"), service},
-		{lang.L("Hub"), s.HubName()}, {lang.L("Events arrive at"), events}, {lang.L("Sign-in returns to"), returns}, {lang.L("Client ID"), s.ClientID}}))
+		{lang.L("Main computer"), s.HubName()}, {lang.L("Events arrive at"), events}, {lang.L("Sign-in returns to"), returns}, {lang.L("Client ID"), s.ClientID}}))
 }
 
 func (p *known) ask() func(context.Context) error {

@@ -464,7 +464,7 @@ func TestTheCodeOfAHubFillsTheWizard(t *testing.T) {
 	fields := func() []*widgets.Entry { return screentest.All[*widgets.Entry](screentest.Top(w.Window)) }
 	fields()[0].SetText("ABCD-EFGH-JKMN")
 	w.Press(screentest.Top(w.Window), "Continue")
-	if said := screentest.Text(screentest.Top(w.Window)); !strings.Contains(said, "was not found on this network") || !strings.Contains(said, "Address of the hub") {
+	if said := screentest.Text(screentest.Top(w.Window)); !strings.Contains(said, "was not found on this network") || !strings.Contains(said, "Address of the main computer") {
 		t.Errorf("said %q", said)
 	}
 	fields()[0].SetText(officetest.Code)

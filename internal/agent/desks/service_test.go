@@ -366,14 +366,14 @@ func TestADeskTakesThePlaceOfTheHub(t *testing.T) {
 	before, err := old.Place("")
 	noErr(t, err)
 	other.set(func(s *office.TunnelSettings) { s.Office, s.OfficePin = "nats://"+before.Servers, before.Pin })
-	other.says(health.DeskUnwelcome, "hub that was replaced")
+	other.says(health.DeskUnwelcome, "main computer that was replaced")
 
 	// Which of the two is right, people say there: that one counts on.
-	old.says(health.HubReplaced, "became the hub after this one")
+	old.says(health.HubReplaced, "became the main one after this")
 	noErr(t, old.BeAgain())
 	other.listens()
 	other.set(func(s *office.TunnelSettings) { *s = back })
-	next.says(health.HubReplaced, "became the hub after this one")
+	next.says(health.HubReplaced, "became the main one after this")
 	noErr(t, next.BeAgain())
 	other.listens()
 
