@@ -92,8 +92,21 @@ func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
 	}
 	r := newRinged(inner, e, func() bool { return e.focused && !e.Disabled() })
 	r.wrong = func() bool { return e.wrong }
+	inner.Objects()[1].Hide() // its border, over which the text runs
+	r.edge = fynetheme.ColorNameInputBorder
+	if e.inner != nil && !e.MultiLine {
+		r.line, e.OnCursorChanged = e.hideBar, e.hideBar
+	}
 	r.draw()
 	return r
+}
+
+// hideBar hides the scroll bar below a long text. Fyne shows it again whenever it draws the text, and hides it for a new size alone.
+func (e *Entry) hideBar() {
+	size := e.inner.Size()
+	e.inner.Direction = container.ScrollNone
+	e.inner.Resize(size.AddWidthHeight(0, 1))
+	e.inner.Resize(size)
 }
 
 // Disable also gives up the focus: Fyne passes on no shortcuts, not even Ctrl+Q, from a disabled entry.

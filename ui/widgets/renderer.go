@@ -79,6 +79,7 @@ type ringed struct {
 	top          func() float32      // the space above that the ring leaves out; nil for none
 	inset        float32             // the space left out at the sides
 	edge         fyne.ThemeColorName // the border without the focus; empty if the widget has its own
+	line         func()              // hides the scroll bar of one line of text, which a margin keeps off the border; nil for anything else
 	outer, inner *canvas.Rectangle
 }
 
@@ -102,6 +103,10 @@ func (r *ringed) draw() {
 	if r.focused() {
 		outer, width, inner = theme.Ink, ringWidth, theme.Paper
 	}
+	margin := float32(ringWidth)
+	if r.line != nil {
+		inner, margin = fynetheme.ColorNameInputBackground, th.Size(fynetheme.SizeNameInnerPadding)-1
+	}
 	if r.wrong != nil && r.wrong() {
 		outer, width = theme.Attention, ringWidth
 	}
@@ -116,11 +121,13 @@ func (r *ringed) draw() {
 	radius := th.Size(fynetheme.SizeNameButtonRadius)
 	r.outer.CornerRadius, r.inner.CornerRadius = radius, radius-ringWidth
 	line(r.outer, outer, width)
-	line(r.inner, inner, ringWidth)
+	line(r.inner, inner, margin)
 }
 
 func (r *ringed) Layout(size fyne.Size) {
-	r.WidgetRenderer.Layout(size)
+	if r.WidgetRenderer.Layout(size); r.line != nil {
+		r.line()
+	}
 	r.layOut(size)
 }
 
@@ -130,7 +137,11 @@ func (r *ringed) layOut(size fyne.Size) {
 		top = r.top()
 	}
 	place(r.outer, r.inset, top, size.Width-2*r.inset, size.Height-top)
-	place(r.inner, r.inset+ringWidth, top+ringWidth, max(0, size.Width-2*(r.inset+ringWidth)), max(0, size.Height-top-2*ringWidth))
+	inside := r.inset + ringWidth
+	if r.line != nil {
+		inside = r.of.Theme().Size(fynetheme.SizeNameInputBorder)
+	}
+	place(r.inner, inside, top+inside-r.inset, max(0, size.Width-2*inside), max(0, size.Height-top-2*(inside-r.inset)))
 }
 
 func (r *ringed) Refresh() {
@@ -140,7 +151,7 @@ func (r *ringed) Refresh() {
 }
 
 func (r *ringed) Objects() []fyne.CanvasObject {
-	return append(slices.Clip(r.WidgetRenderer.Objects()), r.outer, r.inner)
+	return append(slices.Clip(r.WidgetRenderer.Objects()), r.inner, r.outer)
 }
 
 // FirstIn returns the first enabled focusable widget in an object, or nil.
