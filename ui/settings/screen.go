@@ -454,7 +454,7 @@ func (s *Screen) build() {
 		stack.Add(p)
 	}
 	s.scroll = widgets.NewVScroll(widgets.PadHV(20, 8, widgets.AtMost(760, stack)))
-	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings"))), widgets.PadHV(13, 0, s.tabs))
+	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings"))), widgets.PadHV(15, 0, s.tabs))
 	s.content = widgets.Between(head, s.foot, s.scroll)
 	s.turn(tabDocuments)
 }

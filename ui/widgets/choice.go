@@ -106,7 +106,7 @@ type Tabs struct {
 	OnDown   func() // moves to the chosen tab's content; nil for the next widget
 	row      *fyne.Container
 	names    []*Line
-	rooms    []*canvas.Rectangle // the minimum width of each
+	rooms    []*canvas.Rectangle // the minimum width of each while held
 	items    []*Tappable
 	held     bool
 	chosen   int
@@ -127,7 +127,6 @@ func NewTabs(texts []string, chosen func(index int)) *Tabs {
 		item.below = t.down
 	}
 	t.ExtendBaseWidget(t)
-	t.reserve()
 	t.show()
 	return t
 }
@@ -158,20 +157,13 @@ func (t *Tabs) down() {
 
 // Hold lets no tab get narrower, or leave the line, until it is called with false: nothing moves while a person types.
 func (t *Tabs) Hold(hold bool) {
-	if t.held = hold; !hold {
-		t.reserve()
-	}
-}
-
-// reserve has every tab be as wide as it is when it is chosen, in bold type.
-func (t *Tabs) reserve() {
+	t.held = hold
 	for i, room := range t.rooms {
-		name := t.names[i]
-		width := fyne.MeasureText(name.Text, name.Theme().Size(name.Scale), fyne.TextStyle{Bold: true}).Width
-		if t.held {
-			width = max(width, room.MinSize().Width)
+		least := fyne.Size{}
+		if hold {
+			least = t.names[i].MinSize().Max(room.MinSize())
 		}
-		room.SetMinSize(fyne.NewSize(width, 0))
+		room.SetMinSize(least)
 	}
 }
 
@@ -188,13 +180,12 @@ func (t *Tabs) Label(texts []string) {
 	for i, text := range texts {
 		t.names[i].Set(text)
 	}
-	t.reserve()
+	t.Hold(t.held)
 	t.row.Refresh()
 }
 
 func (t *Tabs) show() {
 	for i, item := range t.items {
-		t.names[i].Bold = i == t.chosen
 		t.names[i].Colour = theme.Secondary
 		if i == t.chosen {
 			t.names[i].Colour = theme.Text
