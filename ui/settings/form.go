@@ -222,7 +222,7 @@ func (f *form) program() {
 	pick(office.FieldMotion, lang.L("Animations"), []string{"reduced", "full"}, []string{lang.L("Reduced"), lang.L("Normal")}, func(s *office.Settings) *string { return &s.Motion })
 	f.flag("check_updates", lang.L("Check for a new version once a day"), func(s *office.Settings) *bool { return &s.CheckUpdates }).
 		field.Hint(lang.L("Only the newest version number is requested. Nothing about you or your documents is sent."))
-	f.text(office.FieldKeepYears, lang.L("Retention period (years)"), lang.L("How long you keep signed documents. Countersign never deletes them. For a template or watched folder of its own: 10; Lease: 30"),
+	f.text(office.FieldKeepYears, lang.L("Retention period (years)"), lang.L("How long you keep signed documents; Countersign never deletes them. “10; Lease: 30” means 30 years for the template or watched folder “Lease”, and 10 for everything else."),
 		widgets.NewEntry(lang.L("no limit")), func(s *office.Settings) *string { return &s.KeepYears })
 	kept := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))
 	f.value(office.FieldKeepEvents, "", "", kept, func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) },
