@@ -32,10 +32,10 @@ type Office interface {
 // RowID returns the list row id of a draft, which never equals a package's.
 func RowID(draftID string) string { return "draft " + draftID }
 
-// State returns a draft's state as a mark and in words.
+// State returns a draft's state as a mark and in words, none if there is no more to it than that it is not sent yet.
 func State(d office.Draft) (theme.Mark, string) {
 	if d.Decision.Send { // sending can still be undone
-		return theme.MarkLater, lang.L("not sent yet")
+		return theme.MarkLater, ""
 	}
 	switch d.State {
 	case office.DraftHeld:
@@ -47,7 +47,7 @@ func State(d office.Draft) (theme.Mark, string) {
 		case d.Folder != "":
 			return theme.MarkNext, lang.L("From a folder: waits for your OK.")
 		}
-		return theme.MarkLater, lang.L("not sent yet")
+		return theme.MarkLater, ""
 	case office.DraftUnknown:
 		if d.Away {
 			return theme.MarkProblem, i18n.Message(message.OutcomeUnknownElsewhere(d.Name))
@@ -144,8 +144,7 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 		return actions
 	}
 	switch d := drafts[0]; {
-	case d.Decision.Pending():
-		add(lang.L("Undo"), fynetheme.ContentUndoIcon(), func() { undo([]string{d.ID}, d.Decision.Send) })
+	case d.Decision.Pending(): // the undo bar has the button
 	case d.State == office.DraftUnknown:
 		add(lang.L("Send again"), fynetheme.MailSendIcon(), func() {
 			widgets.Ask(at.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),

@@ -136,7 +136,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		line.Saved = true // the files are known to be saved before the record says so
 		state.Text = sentence(i18n.Line(line))
 	}
-	if next := namesOfNext(row); stage == i18n.Open && next != "" {
+	if next := named(row.Next()); stage == i18n.Open && next != "" {
 		state.Text = lang.L("Waiting for {{.Who}}", i18n.V{"Who": next})
 	}
 	if stage == i18n.Open && row.Withdrawal.Pending() {
@@ -188,10 +188,9 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	return head
 }
 
-// namesOfNext returns the names of the signers whose turn it is.
-func namesOfNext(row office.PackageRow) string {
+func named(signers []office.Signer) string {
 	var names []string
-	for _, signer := range row.Next() {
+	for _, signer := range signers {
 		names = append(names, i18n.Name(signer))
 	}
 	return i18n.Names(names)
@@ -208,7 +207,7 @@ const mostSigners = 20
 
 func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	title := lang.L("Signers")
-	if progress := i18n.Progress(row.SignersDone, row.SignersTotal); progress != "" {
+	if progress := i18n.Progress(row.SignersDone, row.SignersTotal); row.SignersTotal > 1 {
 		title += "  ·  " + progress
 	}
 	list := widgets.Stack(12)
@@ -226,6 +225,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 			list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), o, nil))
 		}
 		stage := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
+		widgets.Show(stage, part != theme.MarkNext || len(row.Signers) > 1) // the head says whose turn it is
 		mayLink := signer.ID != "" && row.StillSigns(signer) && part == theme.MarkNext
 		if links = links || mayLink; mayLink && !s.noLinks && !alone {
 			name := i18n.Name(signer)
@@ -345,7 +345,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, maxPictures)
 	mark, text := outbox.State(d)
-	s.upload = newUpload(text, mark)
+	s.upload = newUpload(cmp.Or(text, lang.L("Not sent yet")), mark)
 	if state := s.sending[r.line.ID]; d.State == office.DraftQueued && d.Problem.IsZero() {
 		s.upload.show(state)
 	} else { // the last state is outdated
@@ -353,7 +353,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	}
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
 		widgets.Across(s.upload.arc, s.upload.text, nil))
-	facts := []string{lang.L("not sent yet") + " · " + i18n.Since(s.env.Now(), d.Created)}
+	facts := []string{i18n.Since(s.env.Now(), d.Created)}
 	if d.Folder != "" && s.folders[d.Folder] != "" {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
 	}
@@ -368,10 +368,10 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	var files []fyne.CanvasObject
 	size := pageSize(d.DocumentCount())
 	for _, own := range ownDocuments(d) {
-		files = append(files, s.tile(leaf{name: own.DisplayName(), note: lang.L("from the template"), mark: theme.MarkLater}, size))
+		files = append(files, s.tile(leaf{name: own.DisplayName(), note: lang.L("from the template")}, size))
 	}
 	for i, f := range d.Files {
-		files = append(files, s.tile(leaf{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path, picture: pictureOf(d, i)}, size))
+		files = append(files, s.tile(leaf{name: f.Name, path: f.Path, picture: pictureOf(d, i)}, size))
 	}
 	page := widgets.Stack(24, head)
 	if len(files) > 0 {
@@ -430,11 +430,7 @@ func (u *upload) show(state office.SendState) {
 func (s *Screen) draftTile(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, 1)
-	var names []string
-	for _, signer := range d.Signers {
-		names = append(names, i18n.Name(signer))
-	}
-	note := widgets.Stack(1, widgets.NewFullCaption(i18n.Names(names)))
+	note := widgets.Stack(1, widgets.NewFullCaption(named(d.Signers)))
 	if folder := s.folders[d.Folder]; folder != "" {
 		note.Add(widgets.NewProse(lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": folder})))
 	}
@@ -776,7 +772,13 @@ func (s *Screen) tile(l leaf, size fyne.Size) fyne.CanvasObject {
 	if l.mark == theme.MarkProblem {
 		note.Colour = theme.Attention
 	}
-	t := newTile(s.page(cmp.Or(l.picture, l.path), size), l.name, widgets.Across(widgets.Mark(14, widget.NewIcon(l.mark.Resource())), note, nil), nil)
+	var mark fyne.CanvasObject
+	if l.mark != "" {
+		mark = widgets.Mark(14, widget.NewIcon(l.mark.Resource()))
+	}
+	below := widgets.Across(mark, note, nil)
+	widgets.Show(below, l.note != "")
+	t := newTile(s.page(cmp.Or(l.picture, l.path), size), l.name, below, nil)
 	if l.path == "" {
 		return t.Content
 	}
@@ -832,7 +834,10 @@ func (p record) file(f office.File) leaf {
 
 // document describes a document without a signed file yet; its original can be opened.
 func (p record) document(i int, d office.Document) leaf {
-	l := leaf{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
+	l := leaf{name: i18n.DocumentName(d), mark: theme.MarkNext}
+	if len(d.SignedBy) > 0 {
+		l.note = i18n.Progress(len(d.SignedBy), len(p.row.Signers))
+	}
 	switch p.row.Status() {
 	case office.StatusWithdrawn, office.StatusExpired, office.StatusDeclined: // nobody has to sign any more
 		l.mark = theme.MarkEnded
