@@ -30,7 +30,7 @@ func TestAListIsSentOnce(t *testing.T) {
 	}
 	const zoe = "Zo\xeb;M\xfcller;zoe@example.com;31.12.2031;Stra\xdfe 4" // Windows-1252
 	write(zoe, "Ana;Ruiz;ana@;31.12.2031;Weg 1")
-	if r := send(); r.Code != 1 || !strings.Contains(r.Stdout, "line 3, E-Mail: The e-mail address of “Ana Ruiz” is missing or incomplete.") ||
+	if r := send(); r.Code != 1 || !strings.Contains(r.Stdout, "line 3, E-Mail: The e-mail address is missing or incomplete: “Ana Ruiz”.") ||
 		!strings.Contains(r.Stderr, "Nothing was sent") || len(o.Service.Packages()) != 0 {
 		t.Fatalf("of a wrong cell: %+v", r)
 	}

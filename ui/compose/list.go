@@ -360,7 +360,7 @@ func (p *listPanel) needs(n int) bool {
 		return len(p.list.Lines[n].Wrong) > 0
 	}
 	switch p.results[n].State {
-	case office.DraftFailed, office.DraftUnknown, office.DraftCancelled:
+	case office.DraftFailed, office.DraftUnknown, office.DraftCancelled, office.DraftHeld:
 		return true
 	}
 	return p.progress.State == office.BulkStopped && p.results[n].State == ""
@@ -398,6 +398,8 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 		return lang.L("Unconfirmed"), theme.MarkProblem, whole
 	case office.DraftCancelled:
 		return lang.L("Cancelled"), theme.MarkProblem, whole
+	case office.DraftHeld:
+		return cmp.Or(whole, lang.L("Not sent")), theme.MarkNext, whole
 	case "":
 		if p.progress.State == office.BulkStopped {
 			return lang.L("Not sent"), theme.MarkLater, ""

@@ -30,7 +30,7 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 		p.cell(widget.TableCellID{Row: row, Col: column}, c)
 		return c.line.Text + "|" + c.More
 	}
-	const noAddress = "The e-mail address of “Ana Ruiz” is missing or incomplete."
+	const noAddress = "The e-mail address is missing or incomplete: “Ana Ruiz”."
 	for at, want := range map[[2]int]string{
 		{0, 0}: "2|", {0, 1}: "Ready|", {1, 1}: noAddress + "|" + noAddress, {1, 3}: "ana@|" + noAddress, {2, 1}: "Sent before|",
 		{4, 5}: "#BEZUG!|The spreadsheet shows an error here: “#BEZUG!”.", {5, 4}: "31.12.2026|",

@@ -319,7 +319,7 @@ func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testi
 	r := newService(t, accept)
 	for want, change := range map[string]func(*office.NewPackage){
 		"The due date has passed. Choose a later one.":          func(d *office.NewPackage) { d.Due = time.Now().Add(-time.Hour) },
-		"The e-mail address of “Ana” is missing or incomplete.": func(d *office.NewPackage) { d.Signers[0].Email = "ana@" },
+		"The e-mail address is missing or incomplete: “Ana”.": func(d *office.NewPackage) { d.Signers[0].Email = "ana@" },
 		message.SignerTwice("Ana@example.com").String(): func(d *office.NewPackage) {
 			d.Signers = append(d.Signers, office.Signer{FirstName: "Ana", Email: "Ana@example.com"})
 		},
@@ -327,7 +327,7 @@ func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testi
 		"Eva signs this package and cannot also get a copy.": func(d *office.NewPackage) {
 			d.Recipients = []office.Recipient{{FirstName: "Eva", Email: "ANA@example.com"}}
 		},
-		"“Eva” is not an e-mail address for a copy.": func(d *office.NewPackage) {
+		"Not an e-mail address for a copy: “Eva”.": func(d *office.NewPackage) {
 			d.Recipients = []office.Recipient{{FirstName: "Eva", Email: "eva"}}
 		},
 		message.DraftTooLarge("Lease", office.Largest+1, office.Largest).String(): func(d *office.NewPackage) {
