@@ -87,14 +87,13 @@ func (s *Screen) Verify(paths []string) {
 		}
 	}).Quiet()
 	leave := widgets.NewButton(lang.L("Close"), func() { s.verifying.Close() })
-	scroll := widgets.NewVScroll(list)
-	scroll.SetMinSize(fyne.NewSize(460, 220))
 	if s.verifying != nil {
 		s.verifying.Close()
 	}
 	run()
-	s.verifying = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Verification")), count, scroll,
-		widgets.Row(8, layout.NewSpacer(), press, leave))), fyne.NewSize(500, 0), leave, func() {
+	window := s.env.Window.Canvas()
+	s.verifying = widgets.Open(window, widgets.Pad(20, widgets.Frame(widgets.Stack(16, widgets.NewHeading(lang.L("Verification")), count),
+		widgets.Row(8, layout.NewSpacer(), press, leave), nil, widgets.PadHV(0, 16, widgets.NewVScroll(list)))), widgets.Most(window), leave, func() {
 		if stop != nil {
 			stop()
 		}

@@ -34,6 +34,12 @@ func Open(window fyne.Canvas, content fyne.CanvasObject, least fyne.Size, first 
 	return open(&PopUp{window: window, content: content, least: least, over: over}, first)
 }
 
+// Most is the least size of a pop-up whose middle scrolls: much of the window.
+func Most(window fyne.Canvas) fyne.Size {
+	size := window.Size()
+	return fyne.NewSize(min(720, size.Width*0.8), size.Height*0.8)
+}
+
 // OpenAt shows content beside an object of the window. Pressing elsewhere closes it, too.
 func OpenAt(window fyne.Canvas, content, at fyne.CanvasObject, first fyne.Focusable, over func()) *PopUp {
 	return open(&PopUp{window: window, content: content, at: at, over: over}, first)
