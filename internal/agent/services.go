@@ -125,7 +125,7 @@ func (a *Agent) Archive(packageID string, archived bool) error {
 func (a *Agent) NoteLetter(packageID, address string) error {
 	return a.packages.NoteLetter(packageID, address)
 }
-func (a *Agent) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
+func (a *Agent) Events(before office.Cursor, limit int) ([]office.EventRow, office.Cursor, error) {
 	return a.packages.Events(before, limit)
 }
 func (a *Agent) EventLines(q office.EventQuery) ([]office.EventLine, error) {

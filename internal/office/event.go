@@ -45,11 +45,18 @@ type EventLine struct {
 	Package    string // its name
 	DocumentID string
 	SignerID   string
+	Signer     string    // that signer's name
 	Time       time.Time // when it happened, zero if the service did not say
 	Received   time.Time
 	Outcome    Outcome
 	Text       message.Message // what it says, or why it could not be processed
 	Copies     int
+}
+
+// EventRow is an event with its line.
+type EventRow struct {
+	Event
+	Line EventLine
 }
 
 // EventQuery selects events.

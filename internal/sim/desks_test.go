@@ -347,7 +347,7 @@ func (d *otherDesk) configures() {
 // alike checks that the first computer has every event that this one has.
 func (d *otherDesk) alike(when string) {
 	theirs := map[string]bool{}
-	d.w.model.stored.eachPage(200, func(events []office.Event) bool {
+	d.w.model.stored.eachPage(200, func(events []office.EventRow) bool {
 		for _, e := range events {
 			theirs[e.ID] = true
 		}

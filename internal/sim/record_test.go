@@ -47,7 +47,7 @@ func (x *recordKept) lookAtRecord() {
 			x.m.breaks("the record holds each fact once: event %s is there %d times", id, n)
 		}
 	}
-	x.m.stored.eachPage(200, func(list []office.Event) (more bool) {
+	x.m.stored.eachPage(200, func(list []office.EventRow) (more bool) {
 		for _, e := range list {
 			if events[e.ID] == 0 {
 				x.m.breaks("the record holds each fact: event %s is missing", e.ID)

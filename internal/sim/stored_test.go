@@ -46,7 +46,7 @@ func (x *storedEvents) lookAtEvents() {
 	if len(missing) == 0 {
 		return
 	}
-	read := x.eachPage(min(200, 8+2*len(missing)), func(events []office.Event) (more bool) { // the latest are on the first page
+	read := x.eachPage(min(200, 8+2*len(missing)), func(events []office.EventRow) (more bool) { // the latest are on the first page
 		for _, e := range events {
 			x.kept[e.ID] = true
 		}
@@ -80,7 +80,7 @@ func (x *storedEvents) lookAtEventList() {
 	x.m.mu.Lock()
 	came := maps.Clone(x.came)
 	x.m.mu.Unlock()
-	x.eachPage(200, func(events []office.Event) (more bool) {
+	x.eachPage(200, func(events []office.EventRow) (more bool) {
 		for _, e := range events {
 			if !came[e.ID] {
 				x.m.breaks("an event is shown once: nobody sent %s, or it is there twice", e.ID)
@@ -93,7 +93,7 @@ func (x *storedEvents) lookAtEventList() {
 
 // eachPage passes pages of the office's events to look, newest first, as long as it returns true. It returns false if they
 // could not be read.
-func (x *storedEvents) eachPage(many int, look func([]office.Event) (more bool)) bool {
+func (x *storedEvents) eachPage(many int, look func([]office.EventRow) (more bool)) bool {
 	var before office.Cursor
 	for {
 		events, next, err := x.m.w.office.Events(before, many)

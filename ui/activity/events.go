@@ -2,6 +2,7 @@ package activity
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -21,56 +22,38 @@ import (
 // pageLength is how many events are read at a time.
 const pageLength = 200
 
-type event struct {
-	office.Event
-	name string
-}
+func same(e, x office.EventRow) bool { return e.ID == x.ID }
 
-func (e event) is(x event) bool { return e.ID == x.ID }
-
-// readPage reads a page of events, newest first, with their packages' names if they have any; next is empty for the last page.
-func readPage(o Office, before office.Cursor, limit int) (page []event, next office.Cursor, err error) {
-	list, next, err := o.Events(before, limit)
-	if err != nil {
-		return nil, "", err
-	}
-	page = make([]event, len(list))
-	names := map[string]string{"": ""}
-	for i, e := range list {
-		name, known := names[e.PackageID]
-		if !known {
-			if row, found, err := o.Package(e.PackageID); err == nil && found {
-				name = row.Name
-			}
-			names[e.PackageID] = name // empty if its id is shown instead
-		}
-		page[i] = event{e, name}
-	}
-	if len(list) < limit {
+// readPage reads a page of events, newest first; next is empty for the last page.
+func readPage(o Office, before office.Cursor, limit int) (page []office.EventRow, next office.Cursor, err error) {
+	if page, next, err = o.Events(before, limit); len(page) < limit {
 		next = ""
 	}
-	return page, next, nil
+	return page, next, err
 }
 
-func (s *Screen) showEvent(e event, l *line) {
+// showEvent shows who signed which package, or another event's package, and quietly what happened to it.
+func (s *Screen) showEvent(e office.EventRow, l *line) {
 	mark, state := i18n.EventState(e.Event)
-	below := e.of()
+	title, below := cmp.Or(e.Line.Signer, packageOf(e)), i18n.EventKind(e.Event)
+	if e.Line.Signer != "" {
+		below = packageOf(e) + " · " + below
+	}
 	if mark != theme.MarkSigned { // its shape already says "signed"
 		below += " · " + state
+	} else if e.Line.Signer == "" && e.Action != "package_executed" {
+		mark = theme.MarkLater
 	}
-	l.set(i18n.EventKind(e.Event), below, e.Received.In(s.env.Now().Location()).Format("15:04"), mark, true) // the head names the day
-	l.title.Bold = false
+	l.set(title, below, e.Received.In(s.env.Now().Location()).Format("15:04"), mark, true) // the head names the day
+	if l.title.Bold = e.Line.Signer == "" && mark != theme.MarkLater; mark == theme.MarkLater {
+		l.title.Colour = theme.Secondary
+	}
+	l.mark.Set(e.Line.Signer, mark)
 }
 
-// of returns the name of the event's package, its id without a name, or that it belongs to none.
-func (e event) of() string {
-	switch {
-	case e.name != "":
-		return e.name
-	case e.PackageID != "":
-		return e.PackageID
-	}
-	return lang.L("no package")
+// packageOf returns the name of the event's package, its id without a name, or that it belongs to none.
+func packageOf(e office.EventRow) string {
+	return cmp.Or(e.Line.Package, e.PackageID, lang.L("no package"))
 }
 
 // showBlocked shows how many requests were refused, and the last ones.
@@ -98,7 +81,7 @@ func (s *Screen) showBlocked(samples []agent.Refusal, total int) {
 const maxShown = 16 << 10
 
 // openEvent shows everything known about an event, including its body as received.
-func (s *Screen) openEvent(e event) {
+func (s *Screen) openEvent(e office.EventRow) {
 	var pop *widgets.PopUp
 	_, state := i18n.EventState(e.Event)
 	facts := widgets.Stack(0)
@@ -108,7 +91,7 @@ func (s *Screen) openEvent(e event) {
 		}
 	}
 	now := s.env.Now()
-	add(lang.L("Package"), e.of())
+	add(lang.L("Package"), packageOf(e))
 	add(lang.L("State"), state)
 	add(lang.L("Occurred"), i18n.Exactly(now, e.Time))
 	add(lang.L("Received"), i18n.Exactly(now, e.Received))
@@ -128,21 +111,23 @@ func (s *Screen) openEvent(e event) {
 		page.Add(why)
 	}
 	page.Add(facts)
-	page.Add(widgets.Card(widgets.Tall(160, widgets.NewVScroll(widgets.Small(body)))))
+	foot := widgets.Stack(12)
 	if !whole {
-		page.Add(widgets.NewCaption(lang.L("Only the beginning is shown. Copy includes everything.")))
+		foot.Add(widgets.NewCaption(lang.L("Only the beginning is shown. Copy includes everything.")))
 	}
 	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
 	buttons := widgets.Row(8, widgets.NewButton(lang.L("Copy"), func() { s.env.Copy(text(e.Body)); s.env.Notice(lang.L("Copied.")) }), layout.NewSpacer())
 	if e.Outcome == office.EventUnprocessable {
 		buttons.Add(widgets.NewButton(lang.L("Try again"), func() { pop.Close(); s.retry(e.ID) }))
 	}
-	if e.name != "" {
+	if e.Line.Package != "" {
 		buttons.Add(widgets.NewButton(lang.L("Show the package"), func() { pop.Close(); s.env.Go.ShowPackage(e.PackageID) }))
 	}
 	buttons.Add(leave)
-	page.Add(buttons)
-	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, page), fyne.NewSize(560, 0), leave, nil)
+	foot.Add(buttons)
+	window := s.env.Window.Canvas()
+	json := widgets.PadHV(0, 12, widgets.Card(widgets.Tall(120, widgets.NewVScroll(widgets.Small(body)))))
+	pop = widgets.Open(window, widgets.Pad(20, widgets.Frame(page, foot, nil, json)), widgets.Most(window), leave, nil)
 }
 
 // retry processes an event again.

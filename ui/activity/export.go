@@ -105,7 +105,7 @@ func writeEvents(ctx context.Context, to io.Writer, from Office, zone *time.Loca
 		}
 		for _, e := range page {
 			_, outcome := i18n.EventState(e.Event)
-			row := []string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.name, e.PackageID, e.ID, "yes", outcome, i18n.Message(e.Reason),
+			row := []string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.Line.Package, e.PackageID, e.ID, "yes", outcome, i18n.Message(e.Reason),
 				stamp(e.Handled), strconv.Itoa(e.Copies), string(e.Body)}
 			for i := range row {
 				row[i] = office.Cell(row[i])

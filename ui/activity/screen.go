@@ -30,7 +30,7 @@ const most = 500
 
 type Office interface {
 	Package(id string) (row office.PackageRow, known bool, err error)
-	Events(before office.Cursor, limit int) (page []office.Event, next office.Cursor, err error)
+	Events(before office.Cursor, limit int) (page []office.EventRow, next office.Cursor, err error)
 	Refused() []agent.Refusal
 	RetryEvent(eventID string) error
 	Activity(limit int) ([]office.Activity, error)
@@ -54,14 +54,14 @@ type Screen struct {
 	loaded   bool  // read at least once: before that, an empty list means nothing
 	failure  error // why it could not be read
 	happened *feed[row]
-	events   *feed[event]
+	events   *feed[office.EventRow]
 }
 
 func New(d *env.Env, o Office) *Screen {
 	s := &Screen{env: d, office: o, body: container.NewStack(), blocked: widgets.Stack(2)}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.happened = newFeed(lang.L("Activity"), row.is, s.showRow, s.openRow)
-	s.events = newFeed(lang.L("All events"), event.is, s.showEvent, s.openEvent)
+	s.events = newFeed(lang.L("All events"), same, s.showEvent, s.openEvent)
 	s.export = widgets.NewButtonWithIcon("", fynetheme.DocumentSaveIcon(), s.pressExport).Quiet()
 	s.offerExport()
 	toLog := widgets.NewButton(lang.L("All events"), s.ShowEvents).Quiet()
@@ -110,7 +110,7 @@ func (s *Screen) logged() bool {
 
 type news struct {
 	happened []row
-	events   []event
+	events   []office.EventRow
 	refused  []agent.Refusal
 	rejected int
 }
@@ -135,7 +135,7 @@ func (s *Screen) fill(n news, err error) {
 	if s.failure = err; err == nil {
 		s.loaded, s.last = true, n
 		s.happened.fill(n.happened, func(r row) string { return r.day })
-		s.events.fill(n.events, func(e event) string { return i18n.NamedDay(s.env.Now(), e.Received) })
+		s.events.fill(n.events, func(e office.EventRow) string { return i18n.NamedDay(s.env.Now(), e.Received) })
 		s.showBlocked(n.refused, n.rejected)
 	}
 	s.show()
@@ -217,15 +217,16 @@ func (f *feed[T]) follow(old *feed[T]) {
 type line struct {
 	widgets.ListRow
 	title, below, when *widgets.Line
-	mark, leads        *widget.Icon
+	mark               *widgets.Avatar
+	leads              *widget.Icon
 	press              func()
 }
 
 func newLine() *line {
-	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widget.NewIcon(theme.MarkLater.Resource()),
+	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widgets.NewAvatar("", theme.MarkLater),
 		leads: widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))}
 	l.title.Begins, l.below.Begins = true, true
-	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(widgets.Row(0, widgets.Mark(20, l.mark)),
+	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(l.mark,
 		widgets.Stack(3, l.title, l.below), widgets.Row(4, l.when, widgets.Mark(18, l.leads))))
 	l.ExtendBaseWidget(l)
 	return l
@@ -246,7 +247,7 @@ func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 	if mark == theme.MarkProblem {
 		l.below.Colour = theme.Attention
 	}
-	l.mark.SetResource(mark.Resource())
+	l.mark.Set("", mark)
 	l.below.Hidden, l.leads.Hidden = below == "", !leads
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"errors"
 	"image"
 	"image/color"
@@ -279,7 +280,7 @@ func (o *Office) Activity(limit int) ([]office.Activity, error) {
 }
 
 // Events imitates the agent's. Its cursor is the id of the previous page's last event.
-func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
+func (o *Office) Events(before office.Cursor, limit int) (page []office.EventRow, next office.Cursor, err error) {
 	if err := o.unread(); err != nil {
 		return nil, "", err
 	}
@@ -287,11 +288,24 @@ func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office
 	defer o.mu.Unlock()
 	from := 1 + slices.IndexFunc(o.Arrived, func(e office.Event) bool { return e.ID == string(before) })
 	to := min(from+limit, len(o.Arrived))
-	next := office.Cursor("")
 	if from < to && to < len(o.Arrived) {
 		next = office.Cursor(o.Arrived[to-1].ID)
 	}
-	return append([]office.Event{}, o.Arrived[from:to]...), next, nil
+	for _, e := range o.Arrived[from:to] {
+		row := office.EventRow{Event: e}
+		if i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == e.PackageID }); i >= 0 {
+			row.Line.Package, row.Line.Signer = o.Rows[i].Name, o.Rows[i].SignerName(signerIn(e.Body))
+		}
+		page = append(page, row)
+	}
+	return page, next, nil
+}
+
+// signerIn returns the id in an event's body.
+func signerIn(body []byte) string {
+	var e struct{ SignerID string }
+	_ = json.Unmarshal(body, &e) // unreadable ones name nobody
+	return e.SignerID
 }
 
 // Refused returns two kinds of requests if any were refused.

@@ -111,9 +111,15 @@ func (r *Service) NoteLetter(packageID, address string) error {
 }
 
 // Events returns authentic events, newest first, starting from before ("" for the newest), and where the next page begins.
-func (r *Service) Events(before office.Cursor, limit int) (list []office.Event, next office.Cursor, err error) {
-	list, err = data.Read(r.Data, "the events", func(tx *store.Tx) (list []office.Event, err error) {
-		list, next, err = tx.Events(before, limit)
+func (r *Service) Events(before office.Cursor, limit int) (list []office.EventRow, next office.Cursor, err error) {
+	list, err = data.Read(r.Data, "the events", func(tx *store.Tx) (list []office.EventRow, err error) {
+		page, after, err := tx.Events(before, limit)
+		next = after
+		packages := map[string]office.Package{}
+		for _, e := range page {
+			line, wrong := eventLine(tx, e, packages)
+			list, err = append(list, office.EventRow{Event: e, Line: line}), cmp.Or(err, wrong)
+		}
 		return list, err
 	})
 	return list, next, err
@@ -211,6 +217,7 @@ func eventLine(tx *store.Tx, e office.Event, packages map[string]office.Package)
 		known = apply.AsKnown(p, parsed)
 	}
 	l.Package, l.DocumentID, l.SignerID = p.DisplayName(), cmp.Or(known.DocumentID, parsed.DocumentID), cmp.Or(known.SignerID, parsed.SignerID)
+	l.Signer = p.SignerName(l.SignerID)
 	if l.Text.IsZero() {
 		l.Text = eventMessage(p, known)
 	}
