@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -44,19 +45,23 @@ func NewToasts(later func(d time.Duration, over func())) *Toasts {
 
 func (t *Toasts) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(t.box) }
 
-// Say shows a sentence for as long as it takes to read, unless it is already shown.
+// note returns content on a small card in the sidebar.
+func note(content fyne.CanvasObject) *fyne.Container {
+	back := NewBack(theme.Calm)
+	back.outline = theme.Line
+	return container.NewStack(back, content)
+}
+
+// Say shows a sentence for as long as it takes to read, unless it is already shown. Pressing it removes it.
 func (t *Toasts) Say(text string) {
 	t.drop(func(x *toast) bool { return x.text == text })
 	line := NewProse(text)
 	line.Colour = theme.Text
 	x := &toast{text: text}
-	cross := container.NewGridWrap(fyne.NewSquareSize(16), widget.NewIcon(fynetheme.CancelIcon()))
-	end := NewTappable(Pad(2, cross), func() { t.end(x) })
-	end.Says = func() string { return lang.L("Close") + ": " + text }
-	back := NewBack(theme.Calm)
-	back.outline = theme.Line
 	cover := canvas.NewRectangle(color.Transparent)
-	x.object = container.NewStack(back, PadHV(8, 6, Across(nil, line, end)), cover)
+	end := NewTappable(container.NewStack(note(PadHV(8, 6, line)), cover), func() { t.end(x) })
+	end.Says = func() string { return lang.L("Close") + ": " + text }
+	x.object = end
 	fadeIn(cover)
 	t.shown = append(t.shown, x)
 	if len(t.shown) > maxToasts {
@@ -129,6 +134,7 @@ type Banner struct {
 	note    *Line
 	link    *Tappable // around the note
 	button  *Button
+	end     *fyne.Container // both
 }
 
 // NewBanner returns a hidden banner in a colour, with a mark at its start (nil for none).
@@ -142,7 +148,8 @@ func NewBanner(colour fyne.ThemeColorName, mark fyne.Resource) *Banner {
 	}
 	s.note.Colour, s.note.Shorten = theme.Ink, false
 	s.link = NewTappable(PadHV(4, 4, s.note), func() { s.OnNote() })
-	s.content = container.NewStack(back, PadHV(room, 6, Aside(220, Across(left, s.text, nil), Stack(2, s.link, s.button))), s.cover)
+	s.end = container.New(stacked, s.link, s.button)
+	s.content = container.NewStack(back, PadHV(room, 6, Aside(220, Across(left, s.text, nil), s.end)), s.cover)
 	s.ExtendBaseWidget(s)
 	s.Hide()
 	return s
@@ -197,13 +204,15 @@ func (s *Banner) tell() {
 	}
 }
 
-// Short turns shortening of a long sentence on or off; a shortened one shows in full as a tooltip.
+var stacked, inLine = layout.NewCustomPaddedVBoxLayout(2), layout.NewCustomPaddedHBoxLayout(gap)
+
+// Short puts everything on one line or on several. A shortened sentence shows in full as a tooltip.
 func (s *Banner) Short(short bool) {
 	if s.text.Begins != short {
-		if s.text.Begins, s.text.Most = short, 0; short {
-			s.text.Most = 2
+		if s.text.Begins, s.text.Most, s.end.Layout = short, 0, stacked; short {
+			s.text.Most, s.end.Layout = 1, inLine
 		}
-		s.text.Refresh()
+		s.content.Refresh()
 	}
 }
 
@@ -229,7 +238,7 @@ const graceSeconds = 10
 // moment is in time.
 const UndoTime = (graceSeconds + 1) * time.Second
 
-// UndoBar lists pending actions, each with an undo button and the remaining seconds; it takes no space while empty. It executes
+// UndoBar lists pending actions, newest last, each with an undo button and the remaining seconds; it takes no space while empty. It executes
 // nothing: whoever received the action waits UndoTime.
 type UndoBar struct {
 	widget.BaseWidget
@@ -252,7 +261,7 @@ type graceLine struct {
 
 // NewUndoBar returns an empty bar. later calls over on the UI goroutine after d, or later if the computer is busy.
 func NewUndoBar(now func() time.Time, later func(d time.Duration, over func())) *UndoBar {
-	g := &UndoBar{now: now, later: later, box: Stack(0)}
+	g := &UndoBar{now: now, later: later, box: Stack(gap)}
 	g.ExtendBaseWidget(g)
 	g.Hide()
 	return g
@@ -264,15 +273,15 @@ func (g *UndoBar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimple
 // line early, once the action is done.
 func (g *UndoBar) Begin(says string, passed time.Duration, undo string, undone func()) (over func()) {
 	left := max(time.Second, graceSeconds*time.Second-passed)
-	l := &graceLine{end: g.now().Round(0).Add(left), text: NewFullName(says), clock: NewCaption("").Whole()}
-	l.text.Bold = true
+	l := &graceLine{end: g.now().Round(0).Add(left), text: NewFullCaption(says), clock: NewCaption("").Whole()}
+	l.text.Colour = theme.Text
 	l.button = NewButton(undo, func() {
 		g.end(l)
 		undone()
 	})
-	// The button stands where nothing else can be pressed once the line is gone, least of all a send button: a late or double press
-	// must not hit that instead.
-	l.object = On(theme.Calm, PadHV(20, 6, Across(l.button, l.text, l.clock)))
+	// The button stands on the left, where nothing else can be pressed once the line is gone, least of all a send button: a late or
+	// double press must not hit that instead.
+	l.object = note(Pad(8, Stack(6, l.text, Row(8, l.button, l.clock))))
 	g.lines = append(g.lines, l)
 	g.count(l)
 	g.draw()

@@ -28,6 +28,7 @@ import (
 func (w *Window) showHealth(issues []agent.Issue) {
 	issue, others := env.Problem(issues)
 	w.troubled(issue.Severity)
+	w.account.hear(issue.Action == agent.ActSignIn && issue.Severity == agent.Problem && w.at != showStatus)
 	if issue.Severity != agent.Problem || w.at == showStatus {
 		if w.health.Visible() {
 			w.health.Clear()
@@ -190,6 +191,7 @@ type account struct {
 	lead     fyne.CanvasObject
 	only     bool // only the menu is shown: there is no space or need for more
 	lacking  bool // space
+	heard    bool // the health banner says that nobody is signed in
 }
 
 func newAccount(d *env.Env, o accounts) *account {
@@ -210,6 +212,16 @@ func (a *account) show(s agent.Status) {
 	}
 	if a.cancel == nil { // keeps the fields of a running sign-in
 		a.draw()
+	}
+}
+
+// hear sets whether the health banner says that nobody is signed in.
+func (a *account) hear(said bool) {
+	if a.heard != said {
+		a.heard = said
+		if a.cancel == nil {
+			a.draw()
+		}
 	}
 }
 
@@ -251,7 +263,11 @@ func (a *account) draw() {
 	case a.known:
 		state := widgets.NewCaption(lang.L("Not signed in"))
 		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })
-		parts.Add(widgets.Aside(120, widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil), in))
+		if a.heard {
+			parts.Add(in)
+		} else {
+			parts.Add(widgets.Aside(120, widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil), in))
+		}
 	}
 	widgets.Remake(a.content, widgets.PadHV(edge, 8, parts))
 }

@@ -180,7 +180,7 @@ func (w *Window) build() {
 	icons := []string{"packages", "send", "activity", "status", "settings", "help"}
 	list := widgets.Stack(4)
 	brand := widgets.Brand()
-	s := &shell{words: []fyne.CanvasObject{brand}, account: w.account, edge: widget.NewSeparator(), health: w.health, passing: w.notice}
+	s := &shell{words: []fyne.CanvasObject{brand}, account: w.account, edge: widget.NewSeparator(), health: w.health, grace: w.grace, passing: w.notice}
 	for i, name := range names {
 		word := widgets.NewLine(name)
 		item := widgets.NewNav(icons[i], word, nil, func() { w.Go(i) })
@@ -210,8 +210,8 @@ func (w *Window) build() {
 	w.grace.Changed = func() { again(); w.askAnew() }
 	nav := container.NewVBox(brand, list)
 	s.nav, s.scroll = nav, widgets.NewVScroll(nav)
-	s.page = widgets.Frame(top, w.grace, nil, widgets.Roomy(w.stage))
-	w.main = container.New(s, s.edge, s.page, s.scroll, s.health, s.account.content, s.passing) // in this order, so that Tab begins on the page
+	s.page = widgets.Frame(top, nil, nil, widgets.Roomy(w.stage))
+	w.main = container.New(s, s.edge, s.page, s.grace, s.scroll, s.health, s.account.content, s.passing) // in this order, so that Tab begins on the page
 	w.hang(w.main)
 }
 
@@ -305,15 +305,15 @@ func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
 // shell puts the sidebar beside the page; if that leaves the page too little space, the sidebar shows no words. The health banner,
-// the toasts (called passing) and the account stand in the free part of the sidebar, or below everything else if that is too small,
+// the undo bar (called grace), the toasts (passing) and the account stand in the free part of the sidebar, or below everything else if that is too small,
 // where they neither cover nor move anything about to be pressed. The account stays in the sidebar if its menu is all it needs.
 type shell struct {
-	nav, scroll, edge, page, passing fyne.CanvasObject
-	health                           *widgets.Banner
-	account                          *account
-	words                            []fyne.CanvasObject // including the program's name
-	narrow                           bool
-	wide                             float32 // width of the sidebar with its words
+	nav, scroll, edge, page, grace, passing fyne.CanvasObject
+	health                                  *widgets.Banner
+	account                                 *account
+	words                                   []fyne.CanvasObject // including the program's name
+	narrow                                  bool
+	wide                                    float32 // width of the sidebar with its words
 }
 
 const (
@@ -347,13 +347,16 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	left := s.sidebar()
 
 	top, bottom, below := nav+2*sidebarRoom, size.Height-sidebarRoom, size.Height
-	for _, o := range []fyne.CanvasObject{foot, s.health, s.passing} {
+	for _, o := range []fyne.CanvasObject{foot, s.health, s.grace, s.passing} {
 		if !o.Visible() {
 			continue
 		}
 		height, last := heightAt(o, width), o == s.passing // toasts use all the space there is
 		switch {
 		case height > bottom-top || s.narrow && (o != foot || !s.account.short()):
+			if o == s.health {
+				s.health.Short(true)
+			}
 			height = heightAt(o, size.Width-left)
 			below -= height
 			place(o, left, below, size.Width-left, height)
