@@ -38,6 +38,8 @@ func (s *Screen) showEvent(e office.EventRow, l *line) {
 	title, below := cmp.Or(e.Line.Signer, packageOf(e)), i18n.EventKind(e.Event)
 	if e.Line.Signer != "" {
 		below = packageOf(e) + " · " + below
+	} else if e.PackageID == "" {
+		title, below = below, title
 	}
 	if mark != theme.MarkSigned { // its shape already says "signed"
 		below += " · " + state

@@ -302,7 +302,8 @@ func (p *listPanel) refresh() {
 	p.again.Hidden, p.again.Text = before == 0, lang.N("Send the {{.PluralCount}} lines again that were sent before", before)
 	state := p.progress.State
 	halted := state == office.BulkPaused || state == office.BulkStopped
-	p.stop.Hidden, p.save.Hidden, p.bar.send.Hidden = state != office.BulkRunning && state != office.BulkPaused, p.id == "", p.id != "" && (!halted || waiting == 0 || p.progress.Forgotten)
+	undoable := p.screen.env.Now().Sub(p.progress.Created) <= widgets.UndoTime // until then, the undo bar offers it
+	p.stop.Hidden, p.save.Hidden, p.bar.send.Hidden = undoable || state != office.BulkRunning && state != office.BulkPaused, p.id == "", p.id != "" && (!halted || waiting == 0 || p.progress.Forgotten)
 	p.note.Set(file + " · " + p.standing())
 	said, wrong, ready := i18n.Message(p.progress.Problem), true, true
 	if p.progress.Forgotten {

@@ -237,7 +237,7 @@ func (o *Office) PrepareList(_ context.Context, path string, common office.NewPa
 func (o *Office) SendList(_ context.Context, l office.BulkList, again bool, _ time.Duration) (id string, err error) {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		left := l.Left(again)
-		b := office.BulkProgress{Bulk: office.Bulk{ID: "list-1", File: l.File, Documents: l.Common.Titles(), Lines: len(l.Lines), State: office.BulkRunning, Created: Now}, Sent: 1, Wrong: 1 + len(l.Faulty()), Open: len(left) - 2}
+		b := office.BulkProgress{Bulk: office.Bulk{ID: "list-1", File: l.File, Documents: l.Common.Titles(), Lines: len(l.Lines), State: office.BulkRunning, Created: Now.Add(-time.Minute)}, Sent: 1, Wrong: 1 + len(l.Faulty()), Open: len(left) - 2}
 		for _, c := range l.Columns {
 			b.Heads = append(b.Heads, c.Head)
 		}
