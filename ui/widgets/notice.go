@@ -248,6 +248,7 @@ type UndoBar struct {
 	later   func(d time.Duration, over func())
 	box     *fyne.Container
 	lines   []*graceLine
+	short   bool
 }
 
 type graceLine struct {
@@ -255,7 +256,6 @@ type graceLine struct {
 	text   *Prose
 	clock  *Line
 	button *Button
-	object fyne.CanvasObject
 	over   bool
 }
 
@@ -279,9 +279,6 @@ func (g *UndoBar) Begin(says string, passed time.Duration, undo string, undone f
 		g.end(l)
 		undone()
 	})
-	// The button stands on the left, where nothing else can be pressed once the line is gone, least of all a send button: a late or
-	// double press must not hit that instead.
-	l.object = note(Pad(8, Stack(6, l.text, Row(8, l.button, l.clock))))
 	g.lines = append(g.lines, l)
 	g.count(l)
 	g.draw()
@@ -335,13 +332,31 @@ func (g *UndoBar) Idle() {
 
 func (g *UndoBar) draw() {
 	g.Hidden = !g.Busy()
-	g.box.Objects = nil
-	for _, l := range g.lines {
-		g.box.Add(l.object)
-	}
-	g.box.Refresh()
+	g.fill()
 	g.Refresh()
 	if g.Changed != nil {
 		g.Changed()
+	}
+}
+
+// fill draws the lines. The buttons stand on the left, where nothing else can be pressed once they are gone, least of all a send
+// button: a late or double press must not hit that instead.
+func (g *UndoBar) fill() {
+	var parts []fyne.CanvasObject
+	for _, l := range g.lines {
+		content := Stack(6, l.text, Row(8, l.button, l.clock))
+		if g.short {
+			content = Across(Row(8, l.button, l.clock), l.text, nil)
+		}
+		parts = append(parts, note(Pad(8, content)))
+	}
+	Remake(g.box, parts...)
+}
+
+// Short puts each action on one line or on several.
+func (g *UndoBar) Short(short bool) {
+	if g.short != short {
+		g.short = short
+		g.fill()
 	}
 }

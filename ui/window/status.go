@@ -250,14 +250,14 @@ func (a *account) draw() {
 	case a.cancel != nil:
 		a.drawRunning(parts)
 	case a.signedIn:
-		who := widgets.NewCaption(a.who)
+		who := widgets.NewFullCaption(a.who)
 		who.Colour = theme.Text
-		var words fyne.CanvasObject = widgets.Stack(0, who, widgets.NewCaption(lang.L("Signed in")))
+		var words fyne.CanvasObject = who
 		if a.only {
 			words, edge = nil, 0
 		}
 		more := widgets.NewTappable(widgets.Pad(6, widgets.Across(widgets.NewAvatar(a.who, theme.MarkSigned), words, nil)), nil)
-		more.OnPress, more.Lines = func() { a.menu(more) }, []*widgets.Line{who}
+		more.OnPress, more.Lines = func() { a.menu(more) }, []*widgets.Line{&who.Line}
 		more.Says = func() string { return widgets.Said(lang.L("Account"), a.who) }
 		parts.Add(more)
 	case a.known:

@@ -308,12 +308,13 @@ func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 // the undo bar (called grace), the toasts (passing) and the account stand in the free part of the sidebar, or below everything else if that is too small,
 // where they neither cover nor move anything about to be pressed. The account stays in the sidebar if its menu is all it needs.
 type shell struct {
-	nav, scroll, edge, page, grace, passing fyne.CanvasObject
-	health                                  *widgets.Banner
-	account                                 *account
-	words                                   []fyne.CanvasObject // including the program's name
-	narrow                                  bool
-	wide                                    float32 // width of the sidebar with its words
+	nav, scroll, edge, page, passing fyne.CanvasObject
+	grace                            *widgets.UndoBar
+	health                           *widgets.Banner
+	account                          *account
+	words                            []fyne.CanvasObject // including the program's name
+	narrow                           bool
+	wide                             float32 // width of the sidebar with its words
 }
 
 const (
@@ -336,6 +337,7 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	foot := s.account.content
 	s.account.narrow(s.narrow)
 	s.health.Short(s.narrow)
+	s.grace.Short(s.narrow)
 	width := s.inner()
 	nav := heightAt(s.nav, width)
 	if !s.narrow || s.account.short() {
@@ -354,8 +356,8 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 		height, last := heightAt(o, width), o == s.passing // toasts use all the space there is
 		switch {
 		case height > bottom-top || s.narrow && (o != foot || !s.account.short()):
-			if o == s.health {
-				s.health.Short(true)
+			if bar, may := o.(interface{ Short(bool) }); may {
+				bar.Short(true)
 			}
 			height = heightAt(o, size.Width-left)
 			below -= height
