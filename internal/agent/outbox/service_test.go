@@ -318,7 +318,7 @@ func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
 func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testing.T) {
 	r := newService(t, accept)
 	for want, change := range map[string]func(*office.NewPackage){
-		"The due date has passed. Choose a later one.":          func(d *office.NewPackage) { d.Due = time.Now().Add(-time.Hour) },
+		"The due date has passed. Choose a later one.":        func(d *office.NewPackage) { d.Due = time.Now().Add(-time.Hour) },
 		"The e-mail address is missing or incomplete: “Ana”.": func(d *office.NewPackage) { d.Signers[0].Email = "ana@" },
 		message.SignerTwice("Ana@example.com").String(): func(d *office.NewPackage) {
 			d.Signers = append(d.Signers, office.Signer{FirstName: "Ana", Email: "Ana@example.com"})
