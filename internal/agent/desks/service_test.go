@@ -222,7 +222,7 @@ func TestEventsReachEveryDeskWhateverBecomesOfTheStream(t *testing.T) {
 	taken, err := net.Listen("tcp", at)
 	noErr(t, err)
 	hub.start()
-	hub.says(health.HubFails, "cannot be served")
+	hub.says(health.HubFails, "cannot be shared")
 	taken.Close()
 	two.start()
 	for _, d := range []*computer{one, two} {
@@ -270,7 +270,7 @@ func TestARemovedDeskIsOutAtOnceAndStaysOut(t *testing.T) {
 	if _, err := hub.Invite(t.Context(), office.DeskInvite{Name: "One", Again: true}); err != nil || hub.List(t.Context())[0].Connected {
 		t.Errorf("invited again, what it was given before opens something: %v", err)
 	}
-	d.says(health.DeskUnwelcome, "does not know this computer")
+	d.says(health.DeskUnwelcome, "does not know this one")
 	noErr(t, hub.Remove(t.Context(), "One"))
 	noErr(t, hub.store("a"))
 	hub.stop()
