@@ -98,7 +98,7 @@ func (f *form) documents(pickFolder func()) {
 	f.shapes.PlaceHolder = lang.L("Custom pattern")
 	f.people(office.FieldCopyTo, lang.L("Copies (CC)"), lang.L("They get a copy of every package sent from this computer and don’t sign."), func(s *office.Settings) *[]string { return &s.CopyTo })
 	f.people(office.FieldBlindCopyTo, lang.L("Blind copies (BCC)"), lang.L("The others don’t see these people."), func(s *office.Settings) *[]string { return &s.BlindCopyTo })
-	f.flag("beside_original", lang.L("Also save next to the original"), func(s *office.Settings) *bool { return &s.BesideOriginal }).
+	f.flag("beside_original", lang.L("Save next to the original where possible"), func(s *office.Settings) *bool { return &s.BesideOriginal }).
 		field.Hint(lang.L("For documents sent from this computer."))
 	f.flag("save_cac", lang.L("Certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
 	f.flag("save_masterfile", lang.L("Combined PDF of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
