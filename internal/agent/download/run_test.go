@@ -265,7 +265,7 @@ func TestAServiceThatGivesNothingIsLeftAloneAndAskedAgainAtAWord(t *testing.T) {
 				t.Errorf("flowing %v, %d under way", x.Flowing(), x.UnderWay())
 			}
 			well.Store(false)
-			more := x.planned(office.Package{ID: "more", Documents: []office.Document{{ID: "1"}, {ID: "2"}, {ID: "3"}, {ID: "4"}, {ID: "5"}, {ID: "6"}}})
+			more := x.planned(x.settings.SaveTo, office.Package{ID: "more", Documents: []office.Document{{ID: "1"}, {ID: "2"}, {ID: "3"}, {ID: "4"}, {ID: "5"}, {ID: "6"}}})
 			x.Wake()
 			time.Sleep(time.Second)
 			fresh := x.plan("fresh")
@@ -324,7 +324,7 @@ func TestFilesThatComeSlowlyHoldUpNoOther(t *testing.T) {
 		}}
 		stop := x.from(g)
 		documents := []office.Document{{ID: "1", Name: "A"}, {ID: "2", Name: "B"}, {ID: "3", Name: "C"}}
-		slow := x.planned(office.Package{ID: "slow", Documents: documents})
+		slow := x.planned(x.settings.SaveTo, office.Package{ID: "slow", Documents: documents})
 		x.Wake()
 		synctest.Wait()
 		expect(t, g.times("slow"), packageShare, "%d of its files are under way")
@@ -390,32 +390,28 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 			defer x.from(g)()
 			x.settings.SaveTo = lost
 			waits := x.plan("waits")[0]
-			beside := func(id string) office.Job {
-				x.settings.SaveTo = here
-				defer func() { x.settings.SaveTo = lost }()
-				return x.plan(id)[0]
-			}
 			x.Wake()
 			synctest.Wait()
 			told := x.Health.List()
 			if len(told) != 1 || told[0].ID != health.FolderFails.ID || !strings.Contains(told[0].Text(), c.says) || x.Flowing() {
 				t.Fatalf("told: %+v, flowing %v", told, x.Flowing())
 			}
-			x.settings.SaveTo = here
-			others := x.planMany(9)
-			x.settings.SaveTo = lost
+			var others []office.Job
+			for i := range 9 {
+				others = append(others, x.planIn(here, fmt.Sprint("p", i))...)
+			}
 			x.Wake()
 			time.Sleep(time.Second)
 			x.wantSaved(others...)
 			time.Sleep(time.Hour)
-			later := beside("later")
+			later := x.planIn(here, "later")[0]
 			later.NextTry = x.Now().Add(time.Minute)
 			x.update(func(tx *store.Tx) error { return tx.PutJob(later) })
 			x.Wake()
 			time.Sleep(time.Minute)
 			x.wantSaved(later)
 			expect(t, x.Health.Has(health.FolderFails), true, "it is still said to be in trouble: %v")
-			beside("waits nowhere")
+			x.planIn(here, "waits nowhere")
 			held, err := x.Held()
 			expect(t, held, map[string]bool{"waits": true}, "held are %v")
 			noErr(t, err)
@@ -541,7 +537,7 @@ func TestADocumentIsFoundUnderTheSpellingThatTheServiceKnows(t *testing.T) {
 				}
 				return answer{status: http.StatusNotFound}
 			}})()
-			jobs := x.planned(office.Package{ID: "p", Documents: []office.Document{{ID: c.came, Name: "Lease"}}})
+			jobs := x.planned(x.settings.SaveTo, office.Package{ID: "p", Documents: []office.Document{{ID: c.came, Name: "Lease"}}})
 			x.Wake()
 			time.Sleep(2 * c.late)
 			x.wantSaved(jobs...)
@@ -819,7 +815,7 @@ func TestWhatIsAskedForOnceMoreIsAsNew(t *testing.T) {
 	if p, _, err := x.Data.Package("p"); err != nil || p.Saved || !p.Planned || p.NextCheck.Before(began) {
 		t.Errorf("%+v, %v", p, err)
 	}
-	x.planned(office.Package{ID: "bare"})
+	x.planned(x.settings.SaveTo, office.Package{ID: "bare"})
 	noErr(t, x.SaveAgain("bare"))
 	if p, _, err := x.Data.Package("bare"); err != nil || p.Planned {
 		t.Errorf("one of which nothing was planned is not planned anew: %+v, %v", p, err)
@@ -835,8 +831,8 @@ func TestANameIsShownAsItWillBe(t *testing.T) {
 	}
 	expect(t, name(), "Lease Sonnenweg 4 - Lease unterschrieben.pdf", "without a package it is %q")
 	x.plan("an old one")
-	j := x.planned(office.Package{ID: "latest", Created: x.Now(), Documents: []office.Document{{ID: "d", Name: "Rent"}}})[0]
-	x.planned(office.Package{ID: "without documents", Created: x.Now().Add(time.Hour)})
+	j := x.planned(x.settings.SaveTo, office.Package{ID: "latest", Created: x.Now(), Documents: []office.Document{{ID: "d", Name: "Rent"}}})[0]
+	x.planned(x.settings.SaveTo, office.Package{ID: "without documents", Created: x.Now().Add(time.Hour)})
 	expect(t, name(), j.Target, "it is %q")
 	x.settings.NameTemplate = "{nobody}"
 	var config *office.ConfigError

@@ -86,15 +86,20 @@ func (x *testService) update(do func(tx *store.Tx) error) {
 // plan stores a package that is executed, with a document, and plans its files.
 func (x *testService) plan(id string) []office.Job {
 	x.t.Helper()
-	return x.planned(office.Package{ID: id, Documents: []office.Document{{ID: "d", Name: "Lease"}}})
+	return x.planIn(x.settings.SaveTo, id)
 }
 
-// planned is plan with the documents of p.
-func (x *testService) planned(p office.Package) (planned []office.Job) {
+func (x *testService) planIn(folder, id string) []office.Job {
+	x.t.Helper()
+	return x.planned(folder, office.Package{ID: id, Documents: []office.Document{{ID: "d", Name: "Lease"}}})
+}
+
+// planned is planIn with the documents of p.
+func (x *testService) planned(folder string, p office.Package) (planned []office.Job) {
 	x.t.Helper()
 	x.update(func(tx *store.Tx) error {
 		p.Name, p.State, p.Executed.Time = "Offer", office.PackageExecuted, x.Now()
-		if _, err := x.Plan(tx, &p, x.settings, x.settings.SaveTo); err != nil {
+		if _, err := x.Plan(tx, &p, x.settings, folder); err != nil {
 			return err
 		}
 		p.Planned = true
