@@ -104,7 +104,7 @@ func TestSeveralDesksOfOneOffice(t *testing.T) {
 		t.Errorf("%+v", listed)
 	}
 	hub.Must("desks", "remove", "Accounts")
-	two.Until("it was removed", func(s harness.Status) bool { return strings.Contains(s.Issue("hub"), "does not know this computer") })
+	two.Until("it was removed", func(s harness.Status) bool { return strings.Contains(s.Issue("hub"), "does not know this one") })
 	had := two.Status().Events.Received
 	last := sendPlain(hub, "Last")
 	hub.Service.SignAll(last.ID)
