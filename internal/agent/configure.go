@@ -29,8 +29,8 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	return err
 }
 
-// ChangeSettings is Configure with the result of change, which no other change can interleave. It returns that result, even if it was not
-// stored.
+// ChangeSettings is Configure with the result of change, which no other change can interleave. It returns that result, even if it was
+// not stored.
 func (a *Agent) ChangeSettings(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error) {
 	a.configuring.Lock()
 	defer a.configuring.Unlock()

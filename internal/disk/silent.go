@@ -19,7 +19,7 @@ var silent = struct {
 
 // Ask returns the result of ask, which looks up path. If that takes longer than Silence, it fails with
 // os.ErrDeadlineExceeded, and so does every Ask about that path, or one below it, until the answer has come, which late
-// gets, unless it is nil: meanwhile nothing waits for it again. What this package opens or looks up by a path, it asks so.
+// gets, unless it is nil: meanwhile nothing waits for it again. OpenDir, OpenFile, Stat and what judges paths of people ask so.
 func Ask[T any](path string, ask func() (T, error), late func(T)) (answer T, err error) {
 	if isSilent(path) {
 		return answer, &fs.PathError{Op: "ask", Path: path, Err: os.ErrDeadlineExceeded}

@@ -217,12 +217,15 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 		due = slices.DeleteFunc(due, func(j office.Job) bool { return r.LeftAlone("file " + j.Key()) })
 		pause = r.PauseBeside(alone-len(due), pause)
 	}()
-	if r.folders.Len() > 0 {
-		if err := r.forgetFolders(); err != nil {
+	var waiting []office.Job
+	trouble := r.folders.Len() > 0 // which another file may begin meanwhile
+	if trouble {
+		if waiting, err = data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs); err != nil {
 			return nil, 0, err
 		}
+		r.forgetFolders(waiting)
 	}
-	if r.folders.Waiting(now) == 0 {
+	if !trouble || r.folders.Waiting(now) == 0 {
 		var next time.Time
 		due, err = data.Read(r.Data, "the files that are due", func(tx *store.Tx) (due []office.Job, err error) {
 			skip := r.state.beyondShare(underWay)
@@ -233,7 +236,6 @@ func (r *Service) jobsDue(underWay map[string]bool, idle time.Duration) (due []o
 	}
 	// Jobs of a blocked folder stay due, so the others must be found among them.
 	next := now.Add(r.folders.Next(now, maxFolderPause))
-	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
 	skip := r.state.beyondShare(underWay)
 	for _, j := range waiting {
 		if r.blocked(j.Folder) {
@@ -324,19 +326,14 @@ func (r *Service) block(folder string, cause error) {
 	r.folders.Failed(folder, r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, maxFolderPause) })
 }
 
-// forgetFolders drops blocked folders for which no file waits any more.
-func (r *Service) forgetFolders() error {
-	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
-	if err != nil {
-		return err
-	}
+// forgetFolders drops blocked folders for which none of the files that wait does so any more.
+func (r *Service) forgetFolders(waiting []office.Job) {
 	r.folders.Keep(func(folder string) bool {
 		return slices.ContainsFunc(waiting, func(j office.Job) bool { return j.Folder == strings.TrimPrefix(folder, full) })
 	})
 	if r.folders.Len() == 0 {
 		r.Health.Clear(health.FolderFails)
 	}
-	return nil
 }
 
 func (r *Service) blocked(folder string) bool {
