@@ -203,15 +203,17 @@ func (o *Office) Pass() {
 	}
 }
 
-// waits returns once the time to undo has elapsed, or ctx ends.
-func (o *Office) waits(ctx context.Context) error {
+// undoable begins the time to undo. wait returns once Pass has let it elapse, or ctx ends.
+func (o *Office) undoable() (wait func(context.Context) error) {
 	passed := make(chan struct{})
 	o.Change(office.OutboxChanged, func(o *Office) { o.passed = append(o.passed, func() { close(passed) }) })
-	select {
-	case <-passed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	return func(ctx context.Context) error {
+		select {
+		case <-passed:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

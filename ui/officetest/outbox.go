@@ -102,10 +102,11 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 			o.Waiting = append(o.Waiting, held)
 		})
 		state := office.SendState{DraftID: held.ID, State: office.DraftHeld, Undo: true}
-		progress(state)
+		wait := o.undoable()
 		waiting, cancel := context.WithCancel(ctx)
 		o.held.Store(held.ID, cancel)
-		if err := o.waits(waiting); ctx.Err() == nil && err != nil {
+		progress(state)
+		if err := wait(waiting); ctx.Err() == nil && err != nil {
 			state.State, state.Undo = office.DraftCancelled, false
 			return state, nil
 		} else if err != nil {

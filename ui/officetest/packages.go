@@ -110,18 +110,20 @@ func (o *Office) each(ids []string, change func(*office.PackageRow)) {
 
 // Withdraw imitates the agent's; it is too late for what it fails with.
 func (o *Office) Withdraw(ctx context.Context, n office.NewWithdrawal) (list []office.Withdrawn, err error) {
-	if n.Stored != nil {
-		n.Stored()
-	}
+	patient, stored := o.Patient && n.Undo > 0, n.Stored
 	n.Stored = nil
-	patient := o.Patient && n.Undo > 0
+	wait := func(context.Context) error { return nil }
 	if patient {
 		o.each(n.Packages, func(row *office.PackageRow) {
 			row.Withdrawal = &office.Withdrawal{State: office.WithdrawWanted, Message: n.Message, Quiet: n.Quiet, Asked: Now, NextTry: Now.Add(n.Undo)}
 		})
-		if err := o.waits(ctx); err != nil {
-			return nil, err
-		}
+		wait = o.undoable()
+	}
+	if stored != nil {
+		stored()
+	}
+	if err := wait(ctx); err != nil {
+		return nil, err
 	}
 	o.Change(office.PackagesChanged, func(o *Office) { o.Withdrawn = append(o.Withdrawn, n) })
 	late := o.first("Withdraw")

@@ -128,7 +128,10 @@ func pressed(b *bench) {
 	b.Office.Patient = true
 	b.window.compose.get().Send()
 	b.Until(func() bool {
-		pages := b.find(func(o fyne.CanvasObject) bool { page, is := o.(*canvas.Image); return is && page.Image != nil })
+		pages := b.find(func(o fyne.CanvasObject) bool {
+			page, is := o.(*canvas.Image)
+			return is && page.Image != nil && page.Resource == nil
+		})
 		return b.window.grace.Busy() && b.window.at == showPackages && len(pages) > 0
 	})
 }
