@@ -28,11 +28,6 @@ var Translations embed.FS
 //go:embed messages
 var Messages embed.FS
 
-// Completions holds completions/countersign.SHELL (bash, zsh, fish, ps1): what has that shell complete a command line.
-//
-//go:embed completions
-var Completions embed.FS
-
 //go:embed docs
 var docs embed.FS
 

@@ -132,21 +132,19 @@ type packageCommands struct {
 }
 
 type programCommands struct {
-	Quit       quitCmd       `cmd:"" help:"End the running Countersign as its menu does, and wait until it has ended."`
-	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
-	Move       moveCmd       `cmd:"" help:"Move the office to another computer, with everything it is, in one sealed file. The password comes from COUNTERSIGN_PASSWORD, or is asked for."`
-	Restore    restoreCmd    `cmd:"" help:"Put a backup in the place of the data as it is, which is kept beside."`
-	Completion completionCmd `cmd:"" help:"Print what has your shell complete commands, options and files."`
-	Version    versionCmd    `cmd:"" help:"Show the version."`
-	Help       helpCmd       `cmd:"" help:"Show what a command does, or all of them."`
+	Quit    quitCmd    `cmd:"" help:"End the running Countersign as its menu does, and wait until it has ended."`
+	Sandbox sandboxCmd `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
+	Move    moveCmd    `cmd:"" help:"Move the office to another computer, with everything it is, in one sealed file. The password comes from COUNTERSIGN_PASSWORD, or is asked for."`
+	Restore restoreCmd `cmd:"" help:"Put a backup in the place of the data as it is, which is kept beside."`
+	Version versionCmd `cmd:"" help:"Show the version."`
+	Help    helpCmd    `cmd:"" help:"Show what a command does, or all of them."`
 }
 
-// ownCommands are for the program itself, its installers and shells.
+// ownCommands are for the program itself and its installers.
 type ownCommands struct {
-	Page     pageCmd     `cmd:"" hidden:"" help:"Read a document, for the window."`
-	Press    pressCmd    `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
-	Forget   forgetCmd   `cmd:"" hidden:"" help:"Remove all that Countersign keeps of you on this computer, but for the documents that were saved. For uninstallers."`
-	Complete completeCmd `cmd:"" hidden:"" help:"Say what may be typed next, for the shells."`
+	Page   pageCmd   `cmd:"" hidden:"" help:"Read a document, for the window."`
+	Press  pressCmd  `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
+	Forget forgetCmd `cmd:"" hidden:"" help:"Remove all that Countersign keeps of you on this computer, but for the documents that were saved. For uninstallers."`
 }
 
 const description = `Countersign sends documents for signature and saves what comes back.

@@ -20,10 +20,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The program starts itself to read documents, and shells start it to complete words. On Windows a goroutine for pipes runs
-// until the process ends.
+// The program starts itself to read documents. On Windows a goroutine for pipes runs until the process ends.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{"press", "page", "complete"}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{"press", "page"}, os.Args[1]) {
 		os.Exit(Main(os.Args[1:], Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor"))
@@ -201,7 +200,7 @@ func TestSignersAreReadAsPeopleWriteThem(t *testing.T) {
 		"Cher <cher@example.com>":          {FirstName: "Cher", Email: "cher@example.com"},
 		"jan@example.com":                  {FirstName: "jan", Email: "jan@example.com"},
 		"\"Weber, Jan\" <jan@example.com>": {FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
-		// In the form that completion offers if the last name has several words.
+		// The last name has several words.
 		office.Written(office.Signer{FirstName: "Ana", LastName: "Ruiz García", Email: "ana@example.com"}): {FirstName: "Ana", LastName: "Ruiz García", Email: "ana@example.com"},
 	} {
 		if got, err := parseSigner(text); err != nil || got != want {

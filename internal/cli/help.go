@@ -48,6 +48,16 @@ func namesCommand(k *kong.Kong, args []string) bool {
 	return len(args) > 0 && commandNamed(k.Model.Node, args[0]) != nil
 }
 
+// commandNamed is the command of that name in a group or the program, nil if there is none.
+func commandNamed(group *kong.Node, name string) *kong.Node {
+	for _, c := range group.Children {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
 // nearest returns a suggestion for a mistyped command in args, or err if there is none. It disables default commands,
 // because with one kong takes every word for its argument.
 func nearest(args []string, err error) error {

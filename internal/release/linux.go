@@ -227,9 +227,6 @@ func (p product) makeFiles(ctx context.Context, dir, name, program string) error
 		"countersign.1.gz": func() ([]byte, error) { return packed(p.manual()) },
 		"metainfo.xml":     p.metainfo,
 	}
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		made[shell] = func() ([]byte, error) { return cli.Completion(shell) }
-	}
 	for name, text := range made {
 		content, err := text()
 		if err != nil {
