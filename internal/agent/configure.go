@@ -120,14 +120,13 @@ func moveDrafts(tx *store.Tx) {
 
 // tryFolder returns what is wrong with a folder chosen for documents, "" for nothing. It creates the folder if necessary.
 func (a *Agent) tryFolder(path string) office.Code {
-	if amongOwnData(path) {
+	if disk.Inside(path, a.p.DataDir) || amongOwnData(path) { // what lies there unknown may be removed
 		return office.CodeConflict
 	}
 	return a.saves.TryFolder(path)
 }
 
-// amongOwnData reports whether a folder lies in the default data folder, which is deleted when a person has all data removed. A data
-// folder that somebody chose is theirs to remove.
+// amongOwnData reports whether a folder lies in the default data folder, which is deleted when a person has all data removed.
 func amongOwnData(path string) bool {
 	own, err := locations.Default()
 	return err == nil && disk.Inside(path, own)

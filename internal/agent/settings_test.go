@@ -81,7 +81,7 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	}
 	wrong := s
 	var config *ConfigError
-	for _, within := range []string{usual, filepath.Join(usual, "Signed")} {
+	for _, within := range []string{usual, filepath.Join(usual, "Signed"), a.p.DataDir, locations.Outbox(a.p.DataDir)} {
 		wrong.SaveTo = within
 		if err := a.Configure(t.Context(), wrong, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Text != message.FolderHoldsData() {
 			t.Errorf("beside the program's own data: %v", err)

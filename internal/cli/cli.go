@@ -175,6 +175,9 @@ func Main(args []string, p Program) (code int) {
 	var c commands
 	k := parser(&c, p.Version, out, errs)
 	chosen, err := k.Parse(args)
+	if errors.Is(err, terminal.ErrUnwritable) {
+		return fail(errs, err)
+	}
 	if err == nil && chosen.Selected().Name == "open" {
 		err = c.Open.wrong()
 	} else if err != nil {

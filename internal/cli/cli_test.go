@@ -107,10 +107,12 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 func TestWhatCannotBePrintedIsSaidToBeThat(t *testing.T) {
 	full := unread(t)
 	full.Close()
-	var said bytes.Buffer
-	code := Main([]string{"version"}, Program{Stdin: strings.NewReader(""), Stdout: full, Stderr: &said})
-	if code != exitFailed || !strings.Contains(said.String(), "The output could not be written") {
-		t.Errorf("exit code %d, stderr %q", code, said.String())
+	for _, args := range [][]string{{"version"}, {"help"}, {"help", "send"}, {"send", "--help"}} {
+		var said bytes.Buffer
+		code := Main(args, Program{Stdin: strings.NewReader(""), Stdout: full, Stderr: &said})
+		if code != exitFailed || !strings.Contains(said.String(), "The output could not be written") {
+			t.Errorf("%q: exit code %d, stderr %q", args, code, said.String())
+		}
 	}
 }
 

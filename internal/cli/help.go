@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"countersign/assets"
+	"countersign/internal/cli/terminal"
 
 	"github.com/alecthomas/kong"
 )
@@ -28,8 +29,11 @@ func (c *helpCmd) Run(r *run) error {
 	k := parser(new(commands), r.program.Version, r.out, r.err)
 	k.Model.DefaultCmd = nil                       // so that every word is taken for a command
 	_, err := k.Parse(append(c.Command, "--help")) // exits as --help does
-	if err == nil {                                // Parse succeeds if the command was given after --
+	switch {
+	case err == nil: // Parse succeeds if the command was given after --
 		return &usage{"help takes a command."}
+	case errors.Is(err, terminal.ErrUnwritable):
+		return err
 	}
 	return &usage{asSentence(err)}
 }

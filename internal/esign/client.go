@@ -130,10 +130,14 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 		return nil, err
 	}
 	first, sure := c.paths.form(k.route)
+	served := sure
 	if !sure && k.single {
 		first, sure = c.formOfOthers(ctx), true
 	}
 	res, err := c.authorized(ctx, k, first)
+	if e, ok := errors.AsType[*Error](err); ok && served {
+		e.named = true
+	}
 	page := err == nil && isPage(res) // the service's web application answers 200 to any path outside the API
 	if sure || !NotOffered(err) && !page && !sentAway(err) {
 		c.paths.learn(k.route, first, res, err)
@@ -180,7 +184,11 @@ func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.
 	if renewed == access {
 		return nil, err
 	}
-	return c.once(ctx, k, form, renewed)
+	res, err = c.once(ctx, k, form, renewed)
+	if errors.As(err, &e) && e.Kind == SignedOut { // the sign-in was renewed a moment ago, so it has not expired
+		e.told = message.NotAllowed()
+	}
+	return res, err
 }
 
 func (c *Client) once(ctx context.Context, k *call, form pathForm, access string) (*http.Response, error) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -177,6 +178,9 @@ func TestARejectedTokenIsRenewedOnce(t *testing.T) {
 		err := c.call(client)
 		if kindOf(err) != c.kind || errors.Is(err, ErrSignedOut) != (c.kind == SignedOut) || !slices.Equal(got, []string{"Bearer at-secret-0", "Bearer at-secret-1"}[:c.sent]) {
 			t.Errorf("%s: %v after %q", name, err, got)
+		}
+		if c.kind == SignedOut && (Message(err) == message.NotAllowed()) != (c.sent == 2) {
+			t.Errorf("%s: says %v", name, Message(err))
 		}
 		if c.sent > 1 && (bodies[0] == "" || bodies[1] != bodies[0] || c.source.invalid[0] != "at-secret-0") {
 			t.Errorf("%s: with %q", name, bodies)

@@ -62,7 +62,7 @@ type Error struct {
 	// meaningless for a call that changes nothing.
 	MayBeDone bool
 
-	named bool // Code refers to something in the path of the call
+	named bool // Code refers to something in the path of the call, or the path is known to be served
 
 	told message.Message // the message for people; if empty, that of Kind
 

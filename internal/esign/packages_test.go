@@ -393,5 +393,12 @@ func TestAServiceWithoutTheCallSaysSoInNoWordsOfItsOwn(t *testing.T) {
 		if _, err := client.Templates(context.Background(), TemplateQuery{}); err == nil || NotOffered(err) == c.offered {
 			t.Errorf("%d %s: %v", c.status, c.body, err)
 		}
+		answer := answering(200, `{"items":[]}`)
+		client, _ = api(t, func(w http.ResponseWriter, q *http.Request) { answer(w, q) })
+		_, err := client.Templates(context.Background(), TemplateQuery{})
+		answer = answering(c.status, c.body)
+		if _, later := client.Templates(context.Background(), TemplateQuery{}); err != nil || later == nil || NotOffered(later) {
+			t.Errorf("%d %s after it was served: %v, %v", c.status, c.body, err, later)
+		}
 	}
 }

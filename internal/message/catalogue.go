@@ -169,9 +169,10 @@ func OutcomeUnknown(called string) Message {
 func OutcomeUnknownElsewhere(called string) Message {
 	return of("draft.outcome-unknown-elsewhere", Package("Package", called))
 }
-func OutcomesUnknown(n int) Message  { return of("draft.outcomes-unknown", Count("N", n)) }
-func ReferenceNotJSON() Message      { return of("draft.reference-not-json") }
-func SignerTwice(who string) Message { return of("draft.signer-twice", Text("Who", who)) }
+func OutcomesUnknown(n int) Message     { return of("draft.outcomes-unknown", Count("N", n)) }
+func ReferenceNotJSON() Message         { return of("draft.reference-not-json") }
+func ReferenceOurs(name string) Message { return of("draft.reference-ours", Text("Name", name)) }
+func SignerTwice(who string) Message    { return of("draft.signer-twice", Text("Who", who)) }
 func TemplateChanged(template string) Message {
 	return of("draft.template-changed", Name("Template", template))
 }

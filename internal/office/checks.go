@@ -47,7 +47,7 @@ func (s Settings) Check() []FieldError {
 	if slices.ContainsFunc(s.Scopes, func(scope string) bool { return strings.ContainsFunc(scope, notInScope) }) {
 		say(FieldScopes, CodeCharacters)
 	}
-	if strings.ContainsFunc(s.SignatureHeader, notInHeader) {
+	if strings.ContainsFunc(s.SignatureHeader, notInHeader) || slices.Contains(keptByHTTP, strings.ToLower(s.SignatureHeader)) {
 		say(FieldHeader, CodeCharacters)
 	}
 	s.checkTunnel(say)
@@ -263,6 +263,9 @@ func isPort(s string) bool {
 func notInHeader(r rune) bool {
 	return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 }
+
+// keptByHTTP are the headers that net/http evaluates itself and does not pass on.
+var keptByHTTP = []string{"host", "trailer", "transfer-encoding"}
 
 // notInScope reports whether a rune cannot be part of a scope (RFC 6749, 3.3).
 func notInScope(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }

@@ -48,7 +48,7 @@ func TestWhatIsAnsweredSaysWhatBecomesOfADraftWhichIsNeverSentTwice(t *testing.T
 		upload, added office.DraftState // what becomes of it when that is the answer to the one or the other
 	}{
 		"400":              {answering(400, no), failed, failed},
-		"401":              {answering(401, no), failed, failed},
+		"401":              {answering(401, no), queued, queued},
 		"403":              {answering(403, no), failed, failed},
 		"404":              {answering(404, no), failed, failed},
 		"429 with seconds": {answering(429, no, "Retry-After", "1"), queued, queued},

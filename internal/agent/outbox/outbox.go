@@ -404,6 +404,9 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
 		return out, &DraftError{message.ReferenceNotJSON()}
 	}
+	if _, ours := office.ExternalMembers(d.ExternalData)[correlationKey]; ours {
+		return out, &DraftError{message.ReferenceOurs(correlationKey)}
+	}
 	return out, nil
 }
 

@@ -45,6 +45,15 @@ func file(t *testing.T, name string) string {
 	return path
 }
 
+func TestNoDataOfAPersonsPoseAsOurs(t *testing.T) {
+	r := newService(t, accept)
+	d := r.newPackage(t)
+	d.ExternalData = json.RawMessage(`{"countersign":"7"}`)
+	if _, err := r.Send(t.Context(), d, nil); message.For(err) != message.ReferenceOurs(correlationKey) || r.service.added() > 0 {
+		t.Error(err)
+	}
+}
+
 // What the service is sent, what is known of the package, and what is kept of the draft are what a person has filled in.
 func TestWhatGoesOutIsWhatWasFilledIn(t *testing.T) {
 	due := time.Now().Add(240 * time.Hour).UTC().Truncate(time.Second)

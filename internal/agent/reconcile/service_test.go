@@ -608,8 +608,8 @@ func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
 	expect(t, len(service.asked), asked, "asked %d times, %d before", asked)
 	for status, want := range map[int]message.Message{http.StatusNotFound: message.NoLinks(), http.StatusForbidden: message.MayNotHaveLinks()} {
 		service.status, service.said = status, `{"error":"package_not_authorized","message":"No."}`
-		if status == http.StatusNotFound {
-			service.said = "<h1>Not Found</h1>"
+		if status == http.StatusNotFound { // by a service that never had any
+			service.said, h.Session = "<h1>Not Found</h1>", looptest.Session{Client: clientOf(service, token{}, "c")}
 		}
 		if _, err := h.SignerPage(t.Context(), "p", "jan"); message.For(err) != want || errors.Is(err, ErrNoLinks) != (status == http.StatusNotFound) {
 			t.Errorf("%d: %v", status, err)

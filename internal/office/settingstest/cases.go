@@ -143,7 +143,7 @@ func Cases(folder string) (all []Case) {
 	same("X-Service-Signature", "X~Sig", "x_sig.1")
 	good(" X-Sig ", "X-Sig")
 	good("", office.DefaultSettings().SignatureHeader)
-	bad(office.CodeCharacters, "X Sig", "X-Sig:", "Überschrift")
+	bad(office.CodeCharacters, "X Sig", "X-Sig:", "Überschrift", "Host", "trailer", "Transfer-Encoding")
 
 	field, flag = office.FieldRedirect, "--redirect"
 	same("localhost", "loopback", "tunnel", "paste")
