@@ -214,7 +214,7 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 	}
 	req.Header.Set("Accept", k.accept)
 	req.Header.Set("Authorization", "Bearer "+access)
-	req.Header.Set("User-Agent", "Countersign")
+	req.Header.Set("User-Agent", userAgent)
 
 	start := c.cfg.now()
 	res, err := c.cfg.httpClient(k.redirects()).Do(req)

@@ -177,7 +177,7 @@ func (p *provider) serveToken(w http.ResponseWriter, r *http.Request) {
 	p.forms = append(p.forms, r.PostForm)
 	n := len(p.forms)
 	p.mu.Unlock()
-	if p.token != nil && p.token(w, r.PostForm, n) {
+	if r.UserAgent() != userAgent || p.token != nil && p.token(w, r.PostForm, n) {
 		return
 	}
 	p.grant(w, r.PostForm)

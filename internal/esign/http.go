@@ -160,6 +160,9 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
+// userAgent names this program in every request.
+const userAgent = "Countersign"
+
 // boundedTransport reads the authorization server's answers to their end and limits their size.
 type boundedTransport struct{ next http.RoundTripper }
 
@@ -168,6 +171,8 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if next == nil {
 		next = http.DefaultTransport
 	}
+	req = req.Clone(req.Context())
+	req.Header.Set("User-Agent", userAgent)
 	res, err := next.RoundTrip(req)
 	if err != nil {
 		return nil, err

@@ -394,7 +394,7 @@ func TestAServiceWithoutTheCallSaysSoInNoWordsOfItsOwn(t *testing.T) {
 			t.Errorf("%d %s: %v", c.status, c.body, err)
 		}
 		answer := answering(200, `{"items":[]}`)
-		client, _ = api(t, func(w http.ResponseWriter, q *http.Request) { answer(w, q) })
+		client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { answer(w, q) }))
 		_, err := client.Templates(context.Background(), TemplateQuery{})
 		answer = answering(c.status, c.body)
 		if _, later := client.Templates(context.Background(), TemplateQuery{}); err != nil || later == nil || NotOffered(later) {
