@@ -15,6 +15,9 @@ func DomainInUse(address string) Message {
 func DomainNotYours(address string) Message {
 	return of("address.domain-not-yours", Text("Address", address))
 }
+func EndpointElsewhere(address string) Message {
+	return of("address.endpoint-elsewhere", Text("Address", address))
+}
 func EndpointLost() Message              { return of("address.endpoint-lost") }
 func EndpointNeeds() Message             { return of("address.endpoint-needs") }
 func EndpointSet() Message               { return of("address.endpoint-set") }

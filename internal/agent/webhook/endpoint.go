@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -169,7 +170,7 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 	want := webhookURL(s, t.URL)
 	old := r.registered()
 	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !r.unsure() {
-		r.Health.Clear(health.EndpointFails)
+		r.tellRegistered(*old)
 		return nil
 	}
 	if r.lost() && old != nil && !force && !r.unsure() {
@@ -208,6 +209,19 @@ func (r *Service) tellEndpoint(err error) {
 	}
 }
 
+// tellRegistered reports to health if the service says that it registered another address than it was asked to. Letter case, the usual
+// port and a final slash make no other address.
+func (r *Service) tellRegistered(x endpoint) {
+	plain := func(address string) string {
+		return strings.TrimSuffix(strings.Replace(strings.ToLower(address), ":443/", "/", 1), "/")
+	}
+	var elsewhere message.Message
+	if plain(x.URL) != plain(x.Asked) {
+		elsewhere = message.EndpointElsewhere(x.URL)
+	}
+	r.Health.Update(health.EndpointFails, elsewhere)
+}
+
 // adopt makes x the current endpoint, on disk and then in memory. Its events may already be arriving; they wait for this, see
 // ServeEvent.
 func (r *Service) adopt(i issuer.Name, x endpoint) error {
@@ -221,7 +235,7 @@ func (r *Service) adopt(i issuer.Name, x endpoint) error {
 		return fmt.Errorf("keep the endpoint: %w", err)
 	}
 	r.follow(&x, former)
-	r.Health.Clear(health.EndpointFails)
+	r.tellRegistered(x)
 	r.Sweep("the endpoint is registered") // earlier events went to nobody, or to another computer
 	r.Record(office.Activity{Kind: office.ActivityEndpoint, Text: message.EndpointSet()})
 	r.Signal(office.StatusChanged)

@@ -106,6 +106,7 @@ type testService struct {
 	now      time.Time
 	settings office.Settings
 	asked    []string // the addresses that were registered
+	says     string   // the address that the service says it registered; empty for none
 	fail     []int    // how the next registrations are refused; 0 for an answer that is lost
 	swept    []string
 	arrived  int
@@ -142,7 +143,7 @@ func newService(t *testing.T) *testService {
 			}
 			w.WriteHeader(status)
 		}
-		fmt.Fprintf(w, `{"endpoint": {"eventEndpointId": "e%d", "secret": "s%d"}}`, len(x.asked), len(x.asked))
+		fmt.Fprintf(w, `{"endpoint": {"eventEndpointId": "e%d", "secret": "s%d", "url": %q}}`, len(x.asked), len(x.asked), x.says)
 		answer := w.Result()
 		answer.Request = req
 		return answer, nil
@@ -719,16 +720,23 @@ func TestWhatBecomesOfARegistrationIsToldAndItIsMadeOnlyWhereItIsNeeded(t *testi
 	told("it is registered already", 4)
 	noErr(t, try(true))
 	told("it is taken back", 5)
+	x.says = "https://elsewhere.example.com/webhook"
+	noErr(t, errors.Join(try(true), try(false)))
+	told("something else is registered", 6, health.EndpointFails)
+	x.says = strings.ToUpper(x.registered().Asked) + "/"
+	noErr(t, try(true))
+	told("it is only written differently", 7)
+	x.says = ""
 	x.Breaker.Open(x.Now(), time.Hour)
 	x.settings.ClientID = "another"
-	if err := try(false); err == nil || x.registrations() != 5 {
+	if err := try(false); err == nil || x.registrations() != 7 {
 		t.Errorf("the service is to be left alone: %v", err)
 	}
 	noErr(t, try(true))
-	told("a person presses all the same", 6)
+	told("a person presses all the same", 8)
 	x.settings.Tunnel = office.TunnelNone
 	noErr(t, try(false))
-	told("there is no public address", 6, health.NoAddress)
+	told("there is no public address", 8, health.NoAddress)
 	if signals[office.StatusChanged] < 3 {
 		t.Errorf("told of %+v", signals)
 	}
