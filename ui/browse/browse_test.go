@@ -165,6 +165,15 @@ func TestNoFileIsOverwritten(t *testing.T) {
 		t.Fatalf("took %s, which is there already", got)
 	}
 	d.name.SetText("c.pdf")
+	d.open(filepath.Join(dir, "nowhere"))
+	b.Settle()
+	d.accept()
+	b.Settle()
+	if got != "" {
+		t.Fatalf("took %s, which is not in the folder shown", got)
+	}
+	d.open(dir)
+	b.Settle()
 	d.accept()
 	b.Settle()
 	if got != filepath.Join(dir, "c.pdf") {
@@ -357,6 +366,21 @@ func TestAnAnswerAfterLeavingChangesNothing(t *testing.T) {
 	d.answer <- answer{[]string{"/a.pdf"}, nil}
 	b.Wait()
 	widgets.CloseTop(b.Window.Canvas())
+	b.Settle()
+	b.closed(t)
+}
+
+func TestOursOpensNothingAfterLeaving(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	p := pick(b.Env, system.FileDialog{Kind: system.OpenFile, Kinds: []system.FileKind{{Endings: endings}}}, func(paths []string) { t.Errorf("took %q", paths) })
+	b.Settle()
+	p.open(filepath.Join(dir, "zoning"))
+	p.open(dir) // at last
+	b.Settle()
+	screentest.Equal(t, "shown", p.folder, dir)
+	p.open(filepath.Join(dir, "b.pdf"))
+	p.leave()
 	b.Settle()
 	b.closed(t)
 }

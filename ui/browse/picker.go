@@ -41,15 +41,16 @@ type picker struct {
 	add     *widgets.Button
 	why     *widgets.Field    // contains path
 	none    fyne.CanvasObject // says that the folder is empty
-	folder  string            // the listed folder
+	folder  string            // the listed folder; empty if it cannot be opened
+	opening int               // counts what was opened
 	shown   string            // the path before the person edited it
 	entries []entry
 	chosen  []string // paths in the order of choosing
 	take    func(paths []string)
 }
 
-// pick shows our dialog, starting in the home folder unless q names a folder. A folder typed by its path need not exist yet. An
-// existing file is not overwritten.
+// pick shows our dialog, starting in the home folder unless q names a folder. A folder to choose need not exist yet if it is typed
+// by its path. An existing file is not overwritten.
 func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 	p := &picker{env: d, asks: q.Kind, accepts: q.Accept, take: take, name: widgets.NewEntry("")}
 	if len(q.Kinds) > 0 {
@@ -97,6 +98,9 @@ func (p *picker) accept() {
 func (p *picker) typed() bool { return p.path.Text != p.shown }
 
 func (p *picker) acceptName() {
+	if p.folder == "" { // as is said
+		return
+	}
 	name := p.name.Typed()
 	path := filepath.Join(p.folder, filepath.Base(name))
 	async.Then(p.env.Work, func(context.Context) (bool, error) {
@@ -144,7 +148,7 @@ func (p *picker) show(title string) {
 	p.none.Hide()
 	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), container.NewStack(layout.NewSpacer(), p.none, p.list)))
 	canvas := p.env.Window.Canvas()
-	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), p.list, nil)
+	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), p.list, func() { p.opening++ })
 }
 
 // open lists a folder off the UI goroutine; a relative path starts in the home folder. When choosing a folder, one that does not
@@ -155,6 +159,8 @@ func (p *picker) open(folder string) {
 		file           string // set if the path is a file
 		entries        []entry
 	}
+	p.opening++
+	this := p.opening
 	async.Then(p.env.Work, func(context.Context) (c content, err error) {
 		if c.folder, err = whole(folder); err != nil {
 			return c, err
@@ -165,13 +171,16 @@ func (p *picker) open(folder string) {
 			c.folder = c.listed
 		}
 		c.entries, err = list(c.listed, p.endings)
-		for p.endings == nil && errors.Is(err, fs.ErrNotExist) && filepath.Dir(c.listed) != c.listed {
+		for p.asks == system.OpenFolder && errors.Is(err, fs.ErrNotExist) && filepath.Dir(c.listed) != c.listed {
 			c.listed = filepath.Dir(c.listed)
 			c.entries, err = list(c.listed, p.endings)
 		}
 		return c, err
 	}, func(c content, err error) {
-		p.shown = c.folder
+		if this != p.opening { // left, or another was opened meanwhile
+			return
+		}
+		p.shown, p.folder = c.folder, ""
 		p.path.SetText(c.folder)
 		p.count()
 		if err != nil {

@@ -192,6 +192,9 @@ func (o *Office) Stop(draftID string) (inTime bool, err error) {
 }
 
 func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
+	if err := o.first("Decide"); err != nil {
+		return err
+	}
 	waits := o.Patient && undo > 0
 	decide := func() {
 		o.Change(office.OutboxChanged, func(o *Office) {

@@ -88,6 +88,9 @@ func (o *Office) NoteLetter(packageID, address string) error {
 }
 
 func (o *Office) Archive(packageID string, archived bool) error {
+	if err := o.first("Archive"); err != nil {
+		return err
+	}
 	o.each([]string{packageID}, func(row *office.PackageRow) {
 		row.Archived = nil
 		if archived {

@@ -91,54 +91,66 @@ type Action struct {
 // Actions returns what can be done with one or more drafts, most wanted first. edit opens a draft for editing; changed is called
 // when the office has finished.
 func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft), changed func()) (actions []Action) {
-	decide := func(ids []string, send bool, undo time.Duration, then func()) {
-		async.Try(at.Work, func(context.Context) (err error) {
-			for _, id := range ids {
-				err = errors.Join(err, o.Decide(id, send, undo))
+	decide := func(drafts []office.Draft, send bool, undo time.Duration, then func(done []office.Draft)) {
+		var done []office.Draft
+		async.Try(at.Work, func(context.Context) (failed error) {
+			for _, d := range drafts {
+				if err := o.Decide(d.ID, send, undo); err != nil {
+					failed = errors.Join(failed, err)
+				} else {
+					done = append(done, d)
+				}
 			}
-			return err
+			return failed
 		}, func(err error) {
 			if err != nil {
 				at.Notice(i18n.Error(err))
-			} else {
-				then()
+			}
+			if len(done) > 0 {
+				then(done)
 			}
 			changed()
 		})
 	}
-	undo := func(ids []string, send bool) {
-		for _, id := range ids {
-			undoDecision(at, o, id, send, changed)
-		}
-	}
-	var open, names []string // drafts waiting for a person
+	var open []office.Draft // those waiting for a person
 	again := false
 	for _, d := range drafts {
 		if !d.Decision.Pending() && (d.State == office.DraftHeld || d.State == office.DraftFailed) {
-			open, names, again = append(open, d.ID), append(names, i18n.Title(d.Name)), again || d.State == office.DraftFailed
+			open, again = append(open, d), again || d.State == office.DraftFailed
 		}
 	}
-	soon := func(send bool, says string) func() {
+	soon := func(drafts []office.Draft, send bool, says func(names []string) string) func() {
 		return func() {
 			pressed := at.Now()
-			decide(open, send, widgets.UndoTime, func() { at.Soon(env.Undoable{Says: says, Undone: func() { undo(open, send) }, Pressed: pressed}) })
+			decide(drafts, send, widgets.UndoTime, func(done []office.Draft) {
+				var names []string
+				for _, d := range done {
+					names = append(names, i18n.Title(d.Name))
+				}
+				at.Soon(env.Undoable{Says: says(names), Pressed: pressed, Undone: func() {
+					for _, d := range done {
+						undoDecision(at, o, d.ID, send, changed)
+					}
+				}})
+			})
 		}
 	}
-	discard := soon(false, lang.L("Discarding: {{.What}}", i18n.V{"What": i18n.Names(names)}))
 	add := func(name string, icon fyne.Resource, do func()) { actions = append(actions, Action{name, icon, do}) }
 	if len(open) > 0 {
 		name := lang.L("Send")
 		if again {
 			name = lang.L("Send again")
 		}
-		add(name, fynetheme.MailSendIcon(), soon(true, Sending(names)))
+		add(name, fynetheme.MailSendIcon(), soon(open, true, Sending))
 		if len(drafts) == 1 {
 			add(lang.L("Edit"), fynetheme.DocumentCreateIcon(), func() { edit(drafts[0]) })
 			if again { // what was refused would be refused again
 				slices.Reverse(actions)
 			}
 		}
-		add(lang.L("Discard"), fynetheme.DeleteIcon(), discard)
+		add(lang.L("Discard"), fynetheme.DeleteIcon(), soon(open, false, func(names []string) string {
+			return lang.L("Discarding: {{.What}}", i18n.V{"What": i18n.Names(names)})
+		}))
 	}
 	if len(drafts) > 1 {
 		return actions
@@ -148,10 +160,11 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 	case d.State == office.DraftUnknown:
 		add(lang.L("Send again"), fynetheme.MailSendIcon(), func() {
 			widgets.Ask(at.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),
-				Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: func() { decide([]string{d.ID}, true, 0, func() {}) }})
+				Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: func() { decide(drafts, true, 0, func([]office.Draft) {}) }})
 		})
-		open = []string{d.ID}
-		add(lang.L("Mark as sent"), fynetheme.ConfirmIcon(), discard)
+		add(lang.L("Mark as sent"), fynetheme.ConfirmIcon(), soon(drafts, false, func(names []string) string {
+			return lang.L("Marking as sent: {{.What}}", i18n.V{"What": i18n.Names(names)})
+		}))
 	case d.State == office.DraftQueued:
 		add(lang.L("Cancel sending"), fynetheme.CancelIcon(), func() { stop(at, o, d.ID, changed) })
 	}

@@ -686,6 +686,9 @@ func (s *Screen) fetch(pages []picture) {
 		if fresh {
 			s.redraw(id)
 		}
+		if len(found) < len(pages) && s.chosen == id { // chosen again meanwhile
+			s.fetch(pages)
+		}
 	}))
 }
 

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -193,7 +194,7 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, nil) })
 	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
 	add(len(listedOnes) > 0, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(listedOnes) })
-	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false) })
+	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false, nil) })
 	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
 		func() { s.askWithdrawal(open, func() { s.again(p, p.row.ID) }) })
 	saveAgain(len(saved) > 0 && len(p.missing) == 0)
@@ -253,24 +254,38 @@ func menu(actions []outbox.Action) *fyne.Menu {
 	return fyne.NewMenu("", items...)
 }
 
-func each(ids []string, do func(id string) error) func(context.Context) error {
-	return func(context.Context) error {
-		for _, id := range ids {
-			if err := do(id); err != nil {
-				return err
-			}
+// each does something with each of some packages, and returns those with which it worked.
+func each(ids []string, do func(id string) error) (done []string, failed error) {
+	for _, id := range ids {
+		if err := do(id); err != nil {
+			failed = errors.Join(failed, err)
+		} else {
+			done = append(done, id)
 		}
-		return nil
 	}
+	return done, failed
 }
 
 func (s *Screen) saveAgain(ids []string, said string) {
-	s.carry(each(ids, s.office.SaveAgain), func() string { return said })
+	s.carry(func(context.Context) error {
+		_, err := each(ids, s.office.SaveAgain)
+		return err
+	}, func() string { return said })
 }
 
-func (s *Screen) archive(ids []string, archived bool) {
+// archive archives packages or moves them back, and calls then, unless nil, with those for which that worked.
+func (s *Screen) archive(ids []string, archived bool, then func(done []string)) {
 	s.marked = nil
-	s.env.Attempt(each(ids, func(id string) error { return s.office.Archive(id, archived) }), s.Reload)
+	var done []string
+	s.env.Attempt(func(context.Context) (err error) {
+		done, err = each(ids, func(id string) error { return s.office.Archive(id, archived) })
+		return err
+	}, func() {
+		if then != nil && len(done) > 0 {
+			then(done)
+		}
+		s.Reload()
+	})
 }
 
 // putAway archives packages, with some seconds to undo. After a single one, the next is chosen.
@@ -280,25 +295,29 @@ func (s *Screen) putAway(list []listed) {
 	for _, r := range list {
 		ids, waits = append(ids, r.line.ID), waits || r.stage == i18n.Open && r.line.Due.After(s.env.Now())
 	}
-	says, undone := lang.N("{{.PluralCount}} packages are archived.", len(ids)), func() { s.archive(ids, false) }
-	if len(ids) == 1 {
-		id := ids[0]
-		says = lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(list[0].line.Name)})
-		undone = func() { s.wanted, s.chosen = id, id; s.archive(ids, false) } // chosen once it is listed again
-		if row := s.rowOf(id); row >= 0 && s.chosen == id {
-			switch {
-			case row+1 < s.rows():
-				s.chosen = s.at(row + 1).line.ID
-			case row > 0:
-				s.chosen = s.at(row - 1).line.ID
+	s.archive(ids, true, func(done []string) {
+		says := lang.N("{{.PluralCount}} packages are archived.", len(done))
+		if len(ids) == 1 {
+			says = lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(list[0].line.Name)})
+			if row := s.rowOf(ids[0]); row >= 0 && s.chosen == ids[0] {
+				switch {
+				case row+1 < s.rows():
+					s.chosen = s.at(row + 1).line.ID
+				case row > 0:
+					s.chosen = s.at(row - 1).line.ID
+				}
 			}
 		}
-	}
-	if waits {
-		says += " " + lang.L("There will be no reminder before the due date.")
-	}
-	s.archive(ids, true)
-	s.env.Soon(env.Undoable{Says: says, Undone: undone})
+		if waits {
+			says += " " + lang.L("There will be no reminder before the due date.")
+		}
+		s.env.Soon(env.Undoable{Says: says, Undone: func() {
+			if len(ids) == 1 {
+				s.wanted, s.chosen = ids[0], ids[0] // chosen once it is listed again
+			}
+			s.archive(done, false, nil)
+		}})
+	})
 }
 
 // askExport copies the packages' saved files to a folder that the person chooses. without is how many other packages have none.

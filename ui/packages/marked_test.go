@@ -225,6 +225,47 @@ func TestWhatWaitsForAnOKIsSentTogether(t *testing.T) {
 	screentest.Equal(t, "marked are", len(b.screen.marked), 0)
 }
 
+// onlyFirst makes a method work once.
+func onlyFirst(o *officetest.Office, method string) {
+	worked := false
+	o.Do(method, func() error {
+		if worked {
+			return message.Error(message.OwnDiskFull(), nil)
+		}
+		worked = true
+		return nil
+	})
+}
+
+func TestWhatWorkedForSomeCanBeUndone(t *testing.T) {
+	b := newBench(t, scanned())
+	onlyFirst(b.Office, "Decide")
+	b.press("draft "+"Lease Sonnenweg 7", 0)
+	b.screen.markAll()
+	b.Settle()
+	b.do(t, "Send")
+	screentest.Equal(t, "to undo", b.Deeds[0].Says, "Sending: Lease Sonnenweg 9")
+	screentest.Equal(t, "said", b.Notices, []string{message.OwnDiskFull().String()})
+
+	b = newBench(t, officetest.Busy())
+	onlyFirst(b.Office, "Archive")
+	b.turn(tabAll)
+	b.press("p1", 0)
+	b.press("p2", ctrl)
+	b.press("p3", ctrl)
+	b.Press(b.screen.detail, "Archive")
+	screentest.Equal(t, "to undo", b.Deeds[0].Says, "1 package is archived. There will be no reminder before the due date.")
+	screentest.Equal(t, "said", len(b.Notices), 1)
+}
+
+func TestMarkingAsSentSaysSo(t *testing.T) {
+	o := scanned()
+	o.Waiting[0].State = office.DraftUnknown
+	b := showing(t, o, outbox.RowID("Lease Sonnenweg 7"))
+	b.Press(b.screen.detail, "Mark as sent")
+	screentest.Equal(t, "to undo", b.Deeds[0].Says, "Marking as sent: Lease Sonnenweg 7")
+}
+
 // One mail a person, in the person's language, whatever waits, with the link where there is one.
 func TestAPersonIsRemindedOnceOfAllThatWaits(t *testing.T) {
 	o := officetest.Busy()

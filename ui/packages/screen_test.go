@@ -247,9 +247,14 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	if b.screen.record.row.ID != "p5" || len(b.screen.pictures) != 0 {
 		t.Errorf("shows %s, keeps %v", b.screen.record.row.ID, b.screen.pictures)
 	}
-	o.let <- officetest.Page()
-	o.let <- officetest.Page()
-	b.show("p3")
+	b.screen.Show("p3")
+	b.Until(func() bool { return b.screen.record.row.ID == "p3" })
+	b.screen.Show("p5")
+	b.screen.Show("p3") // before it is known that the pictures were given up
+	for range 8 {
+		o.let <- officetest.Page()
+	}
+	b.Settle()
 	screentest.Equal(t, "the second time the pictures come", len(b.screen.pictures), 2)
 }
 

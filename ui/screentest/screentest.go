@@ -83,6 +83,7 @@ func (q *queue) until(done func() bool, stop <-chan struct{}) bool {
 		}
 		select {
 		case <-q.more:
+		case <-time.After(20 * time.Millisecond): // done may ask about more than what the queue brings
 		case <-stop:
 			return false
 		}

@@ -139,8 +139,11 @@ func (w *Window) asksToQuit() bool {
 }
 
 func (w *Window) lookForUndone(then func(text string)) {
-	async.Then(w.pool, func(context.Context) ([]office.Draft, error) { return w.office.Drafts() },
-		func(drafts []office.Draft, _ error) { then(w.leftUndone(drafts)) })
+	var lists []office.Bulk
+	async.Then(w.pool, func(context.Context) (drafts []office.Draft, err error) {
+		lists, _ = w.office.Lists()
+		return w.office.Drafts()
+	}, func(drafts []office.Draft, _ error) { then(w.leftUndone(drafts, lists)) })
 }
 
 func (w *Window) showQuestion(text string) {
@@ -166,7 +169,7 @@ func (w *Window) askAnew() {
 }
 
 // leftUndone describes the work that quitting now would leave unfinished; empty for none. What waits for a person does not count.
-func (w *Window) leftUndone(drafts []office.Draft) string {
+func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk) string {
 	if w.grace.Busy() {
 		return w.grace.Text() + "\n" + lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
 	}
@@ -174,19 +177,24 @@ func (w *Window) leftUndone(drafts []office.Draft) string {
 		return lang.L("A package is being sent. Continue when it is done.")
 	}
 	var unsent []string
-	unknown := 0
+	open, unknown := 0, 0
 	for _, d := range drafts {
 		switch {
 		case d.Away:
 		case d.State == office.DraftQueued || d.State == office.DraftAdding:
-			unsent = append(unsent, i18n.Title(d.Name))
+			unsent, open = append(unsent, i18n.Title(d.Name)), open+1
 		case d.State == office.DraftUnknown:
 			unknown++
 		}
 	}
+	for _, l := range lists {
+		if l.State == office.BulkRunning && !l.Away {
+			unsent, open = append(unsent, l.File), open+l.Lines-l.Next
+		}
+	}
 	switch {
 	case len(unsent) > 0:
-		return i18n.Names(unsent) + "\n" + lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", len(unsent))
+		return i18n.Names(unsent) + "\n" + lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", open)
 	case unknown > 0:
 		return i18n.Message(message.OutcomesUnknown(unknown))
 	}

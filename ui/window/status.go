@@ -188,6 +188,7 @@ type account struct {
 	pasted   *widgets.Entry
 	problem  *widget.Label
 	blame    func(err error) // opens the settings to which err belongs
+	done     func()          // is called when a sign-in has ended without a problem to show
 	lead     fyne.CanvasObject
 	only     bool // only the menu is shown: there is no space or need for more
 	lacking  bool // space
@@ -341,6 +342,9 @@ func (a *account) ended(err error) {
 		a.lead = widgets.NewButton(lang.L("Open settings"), func() { a.blame(err) })
 	}
 	a.reread()
+	if a.problem.Text == "" {
+		a.done()
+	}
 }
 
 func (a *account) reread() {

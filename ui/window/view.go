@@ -114,6 +114,7 @@ func (w *Window) enter(office Office, demo bool) {
 	widgets.CloseAll(w.window.Canvas()) // open pop-ups belong to the old screens
 	focused := w.window.Canvas().Focused()
 	w.account = newAccount(w.env, w.office)
+	w.account.done = w.readSettings
 	w.account.blame = func(err error) { w.ShowSettings(); w.settings.get().Blame(err) }
 	w.status = async.NewReader(w.pool, func(context.Context) (overview, error) { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
@@ -166,8 +167,8 @@ func (w *Window) follows(s office.Settings) {
 	}
 	w.paint(look, still)
 	switch {
-	case again && (w.grace.Busy() || w.hands()):
-		w.grace.Empty = w.readSettings // pending undos, and what is being handed over, belong to the present screens
+	case again && (w.grace.Busy() || w.hands() || w.account.cancel != nil):
+		w.grace.Empty = w.readSettings // pending undos, what is being handed over and a sign-in belong to the present screens
 	case again:
 		w.enter(w.office, w.demo)
 	case w.setup != nil && s.Configured() && !w.setup.Finishing():

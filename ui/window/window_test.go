@@ -306,6 +306,32 @@ func TestTheTrayWithoutAWindowTellsTheStateAndDoesWhatNeedsNone(t *testing.T) {
 	}
 }
 
+func TestQuittingAsksWhileAListIsSent(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
+		o.Waiting = []office.Draft{{ID: "d", Name: "Letter 4", State: office.DraftQueued}}
+		o.Bulk = []office.BulkProgress{{Bulk: office.Bulk{ID: "l", File: "people.csv", State: office.BulkRunning, Lines: 3000, Next: 4}},
+			{Bulk: office.Bulk{ID: "m", File: "paused.csv", State: office.BulkPaused, Lines: 9}}}
+	})
+	b.window.askToQuit()
+	b.Settle()
+	if want := "Letter 4 and people.csv\n2,997 packages have not been sent yet."; !strings.Contains(b.asks(), want) {
+		t.Errorf("asked %q", b.asks())
+	}
+}
+
+func TestTheLanguageWaitsForASignIn(t *testing.T) {
+	b := newBench(t, officetest.Empty())
+	t.Cleanup(func() { i18n.Use("en") })
+	signingIn(b)
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "de" })
+	b.Run()
+	b.window.readSettings()
+	b.window.account.pasted.SetText("https://localhost/oauth/callback?code=1")
+	b.window.account.paste()
+	b.Until(func() bool { return b.window.account.signedIn && b.window.language == "de" })
+}
+
 func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin func(*bench)
