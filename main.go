@@ -45,7 +45,10 @@ func main() {
 func options(w cli.Window) ui.Options {
 	o := ui.Options{
 		Office: w.Agent, Version: w.Version, Files: w.Files, Incoming: w.Incoming, Demo: w.Demo,
-		Hidden: w.Hidden, Autostart: autostart.Entry{}, Ending: w.Ending, Why: w.Why,
+		Hidden: w.Hidden, Ending: w.Ending, Why: w.Why,
+	}
+	if !w.Chosen {
+		o.Autostart = autostart.Entry{}
 	}
 	if w.StartDemo != nil {
 		o.StartDemo = func(ctx context.Context) (ui.Office, func(), error) { return w.StartDemo(ctx) }

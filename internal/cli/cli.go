@@ -76,6 +76,7 @@ type Window struct {
 	Files    []string        // to send, from the command line
 	Incoming <-chan []string // files from later starts
 	Demo     bool
+	Chosen   bool   // the data folder or the key file was chosen: Countersign would start without them by itself
 	Hidden   bool   // start in the tray
 	Why      func() // tells people why there is no window, only for WithoutWindow
 	// Ending must be called when the window begins to end; any goroutine may call it, more than once. After that the program

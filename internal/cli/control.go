@@ -47,11 +47,8 @@ var (
 	callWithdraw = declare("withdraw", running, (*local).withdraw)
 	callUpdate   = declare("update", running, (*local).checkUpdate)
 	callMove     = declare("move", running, (*local).move)
-	callWindow   = declare("show", running, func(l *local, _ context.Context, files []string) (nothing, error) {
-		l.show(files)
-		return nothing{}, nil
-	})
-	callQuit = declare("quit", running, func(l *local, _ context.Context, _ nothing) (nothing, error) { l.quit(); return nothing{}, nil })
+	callWindow   = declare("show", running, (*local).show)
+	callQuit     = declare("quit", running, func(l *local, _ context.Context, _ nothing) (nothing, error) { l.quit(); return nothing{}, nil })
 
 	callTemplates = declare("templates", running, func(l *local, ctx context.Context, search string) ([]office.Template, error) {
 		return l.agent.Templates(ctx, search)

@@ -102,6 +102,7 @@ type local struct {
 	agent    *agent.Agent
 	quit     func()          // ends a command that runs until stopped
 	brief    bool            // this is a one-shot command, which serves no others
+	windowed bool            // there is a window, or an icon in its place
 	ending   context.Context // done when the agent is about to stop; ends pending requests
 	instance *single.Instance
 	log      *logFile
@@ -153,7 +154,7 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
 		agent: a, instance: instance, log: log, trace: trace, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
-		quit: r.quit, brief: len(parts) > 0, ending: ctx,
+		quit: r.quit, brief: len(parts) > 0, windowed: r.windowed, ending: ctx,
 	}
 	l.serving.Go(func() {
 		if err := instance.Serve(l.handler()); err != nil && ctx.Err() == nil {
@@ -179,16 +180,19 @@ func (r *run) take() (*single.Instance, error) {
 	return instance, nil
 }
 
-// show brings up the window, if there is one, and passes files to it.
-func (l *local) show(files []string) {
+// show brings up the window and passes files to it.
+func (l *local) show(_ context.Context, files []string) (nothing, error) {
+	if !l.windowed {
+		return nothing{}, message.Error(message.RunsWithoutWindow(), nil)
+	}
 	l.agent.Show()
-	if len(files) == 0 {
-		return
+	if len(files) > 0 {
+		select {
+		case l.incoming <- files:
+		default: // a window that accepts no more files is closing
+		}
 	}
-	select {
-	case l.incoming <- files:
-	default: // a window that accepts no more files is closing
-	}
+	return nothing{}, nil
 }
 
 // Close stops the agent and releases the data folder last, so that the next holder finds the state closed.

@@ -1,14 +1,22 @@
 package cli
 
 import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +140,37 @@ func TestDataOfANewerVersionIsRefusedWithASentence(t *testing.T) {
 	}
 	if aside, err := filepath.Glob(filepath.Join(s.data, "state.db.*")); err != nil || len(aside) > 0 {
 		t.Errorf("set aside: %q, %v", aside, err)
+	}
+}
+
+// A file that is handed to a service would never be looked at; and of an EU trusted list it learns more than a request may hold.
+func TestAServiceWithoutAWindow(t *testing.T) {
+	s := newShell(t)
+	s.setUp()
+	var served sync.WaitGroup
+	served.Go(func() { s.run("serve") })
+	defer served.Wait()
+	defer s.run("quit")
+	for code := -1; code != 0; code, _, _ = s.run("open", "--hidden") { // fails without a display until there is a service
+		time.Sleep(20 * time.Millisecond)
+	}
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	noErr(t, err)
+	var list bytes.Buffer
+	for n := range 200 {
+		c := &x509.Certificate{SerialNumber: big.NewInt(int64(n)), Subject: pkix.Name{CommonName: strings.Repeat("Signing service ", 300)}, NotAfter: time.Now().AddDate(1, 0, 0)}
+		noErr(t, pem.Encode(&list, &pem.Block{Type: "CERTIFICATE", Bytes: must(x509.CreateCertificate(rand.Reader, c, c, public, private))}))
+	}
+	file := filepath.Join(t.TempDir(), "list.pem")
+	noErr(t, os.WriteFile(file, list.Bytes(), 0o600))
+	if code, _, stderr := s.run("open", file); code != 1 || !strings.Contains(stderr, "without its window") {
+		t.Errorf("open: %d %q", code, stderr)
+	}
+	if code, _, stderr := s.run("trust", file, "--yes"); code != 0 {
+		t.Errorf("trust: %d %q", code, stderr)
+	}
+	if _, trusted, _ := s.run("trust"); strings.Count(trusted, "\n") != 200 {
+		t.Errorf("trusted are %d", strings.Count(trusted, "\n"))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/internal/private"
 	"countersign/internal/secret"
 
 	"golang.org/x/term"
@@ -131,9 +132,11 @@ func (l *local) export(_ context.Context, change settingsChange) (agent.OfficeFi
 	return l.agent.Office(s)
 }
 
-func (c *setupCmd) Run(r *run) error {
+func (c *setupCmd) Run(r *run) (err error) {
+	if c.WithSecret && c.Export == "" {
+		return &usage{"--with-secret goes with --export."}
+	}
 	change := settingsChange{Setup: *c}
-	var err error
 	if c.Import != "" || c.Code != "" {
 		read := func() (agent.OfficeFile, error) { return agent.ReadOffice(c.Import) }
 		if c.Code != "" {
@@ -145,11 +148,16 @@ func (c *setupCmd) Run(r *run) error {
 		}
 		change.Office, change.Secrets.ClientSecret, change.Secrets.DeskKey = &file, file.ClientSecret, file.DeskKey
 	}
+	if c.Code != "" { // it is used up
+		defer func() {
+			path := filepath.Join(r.global.Data, "Invitation"+agent.OfficeEnding)
+			if err != nil && private.Folder(r.global.Data) == nil && agent.WriteOffice(path, *change.Office) == nil {
+				_ = r.err.Line("The invitation was kept for another try: use --import %s in place of --code.", path)
+			}
+		}()
+	}
 	if c.Export != "" {
 		return c.export(r, change)
-	}
-	if c.WithSecret {
-		return &usage{"--with-secret goes with --export."}
 	}
 	given := change.Secrets.ClientSecret
 	if change.Secrets.ClientSecret, err = r.secret(clientSecretVariable, "Client secret", given == "" && (c.ClientID != nil || c.AuthURL != nil || c.BaseURL != nil)); err != nil {
@@ -166,12 +174,6 @@ func (c *setupCmd) Run(r *run) error {
 	}
 	defer o.Close()
 	s, err := callSetup.of(r.ctx, o, change)
-	if err != nil && c.Code != "" { // the code is used up
-		path := filepath.Join(r.global.Data, "Invitation"+agent.OfficeEnding)
-		if agent.WriteOffice(path, *change.Office) == nil {
-			_ = r.err.Line("The invitation was kept for another try: use --import %s in place of --code.", path)
-		}
-	}
 	if err != nil {
 		return err
 	}

@@ -171,13 +171,13 @@ type trustCmd struct {
 type authority struct {
 	Name        string `json:"name"`
 	Fingerprint string `json:"fingerprint"` // SHA-256, in hexadecimal
-	DER         []byte `json:"der"`
 }
 
-// trustRequest names a file to be read, or what to trust or no longer trust; an empty request asks what is trusted.
+// trustRequest names a file to be read, and by their fingerprints those in it to trust, or those no longer to trust; an empty request
+// asks what is trusted.
 type trustRequest struct {
 	File        string
-	Add, Remove []authority
+	Add, Remove []string
 }
 
 func (c *trustCmd) Run(r *run) error {
@@ -195,7 +195,7 @@ func (c *trustCmd) Run(r *run) error {
 		if c.File != "" || i < 0 {
 			return &usage{"--remove takes the fingerprint of one that is trusted, as countersign trust prints it."}
 		}
-		_, err = callTrust.of(r.ctx, o, trustRequest{Remove: all[i : i+1]})
+		_, err = callTrust.of(r.ctx, o, trustRequest{Remove: []string{all[i].Fingerprint}})
 		return err
 	}
 	for _, a := range all {
@@ -209,34 +209,37 @@ func (c *trustCmd) Run(r *run) error {
 	if !c.Yes && !r.agrees("Rely on every document that they vouch for? (yes/no): ") {
 		return &failure{"Nothing was changed. Confirm with yes, or use --yes."}
 	}
-	_, err = callTrust.of(r.ctx, o, trustRequest{Add: all})
+	q := trustRequest{File: c.File}
+	for _, a := range all {
+		q.Add = append(q.Add, a.Fingerprint)
+	}
+	_, err = callTrust.of(r.ctx, o, q)
 	return err
 }
 
 func (l *local) trust(ctx context.Context, q trustRequest) (all []authority, err error) {
 	var found []*x509.Certificate
-	switch {
-	case q.File != "":
+	if q.File != "" {
 		found, err = l.agent.Authorities(ctx, q.File)
-	case len(q.Add)+len(q.Remove) > 0:
-		if err := l.agent.TrustSeals(parsed(q.Add)...); err != nil {
-			return nil, err
-		}
-		return nil, l.agent.DistrustSeals(parsed(q.Remove)...)
-	default:
+	} else {
 		found, err = l.agent.TrustedSeals()
 	}
+	var add, remove []*x509.Certificate
 	for _, c := range found {
-		all = append(all, authority{c.Subject.String(), fmt.Sprintf("%x", sha256.Sum256(c.Raw)), c.Raw})
-	}
-	return all, err
-}
-
-func parsed(list []authority) (all []*x509.Certificate) {
-	for _, a := range list {
-		if c, err := x509.ParseCertificate(a.DER); err == nil {
-			all = append(all, c)
+		a := authority{c.Subject.String(), fmt.Sprintf("%x", sha256.Sum256(c.Raw))}
+		all = append(all, a)
+		switch {
+		case slices.Contains(q.Add, a.Fingerprint):
+			add = append(add, c)
+		case slices.Contains(q.Remove, a.Fingerprint):
+			remove = append(remove, c)
 		}
 	}
-	return all
+	if err == nil && len(add) > 0 {
+		err = l.agent.TrustSeals(add...)
+	}
+	if err == nil && len(remove) > 0 {
+		err = l.agent.DistrustSeals(remove...)
+	}
+	return all, err
 }

@@ -979,6 +979,7 @@ func NoDisplay() Message              { return of("start.no-display") }
 func NoOpenGL() Message               { return of("start.no-opengl") }
 func OpenGLHelps() Message            { return of("start.opengl-helps") }
 func OtherIsSilent() Message          { return of("start.other-is-silent") }
+func RunsWithoutWindow() Message      { return of("start.runs-without-window") }
 func StartCrashed(log string) Message { return of("start.start-crashed", Text("Log", log)) }
 func StartFailed(log string) Message  { return of("start.start-failed", Text("Log", log)) }
 func WindowNotBuiltIn() Message       { return of("start.window-not-built-in") }

@@ -73,10 +73,17 @@ func Ask(d *env.Env, o Office, file agent.OfficeFile, done func()) {
 			i18n.V{"Address": file.Settings.HubName()}),
 		Safe: lang.L("Cancel"), Do: lang.L("Connect"),
 		OnDo: func() {
-			d.Attempt(func(ctx context.Context) error {
+			async.Try(d.Work, func(ctx context.Context) error {
 				_, err := o.ChangeSettings(ctx, file.Into, office.Secrets{ClientSecret: file.ClientSecret, DeskKey: file.DeskKey})
 				return err
-			}, done)
+			}, func(err error) {
+				if err != nil { // the code is used up: what it gave is not dropped
+					d.Notice(i18n.Error(err))
+					Ask(d, o, file, done)
+					return
+				}
+				done()
+			})
 		},
 	})
 }
