@@ -2,6 +2,8 @@ module countersign
 
 go 1.26.0
 
+toolchain go1.26.11
+
 // Certificates in the seals of PDFs have such numbers.
 godebug x509negativeserial=1
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,13 +37,13 @@ func (o overlay) inTurns(dir string) error {
 	if err != nil {
 		return err
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	root, err := goroot()
 	if err != nil {
 		return err
 	}
 	changed := map[string]string{}
 	for _, e := range editsIn(string(edits)) {
-		path := filepath.Join(strings.TrimSpace(string(root)), "src", e.file)
+		path := filepath.Join(root, "src", e.file)
 		if changed[path] == "" {
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -61,6 +62,24 @@ func (o overlay) inTurns(dir string) error {
 	}
 	return nil
 }
+
+// goroot returns where the standard library lies, for the go command too. A toolchain that Go has downloaded lies in the module
+// cache, where an overlay replaces nothing, but it does behind a link.
+var goroot = sync.OnceValues(func() (root string, err error) {
+	out, err := exec.Command("go", "env", "GOROOT", "GOMODCACHE").Output()
+	root, modules, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || !strings.HasPrefix(root, modules) {
+		return root, err
+	}
+	if gorootIn, err = os.MkdirTemp("", "countersign-sim-go-"); err != nil {
+		return "", err
+	}
+	link := filepath.Join(gorootIn, "go")
+	return link, errors.Join(os.Symlink(root, link), os.Setenv("GOROOT", link))
+})
+
+// gorootIn is the folder created by goroot, for TestMain to remove.
+var gorootIn string
 
 // orderly builds this test program with the runtime of inTurns. The first time, that compiles the standard library.
 var orderly = sync.OnceValues(func() (binary string, err error) {
@@ -123,7 +142,7 @@ func TestMain(m *testing.M) {
 		runtime.MemProfileRate = 0 // profiling must be requested
 	}
 	code := m.Run()
-	for _, dir := range []string{madeIn, orderlyIn} {
+	for _, dir := range []string{madeIn, orderlyIn, gorootIn} {
 		if dir != "" {
 			os.RemoveAll(dir)
 		}
