@@ -80,7 +80,6 @@ import (
 	"countersign/internal/preview"
 	"countersign/internal/proxy"
 	"countersign/internal/secret"
-	"countersign/internal/store"
 
 	"golang.org/x/time/rate"
 )
@@ -231,20 +230,13 @@ func Message(err error) message.Message {
 	if err == nil {
 		return message.Message{}
 	}
-	if errors.Is(err, account.ErrLocked) {
-		return account.KeyMessage(err)
-	}
 	if m, ok := message.Of(err); ok {
 		return m
 	}
-	switch {
-	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrNewer):
-		return store.Message(err)
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return message.Stopped()
-	default:
-		return esign.Message(err)
 	}
+	return esign.Message(err)
 }
 
 // Watch returns a channel that names what has changed; see office.Change. Call stop when done with it.

@@ -54,11 +54,9 @@ func TryingAgain() Message               { return of("address.trying-again") }
 func Closing() Message                   { return of("data.closing") }
 func DataDamaged(file string) Message    { return of("data.data-damaged", Name("File", file)) }
 func DataDamagedNow() Message            { return of("data.data-damaged-now") }
-func DataDiskFull() Message              { return of("data.data-disk-full") }
 func DataFolderForbidden() Message       { return of("data.data-folder-forbidden") }
 func DataFolderMissing() Message         { return of("data.data-folder-missing") }
 func DataFolderUnusable() Message        { return of("data.data-folder-unusable") }
-func DataForbidden() Message             { return of("data.data-forbidden") }
 func DataInUse() Message                 { return of("data.data-in-use") }
 func DataLost() Message                  { return of("data.data-lost") }
 func DataNewer() Message                 { return of("data.data-newer") }
@@ -66,7 +64,6 @@ func DataNotRead() Message               { return of("data.data-not-read") }
 func DataNotWritten() Message            { return of("data.data-not-written") }
 func DataPutAside() Message              { return of("data.data-put-aside") }
 func DataRestored() Message              { return of("data.data-restored") }
-func DataUnusable() Message              { return of("data.data-unusable") }
 func DataWasDamaged(file string) Message { return of("data.data-was-damaged", Name("File", file)) }
 func DataWasMissing() Message            { return of("data.data-was-missing") }
 func DoesNotEnd() Message                { return of("data.does-not-end") }
@@ -83,7 +80,6 @@ func RecordsPutOff() Message              { return of("data.records-put-off") }
 func RecordsUnreadable() Message          { return of("data.records-unreadable") }
 func Running() Message                    { return of("data.running") }
 func SocketInTheWay() Message             { return of("data.socket-in-the-way") }
-func TargetTaken() Message                { return of("data.target-taken") }
 func CodeExpired() Message                { return of("desks.code-expired") }
 func CodeForm() Message                   { return of("desks.code-form") }
 func CodeNotFound() Message               { return of("desks.code-not-found") }
@@ -415,8 +411,6 @@ func KeyFileOpenOnWindows(file string) Message {
 }
 func KeyFileUnusable(file string) Message { return of("key.key-file-unusable", Name("File", file)) }
 func KeyReplaced() Message                { return of("key.key-replaced") }
-func KeyReplacedSince() Message           { return of("key.key-replaced-since") }
-func KeyThere() Message                   { return of("key.key-there") }
 func KeyUnreachable() Message             { return of("key.key-unreachable") }
 func KeyringForgot() Message              { return of("key.keyring-forgot") }
 func KeyringLocked() Message              { return of("key.keyring-locked") }
@@ -426,8 +420,6 @@ func KeyringNoSession() Message           { return of("key.keyring-no-session") 
 func KeyringRefused() Message             { return of("key.keyring-refused") }
 func KeyringSilent() Message              { return of("key.keyring-silent") }
 func KeyringStillLocked() Message         { return of("key.keyring-still-locked") }
-func NoKeyYet() Message                   { return of("key.no-key-yet") }
-func SecretDamaged() Message              { return of("key.secret-damaged") }
 func SecretElsewhere() Message            { return of("key.secret-elsewhere") }
 func SignIn() Message                     { return of("key.sign-in") }
 func LetterAsks(called string) Message    { return of("letter.letter-asks", Package("Package", called)) }

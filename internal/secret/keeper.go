@@ -83,25 +83,6 @@ func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailab
 
 func (e *UnavailableError) Unwrap() error { return e.err }
 
-// Message is the message for people of an error of this package.
-func Message(err error) message.Message {
-	if m, ok := message.Of(err); ok {
-		return m
-	}
-	switch {
-	case errors.Is(err, ErrAbsent):
-		return message.NoKeyYet()
-	case errors.Is(err, ErrPresent):
-		return message.KeyThere()
-	case errors.Is(err, ErrWrongKey):
-		return message.KeyReplacedSince()
-	case errors.Is(err, ErrDamaged):
-		return message.SecretDamaged()
-	default:
-		return message.KeyUnreachable()
-	}
-}
-
 func (e *UnavailableError) Message() message.Message {
 	switch e.Reason {
 	case Locked:

@@ -107,7 +107,7 @@ func TestAKeyFileThatIsNotOneIsUnavailableAndLeftAlone(t *testing.T) {
 					t.Errorf("%v, want %s", err, c.want)
 					continue
 				}
-				if s := Message(err).String(); !strings.Contains(s, path) || strings.Contains(s, "\n") {
+				if s := u.Message().String(); !strings.Contains(s, path) || strings.Contains(s, "\n") {
 					t.Errorf("sentence %q", s)
 				}
 				if c.text != "" && strings.Contains(err.Error(), c.text) {

@@ -224,7 +224,7 @@ func TestAnUnreachableKeyringIsNotCalled(t *testing.T) {
 
 func TestEveryReasonIsOnePlainSentence(t *testing.T) {
 	for _, reason := range []Reason{Locked, NoBus, NoService, TimedOut, Malformed, Unreadable, TooOpen, Refused, NotKept, Conflict} {
-		s := Message(&UnavailableError{Reason: reason, Path: "/etc/key", err: errors.New("org.freedesktop.DBus.Error.Failed")}).String()
+		s := (&UnavailableError{Reason: reason, Path: "/etc/key", err: errors.New("org.freedesktop.DBus.Error.Failed")}).Message().String()
 		if !strings.HasSuffix(s, ".") || strings.Contains(s, "freedesktop") || strings.Contains(s, "\n") {
 			t.Errorf("%s: %q", reason, s)
 		}

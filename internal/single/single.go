@@ -31,32 +31,26 @@ import (
 )
 
 // ErrRunning means that another process holds the data folder.
-var ErrRunning = errors.New("another instance runs with this data folder")
+var ErrRunning = message.Error(message.Running(), nil)
 
 // ErrNotRunning means that no process answers for the data folder.
-var ErrNotRunning = errors.New("no instance runs with this data folder")
+var ErrNotRunning = message.Error(message.NotRunning(), nil)
 
 // ErrUnsafe means that the socket's folder could belong to another user, so it is not used.
-var ErrUnsafe = errors.New("the folder for the control socket is not this user's alone")
+var ErrUnsafe = message.Error(message.SocketInTheWay(), nil)
 
 // Message is the message for people of an error of this package.
 func Message(err error) message.Message {
+	if m, ok := message.Of(err); ok {
+		return m
+	}
 	switch {
-	case err == nil:
-		return message.Message{}
-	case errors.Is(err, ErrRunning):
-		return message.Running()
-	case errors.Is(err, ErrNotRunning):
-		return message.NotRunning()
-	case errors.Is(err, ErrUnsafe):
-		return message.SocketInTheWay()
 	case errors.Is(err, os.ErrNotExist):
 		return message.DataFolderMissing()
 	case errors.Is(err, os.ErrPermission):
 		return message.DataFolderForbidden()
-	default:
-		return message.DataFolderUnusable()
 	}
+	return message.DataFolderUnusable()
 }
 
 const (

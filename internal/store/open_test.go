@@ -157,7 +157,7 @@ func TestDamageIsAnErrorAndNoCrash(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := tryDamaged(t, content)
 			var damage *CorruptError
-			if !errors.As(err, &damage) || damage.Path == "" || !strings.Contains(Message(err).String(), damage.Path) {
+			if !errors.As(err, &damage) || damage.Path == "" || !strings.Contains(damage.Message().String(), damage.Path) {
 				t.Errorf("%v, want a CorruptError with its path", err)
 			}
 		})

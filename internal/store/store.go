@@ -560,10 +560,10 @@ func inBolt() bool {
 
 var (
 	// ErrInUse means that another process has the file open.
-	ErrInUse = errors.New("the data folder is in use by another Countersign")
+	ErrInUse = message.Error(message.DataInUse(), nil)
 
 	// ErrNewer means that a newer version wrote the file. It was not changed.
-	ErrNewer = errors.New("the data was written by a newer version of Countersign")
+	ErrNewer = message.Error(message.DataNewer(), nil)
 
 	// ErrCorrupt means that the file is damaged; the error is a [*CorruptError].
 	ErrCorrupt = errors.New("the data file is damaged")
@@ -612,26 +612,3 @@ func (e *CorruptError) Error() string {
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
 func (e *CorruptError) Message() message.Message { return message.DataDamaged(e.Path) }
-
-// Message is the message for people of an error of this package.
-func Message(err error) message.Message {
-	if m, ok := message.Of(err); ok {
-		return m
-	}
-	switch {
-	case errors.Is(err, ErrInUse):
-		return message.DataInUse()
-	case errors.Is(err, ErrNewer):
-		return message.DataNewer()
-	case errors.Is(err, ErrClosed):
-		return message.Closing()
-	case errors.Is(err, ErrTargetTaken):
-		return message.TargetTaken()
-	case disk.Full(err):
-		return message.DataDiskFull()
-	case errors.Is(err, fs.ErrPermission):
-		return message.DataForbidden()
-	default:
-		return message.DataUnusable()
-	}
-}

@@ -236,7 +236,7 @@ const sealedRevocation issuer.Sealed = "revocation"
 const DocKeyID = "key-id"
 
 // ErrLocked means that the key cannot be read now; the values exist and must be left alone.
-var ErrLocked = fmt.Errorf("the keyring is locked: %w", secret.ErrUnavailable)
+var ErrLocked = message.Error(message.KeyringStillLocked(), secret.ErrUnavailable)
 
 // Vault keeps the office's secrets sealed in the store. The key is in the OS keyring (or a key file) and has three states: present,
 // absent (a new one is made) and unavailable (every get and put returns ErrLocked, and nothing is touched). Safe for concurrent use.
@@ -317,7 +317,7 @@ func (v *Vault) lockedError() error {
 	if v.why == nil {
 		return ErrLocked
 	}
-	return fmt.Errorf("%w: %w", ErrLocked, v.why)
+	return fmt.Errorf("%w: %w", v.why, ErrLocked) // what people are told comes first
 }
 
 // reason is lockedError for callers that do not hold mu.
@@ -501,11 +501,10 @@ func keyState(err error) health.State {
 
 // KeyMessage words for people why the key is unavailable.
 func KeyMessage(err error) message.Message {
-	var u *secret.UnavailableError
-	if errors.As(err, &u) || !errors.Is(err, ErrLocked) {
-		return secret.Message(err)
+	if m, ok := message.Of(err); ok {
+		return m
 	}
-	return message.KeyringStillLocked()
+	return message.KeyUnreachable()
 }
 
 func (r *Service) LockedError() error { return r.keys.reason() }
