@@ -360,7 +360,6 @@ type About struct {
 	LogFile string
 }
 
-// About returns the locations.
 func (a *Agent) About() About {
 	return About{Version: a.p.Version, DataDir: a.p.DataDir, LogFile: locations.Log(a.p.DataDir)}
 }

@@ -435,7 +435,6 @@ const (
 // WriteOffice writes a new file for the people of an office.
 func WriteOffice(path string, o OfficeFile) error { return transfer.WriteShared(path, o) }
 
-// ReadOffice reads such a file.
 func ReadOffice(path string) (OfficeFile, error) { return transfer.ReadShared(path) }
 
 // IsOfficeFile reports whether a file's name is that of such a file.

@@ -81,7 +81,6 @@ func (r *run) dial(look bool, start func() (*local, error)) (*instance, error) {
 	}
 }
 
-// running is the running instance of the data folder.
 func (r *run) running() (*instance, error) {
 	client, err := single.Client(r.global.Data)
 	if err != nil {

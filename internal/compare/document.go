@@ -56,7 +56,6 @@ type sheet struct {
 	words    []string // sorted
 }
 
-// sheets are the pages of a document.
 func (d *document) sheets(deadline time.Time) (list []sheet) {
 	for i := range ask(d.engine.FPDF_GetPageCount, requests.FPDF_GetPageCount{Document: d.ref}).PageCount {
 		if i == maxPages || time.Now().After(deadline) {
@@ -230,7 +229,6 @@ const shows = enums.FPDF_ANNOT_FLAG_INVISIBLE | enums.FPDF_ANNOT_FLAG_HIDDEN | e
 // its own, PDFium generates one in some documents and not in others.
 func (n note) open() bool { return n.undrawn || n.field() && n.value == "" }
 
-// field reports whether it is a form field.
 func (n note) field() bool { return n.kind == enums.FPDF_ANNOT_SUBTYPE_WIDGET }
 
 // markup reports whether it is a visible mark on the page, rather than a link or a field.
@@ -239,7 +237,6 @@ func (n note) markup() bool { return n.kind != enums.FPDF_ANNOT_SUBTYPE_LINK && 
 // maxNotes is the maximum number of notes examined on a page.
 const maxNotes = 2000
 
-// notes are the notes on a page.
 func (p *page) notes(d device) (list []note) {
 	count := ask(p.engine.FPDFPage_GetAnnotCount, requests.FPDFPage_GetAnnotCount{Page: p.page()}).Count
 	if count > maxNotes {

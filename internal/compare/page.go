@@ -255,7 +255,6 @@ func apart(a, b []byte) int {
 	return d
 }
 
-// light is the brightness of a pixel.
 func light(p []byte) int { return (2*int(p[0]) + 5*int(p[1]) + int(p[2])) / 8 }
 
 func pixel(picture []byte, i int) []byte { return picture[4*i : 4*i+4] }

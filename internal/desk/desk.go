@@ -239,7 +239,6 @@ type Stream struct {
 // streamName is the prefix of streams' names.
 const streamName = "OFFICE_"
 
-// StreamName is the name of the stream of an epoch.
 func StreamName(epoch int) string { return fmt.Sprint(streamName, epoch) }
 
 func (s Stream) subject(token string) string { return fmt.Sprintf("ev.%d.%s", s.Epoch, token) }

@@ -96,7 +96,6 @@ func newDir(root *os.Root, path string) (*Dir, error) {
 	return &Dir{root, self, path}, nil
 }
 
-// Close closes the folder.
 func (d *Dir) Close() error { return errors.Join(d.self.Close(), d.root.Close()) }
 
 // Path is where the folder was when it was opened. Something else may lie there by now.

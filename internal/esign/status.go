@@ -281,7 +281,6 @@ type Page struct {
 
 const listRoute = "packages/list"
 
-// List lists packages.
 func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 	k := &call{op: "listing packages", route: listRoute, method: http.MethodPost, path: "/packages/list"}
 	var sortBy string

@@ -150,7 +150,6 @@ type templatePerson struct {
 	Order               number `json:"order"`
 }
 
-// roles are a template's roles, in its order.
 func roles(records []templatePerson) []office.TemplateRole {
 	all := []office.TemplateRole{}
 	slices.SortStableFunc(records, func(a, b templatePerson) int { return cmp.Compare(a.Index+a.Order, b.Index+b.Order) })

@@ -139,7 +139,6 @@ const (
 	lineHeight = 4.6
 )
 
-// PDF writes the report as a PDF on A4.
 func (r Report) PDF(w io.Writer) error {
 	f := fpdf.New("P", "mm", "A4", "")
 	for style, font := range map[string][]byte{"": goregular.TTF, "B": gobold.TTF} {

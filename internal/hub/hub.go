@@ -125,7 +125,6 @@ func (h *Hub) Close() {
 	h.server.WaitForShutdown()
 }
 
-// Address is the address on which the server listens.
 func (h *Hub) Address() net.Addr { return h.server.Addr() }
 
 // InProcessConn connects this program itself.
@@ -193,7 +192,6 @@ func (h *Hub) Remove(key string) {
 	}
 }
 
-// Connected reports whether a desk with that key is connected.
 func (h *Hub) Connected(key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

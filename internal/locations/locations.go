@@ -48,7 +48,6 @@ func Log(folder string) string { return filepath.Join(folder, logs, "countersign
 // Trace is the file to which a crash writes its trace, until the next start.
 func Trace(folder string) string { return filepath.Join(folder, logs, trace) }
 
-// Outbox is the folder with copies of the documents that are to be sent.
 func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 
 // Sent is the folder with the documents that were sent, until they have been compared with what came back.

@@ -23,7 +23,6 @@ type Printer struct {
 	numbers *numbers.Printer
 }
 
-// Languages are the codes of the languages with translations.
 func Languages() (codes []string) {
 	entries, err := assets.Messages.ReadDir("messages")
 	if err != nil {

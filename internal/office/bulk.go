@@ -595,7 +595,6 @@ const (
 type Bulk struct {
 	ID        string          `json:"id"` // also of the draft that holds what its packages share
 	File      string          `json:"file"`
-	Name      string          `json:"name"`      // of its packages, as typed
 	Documents []string        `json:"documents"` // what is sent to all, as NewPackage.Titles
 	Heads     []string        `json:"heads"`
 	Lines     int             `json:"lines"`
@@ -616,8 +615,6 @@ type Bulk struct {
 type BulkResult struct {
 	ListRow
 	Name      string          `json:"name"`
-	Signers   []Signer        `json:"signers"`
-	DraftID   string          `json:"draft_id"`
 	State     DraftState      `json:"state"` // empty until its turn comes
 	PackageID string          `json:"package_id,omitempty"`
 	Problem   message.Message `json:"problem,omitzero"`

@@ -430,7 +430,6 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldLanguage:    {"": message.LanguageChoice()},
 }
 
-// Finding is the FieldError for a field and a code.
 func Finding(field string, code Code) FieldError {
 	text, own := findingTexts[field][code]
 	if !own {

@@ -40,7 +40,6 @@ type Decision struct {
 	At   time.Time `json:"at"`
 }
 
-// Pending reports whether there is a decision.
 func (d Decision) Pending() bool { return !d.At.IsZero() }
 
 // Draft is a package on its way to the service.

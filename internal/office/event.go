@@ -1,7 +1,6 @@
 package office
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -33,7 +32,6 @@ type Event struct {
 	Day       int             `json:"day,omitempty"`     // when it was handled, in days as counted by Tx.CountDay
 	Copies    int             `json:"copies,omitempty"`  // how often it arrived again
 	Service   string          `json:"service,omitempty"` // whose it is, as Package.Service
-	Extra     json.RawMessage `json:"extra,omitempty"`
 }
 
 // EventLine is an event as shown to people and other programs: what arrived about which package and what became of it,
@@ -149,7 +147,6 @@ type Activity struct {
 	Text      message.Message `json:"text"`
 }
 
-// When is when it happened.
 func (a Activity) When() When {
 	if a.Happened.IsZero() {
 		return When{Time: a.Time}
@@ -206,31 +203,24 @@ func PackageSubject(id string) Subject { return Subject(packageSubject + id) }
 
 func PackagesSubject(ids []string) Subject { return Subject(someSubject + strings.Join(ids, ",")) }
 
-// ProblemSubject is a health issue, by its id.
 func ProblemSubject(id string) Subject { return Subject(problemSubject + id) }
 
-// DraftSubject is a draft in the outbox that waits for a person.
 func DraftSubject(id string) Subject { return Subject(draftSubject + id) }
 
 // HotFolderSubject is what a watched folder could not send.
 func HotFolderSubject(id string) Subject { return Subject(folderSubject + id) }
 
-// Package returns the package's id, if s is about one package.
 func (s Subject) Package() (id string, ok bool) { return strings.CutPrefix(string(s), packageSubject) }
 
-// Packages returns the packages' ids, if s is about several.
 func (s Subject) Packages() (ids []string, ok bool) {
 	list, ok := strings.CutPrefix(string(s), someSubject)
 	return strings.Split(list, ","), ok
 }
 
-// Problem returns the problem's id, if s is about a problem.
 func (s Subject) Problem() (id string, ok bool) { return strings.CutPrefix(string(s), problemSubject) }
 
-// Draft returns the draft's id, if s is about a draft.
 func (s Subject) Draft() (id string, ok bool) { return strings.CutPrefix(string(s), draftSubject) }
 
-// HotFolder returns the watched folder's id, if s is about a folder.
 func (s Subject) HotFolder() (id string, ok bool) { return strings.CutPrefix(string(s), folderSubject) }
 
 // Change tells watchers what kind of thing changed; they get the new state from the Agent.
@@ -245,7 +235,6 @@ const (
 	ShowRequested   Change = "show" // a second start asked for the window
 )
 
-// ShowSubject asks for the window to show a subject.
 func ShowSubject(s Subject) Change { return ShowRequested + " " + Change(s) }
 
 // Shows reports whether the window was asked for, and what to show; an empty subject changes nothing in it.

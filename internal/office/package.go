@@ -234,7 +234,6 @@ func (p Package) wrong() (what []string) {
 	return what
 }
 
-// Clone is a deep copy of d.
 func (d Draft) Clone() Draft {
 	d.Files, d.Signers, d.Recipients = slices.Clone(d.Files), slices.Clone(d.Signers), slices.Clone(d.Recipients)
 	d.ExternalData, d.Replaces = slices.Clone(d.ExternalData), slices.Clone(d.Replaces)
@@ -282,7 +281,6 @@ type Lines struct {
 	Lines   []PackedLine
 }
 
-// Line is p as a line of a list.
 func (p Package) Line() PackageLine {
 	var people, next, declined, words []string
 	reason := ""
@@ -360,7 +358,6 @@ func StampTime(stamp uint64) time.Time {
 	return time.Unix(0, int64(stamp)).UTC()
 }
 
-// Pack encodes l.
 func (l PackageLine) Pack() PackedLine {
 	texts := [...]string{l.ID, l.Name, string(l.State), string(l.Origin), l.People, l.Next, l.Words, l.Decliners, l.Reason}
 	size := packedHead + 2*binary.MaxVarintLen32
@@ -415,13 +412,11 @@ func (p PackedLine) Created() time.Time { return p.time(0) }
 // Executed is when everybody had signed it.
 func (p PackedLine) Executed() time.Time { return p.time(16) }
 
-// Whole reports whether p can be unpacked.
 func (p PackedLine) Whole() bool {
 	_, ok := p.Unpack()
 	return ok
 }
 
-// time is the time stamp at an offset.
 func (p PackedLine) time(at int) time.Time {
 	stamp := uint64(0)
 	for i := range 8 {

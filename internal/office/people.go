@@ -119,7 +119,6 @@ func (r Recipient) Address() string { return Written(r.Person()) }
 // Same reports whether both addresses are equal, ignoring case, as services do.
 func (r Recipient) Same(email string) bool { return strings.EqualFold(r.Email, email) }
 
-// CopyTo makes people recipients.
 func CopyTo(people []Signer, blind bool) (list []Recipient) {
 	for _, p := range people {
 		list = append(list, Recipient{p.FirstName, p.LastName, p.Email, blind})
@@ -270,7 +269,6 @@ const (
 	SignerLater    SignerStatus = "later"  // it is not their turn yet
 )
 
-// SomeoneDeclined reports whether a signer of p is known to have declined.
 func (p Package) SomeoneDeclined() bool {
 	return slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() })
 }

@@ -229,7 +229,6 @@ func (v Verified) Wrong() bool {
 	return v.Known == KnownDiffers || v.Seal.Wrong() || v.Seal.State == SealUnjudged || v.Match.State == MatchChanged || !v.Problem.IsZero()
 }
 
-// Text is the message for people.
 func (v Verified) Text() message.Message {
 	if !v.Problem.IsZero() {
 		return v.Problem

@@ -103,10 +103,8 @@ type DueKey struct {
 	due  time.Time
 }
 
-// DueKey is the key of a line.
 func (l PackageLine) DueKey() DueKey { return DueKey{l.Status() != StatusWaiting, l.Due} }
 
-// Compare orders keys for ByDue.
 func (k DueKey) Compare(other DueKey) int {
 	if k.over != other.over {
 		if k.over {

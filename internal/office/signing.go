@@ -336,7 +336,6 @@ func (p Package) signs(s Signer) bool {
 	return s.Declined.IsZero() && (s.ID == "" || len(p.Documents) == 0 || !p.SignedAll(s.ID))
 }
 
-// begun reports whether s has signed some of the documents.
 func (p Package) begun(s Signer) bool {
 	return s.ID != "" && slices.ContainsFunc(p.Documents, func(d Document) bool { return slices.Contains(d.SignedBy, s.ID) })
 }

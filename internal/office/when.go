@@ -20,7 +20,6 @@ type When struct {
 // OrNull is a time that is null in JSON while unknown.
 type OrNull struct{ time.Time }
 
-// MarshalJSON writes it.
 func (t OrNull) MarshalJSON() ([]byte, error) {
 	if t.IsZero() {
 		return []byte("null"), nil
@@ -67,7 +66,6 @@ func (w *When) UnmarshalJSON(b []byte) error {
 	return w.Time.UnmarshalText([]byte(text))
 }
 
-// Made is when the package was made, or by when, if the service did not say.
 func (p Package) Made() When { return When{p.Created, p.Met} }
 
 // Sent is when the package was sent to its signers, or made if that is unknown.

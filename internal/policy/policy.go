@@ -31,7 +31,6 @@ type Reader struct {
 	last Policy
 }
 
-// Read returns the current policy.
 func (r *Reader) Read() Policy {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -43,7 +43,6 @@ func Confine(memory uint64, cpu time.Duration) error {
 // tick is the unit of process times.
 const tick = 100 * time.Nanosecond
 
-// cpuTime is the processor time that this process has used.
 func cpuTime() (time.Duration, error) {
 	var created, exited, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user); err != nil {

@@ -88,20 +88,23 @@ func NewReader(program ...string) *Reader {
 
 // Pages counts the pages of the document at path.
 func (r *Reader) Pages(ctx context.Context, path string) (int, error) {
-	got, _, err := r.look(ctx, path, 0)
+	f, err := openDocument(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	got, _, err := r.ask(ctx, f, 0, 1)
 	return int(got.Pages), err
 }
 
 // FirstPage draws page 1 of the document at path, width pixels wide; a very tall page is drawn narrower.
 func (r *Reader) FirstPage(ctx context.Context, path string, width int) (image.Image, error) {
-	if width < 1 || width > maxWidth {
-		return nil, fmt.Errorf("a width of %d pixels cannot be drawn", width)
-	}
-	_, img, err := r.look(ctx, path, width)
+	f, err := openDocument(path)
 	if err != nil {
 		return nil, err
 	}
-	return img, nil
+	defer f.Close()
+	return r.Page(ctx, f, 1, width)
 }
 
 // Page draws a page of an open document, counted from 1, in the same way.
@@ -121,20 +124,6 @@ func (r *Reader) Page(ctx context.Context, document *os.File, page, width int) (
 		return nil, err
 	}
 	return img, nil
-}
-
-// look counts the pages of the document at path, and draws page 1 if width is not 0.
-func (r *Reader) look(ctx context.Context, path string, width int) (reply, *image.RGBA, error) {
-	f, err := openDocument(path)
-	if err != nil {
-		return reply{}, nil, err
-	}
-	defer f.Close()
-	got, img, err := r.ask(ctx, f, width, 1)
-	if err != nil {
-		return reply{}, nil, fmt.Errorf("look into %s: %w", filepath.Base(path), err)
-	}
-	return got, img, nil
 }
 
 // openDocument opens a file that may be read: a regular file, not too large, that begins like a PDF.

@@ -176,7 +176,6 @@ func (f *Finder) prefer(hostport string, way *url.URL) {
 	}
 }
 
-// IsHere reports whether a host is this computer.
 func IsHere(host string) bool {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -186,7 +185,6 @@ func IsHere(host string) bool {
 	return err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
 }
 
-// hostPort is the address of a proxy as host:port.
 func hostPort(proxy *url.URL) string {
 	port := proxy.Port()
 	if port == "" {

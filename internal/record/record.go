@@ -203,7 +203,6 @@ type Tree struct {
 	parts []tlog.Hash // the heads of the complete subtrees that make up size, largest first
 }
 
-// Add adds the next line.
 func (t *Tree) Add(line []byte) {
 	hash := tlog.RecordHash(line)
 	for n := t.size; n%2 == 1; n /= 2 {

@@ -345,7 +345,6 @@ func (c *comparison) isStampField(o types.Object) bool {
 	return number(c.new(rect[0])) == number(c.new(rect[2])) && number(c.new(rect[1])) == number(c.new(rect[3]))
 }
 
-// drawsNothing reports whether an appearance is empty.
 func (c *comparison) drawsNothing(appearance types.Object) bool {
 	ap, ok := c.new(appearance).(types.Dict)
 	if !ok {

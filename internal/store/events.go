@@ -72,7 +72,6 @@ func (tx *Tx) putEvent(e office.Event, row []byte, old facets) error {
 	return tx.refacet(old, eventFacets(e, row))
 }
 
-// Event returns a stored event.
 func (tx *Tx) Event(id string) (office.Event, bool, error) {
 	row, value := tx.find(events, id)
 	if value == nil {

@@ -158,7 +158,6 @@ func unreadJob(key []byte, state office.JobState) office.Job {
 	return j
 }
 
-// Job returns the job with this [Job.Key].
 func (tx *Tx) Job(key string) (office.Job, bool, error) {
 	value := tx.get(bucketJobs, []byte(key))
 	if value == nil {

@@ -68,7 +68,6 @@ func draftKey(id string) []byte {
 	return append(bytes.Clone(key), 0)
 }
 
-// Package returns a stored package.
 func (tx *Tx) Package(id string) (office.Package, bool, error) {
 	row, value := tx.find(packages, id)
 	if value == nil {
@@ -312,7 +311,6 @@ func (tx *Tx) Sealed(name string) ([]byte, error) {
 	return bytes.Clone(tx.get(bucketSealed, key)), tx.err
 }
 
-// SealedNames returns the names of all sealed values.
 func (tx *Tx) SealedNames() (names []string, err error) {
 	tx.oldest(bucketSealed, nil, func(key, _ []byte) bool {
 		names = append(names, string(key))
@@ -454,7 +452,6 @@ func (tx *Tx) putDraft(d office.Draft, row []byte, old facets) error {
 	return tx.refacet(old, draftFacets(d, row))
 }
 
-// Draft returns a stored draft.
 func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
 	row, value := tx.find(drafts, id)
 	if value == nil {

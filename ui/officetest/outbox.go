@@ -68,7 +68,7 @@ func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 	if !told {
 		info = agent.FileInfo{Size: 48_211, Pages: 1}
 	}
-	info.Path, info.Name = path, filepath.Base(path)
+	info.Name = filepath.Base(path)
 	return info
 }
 
@@ -247,7 +247,7 @@ func (o *Office) SendList(_ context.Context, l office.BulkList, again bool, _ ti
 		}
 		o.Bulk, o.Results = []office.BulkProgress{b}, nil
 		for i, x := range left {
-			r := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Signers: x.Package.Signers}
+			r := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name}
 			switch i {
 			case 0:
 				r.State = office.DraftSent

@@ -175,7 +175,6 @@ func (r *Service) factsWaiting() (n int, caughtUp bool) {
 	return len(r.wait), slices.ContainsFunc(r.wait, func(f office.Fact) bool { return f.CaughtUp })
 }
 
-// declineWaits reports whether an unreported decline waits.
 func (r *Service) declineWaits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

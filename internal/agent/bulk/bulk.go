@@ -243,7 +243,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			return err
 		}
 		id = d.ID
-		b := office.Bulk{ID: id, File: l.File, Name: l.Common.Name, Documents: l.Common.Titles(), Lines: len(lines), Faulty: len(faulty), State: office.BulkRunning, Created: r.Now().UTC(),
+		b := office.Bulk{ID: id, File: l.File, Documents: l.Common.Titles(), Lines: len(lines), Faulty: len(faulty), State: office.BulkRunning, Created: r.Now().UTC(),
 			Begins: r.Now().Add(undo).UTC(), By: d.By}
 		for _, c := range l.Columns {
 			b.Heads = append(b.Heads, c.Head)
@@ -771,7 +771,7 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 		var x line
 		tx.GetDoc(lineDoc(b.ID, n), &x)
 		x.Handed = x.Handed || x.Draft == "" // unreadable
-		res := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Signers: x.Package.Signers, DraftID: x.Draft, Problem: x.Problem}
+		res := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Problem: x.Problem}
 		if x.Handed && x.Problem.IsZero() {
 			d, ok, err := tx.Draft(x.Draft)
 			if err != nil && !store.OfOneRecord(err) {

@@ -101,7 +101,6 @@ func (s *Data) change(commit func(func(*store.Tx) error) error, fn func(*store.T
 	return err
 }
 
-// tellUnreadable reports skipped records to health.
 func (s *Data) tellUnreadable() {
 	if n := int64(s.Store.Unreadable()); n > 0 && s.told.Swap(n) != n { // not again once dismissed
 		s.health.Set(health.RecordsUnreadable, message.RecordsUnreadable())
@@ -176,7 +175,6 @@ func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
 // docRestored is the document with when the state was restored from a backup.
 const docRestored = "restored"
 
-// MarkRestored records that the state was restored from a backup now.
 func MarkRestored(tx *store.Tx, now time.Time) { tx.PutDoc(docRestored, now) }
 
 // Restored returns when the state was restored; zero for never. A time in the future was recorded by a wrong clock and counts as

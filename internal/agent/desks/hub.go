@@ -367,7 +367,6 @@ func (r *Service) page(before office.Cursor, limit int) (page []office.Event, ne
 	return page, next, err
 }
 
-// answer answers a desk.
 func (r *Service) answer(id identity, key string, q desk.Question) (a desk.Answer, err error) {
 	list := r.desks.Get()
 	at := slices.IndexFunc(list, func(d office.Desk) bool { return d.Key == key })

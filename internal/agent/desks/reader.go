@@ -149,7 +149,6 @@ func members(a desk.Answer) (list []office.Desk) {
 	return list
 }
 
-// note stores the list of desks.
 func (r *Service) note(list []office.Desk) error {
 	same := func(a, b office.Desk) bool { return a.Name == b.Name && a.Key == b.Key && a.Made.Equal(b.Made) }
 	if slices.EqualFunc(r.desks.Get(), list, same) {

@@ -150,7 +150,6 @@ const (
 	docMark = "desks-mark"
 )
 
-// Load reads the list of desks.
 func (r *Service) Load() error {
 	list, _, err := data.Doc[[]office.Desk](r.Data, Doc)
 	r.desks.Set(list)

@@ -112,7 +112,6 @@ type Tracker struct {
 	issues map[string]Issue
 }
 
-// New returns a tracker without issues.
 func New(now func() time.Time, changed func()) *Tracker {
 	return &Tracker{now: now, changed: changed, issues: map[string]Issue{}}
 }

@@ -28,7 +28,6 @@ func busy(dir *disk.Dir, info fs.FileInfo) bool {
 	return disk.Busy(err)
 }
 
-// hidden reports whether the file is hidden from people.
 func hidden(info fs.FileInfo) bool {
 	data, ok := info.Sys().(*syscall.Win32FileAttributeData)
 	return ok && data.FileAttributes&(windows.FILE_ATTRIBUTE_HIDDEN|windows.FILE_ATTRIBUTE_SYSTEM) != 0

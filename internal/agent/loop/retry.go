@@ -56,7 +56,6 @@ const ClockSlack = time.Minute
 // more than ClockSlack.
 type Cooldown struct{ From, Until time.Time }
 
-// CoolFor returns a cooldown of d from now.
 func CoolFor(now time.Time, d time.Duration) Cooldown {
 	now = now.Round(0)
 	return Cooldown{now, now.Add(d)}

@@ -328,7 +328,6 @@ const hugeFile = 100 << 20
 
 // FileInfo is what is known of a file before it is sent.
 type FileInfo struct {
-	Path    string
 	Name    string
 	Size    int64           // bytes
 	Pages   int             // 0 while unknown
@@ -340,7 +339,7 @@ type FileInfo struct {
 func (r *Service) Inspect(ctx context.Context, path string) FileInfo {
 	d, err := openDocument(path)
 	if err != nil {
-		return FileInfo{Path: path, Name: filepath.Base(path), Problem: message.For(err)}
+		return FileInfo{Name: filepath.Base(path), Problem: message.For(err)}
 	}
 	d.file.Close()
 	info := r.look(ctx, d.DraftFile, d.Path)
@@ -351,7 +350,7 @@ func (r *Service) Inspect(ctx context.Context, path string) FileInfo {
 }
 
 func (r *Service) look(ctx context.Context, f office.DraftFile, path string) (info FileInfo) {
-	info = FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
+	info = FileInfo{Name: f.Name, Size: f.Size}
 	if f.Size > hugeFile {
 		info.Warning = message.FileLarge(f.Name)
 	}

@@ -262,7 +262,6 @@ func Adopt(tx *store.Tx, lines []store.Record, stamps []json.RawMessage) {
 
 func stampDoc(size int64) string { return fmt.Sprintf("%s%015d", stampDocs, size) }
 
-// lastStamp returns the head stamped last.
 func (r *Service) lastStamp() (last stampedHead, known bool, err error) {
 	last, err = data.Read(r.Data, "the last time stamp", func(tx *store.Tx) (last stampedHead, err error) {
 		names, err := tx.DocNames(stampDocs)

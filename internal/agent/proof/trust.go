@@ -30,7 +30,6 @@ func (r *Service) Trusted() (all []*x509.Certificate, err error) {
 	return all, err
 }
 
-// trust returns whom to trust now.
 func (r *Service) trust() (seal.Trust, error) {
 	pinned, err := r.Trusted()
 	return seal.Trust{Pinned: pinned, Now: r.Now()}, err

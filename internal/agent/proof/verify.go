@@ -128,7 +128,6 @@ func (r *Service) verify(ctx context.Context, files []candidate, tell func(offic
 	return nil
 }
 
-// read hashes the file.
 func (f *candidate) read(ctx context.Context) {
 	file, _, err := disk.OpenFile(f.Path)
 	if err == nil {

@@ -218,7 +218,6 @@ func (r *Service) noteListError(ctx context.Context, err error, tries int) error
 	return err
 }
 
-// asksNothingElse reports whether there is no package about which the service is asked.
 func (r *Service) asksNothingElse() bool {
 	next, err := data.Read(r.Data, "the next package that is due", (*store.Tx).NextPackageCheck)
 	return err == nil && next.IsZero()
