@@ -6,12 +6,15 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"countersign/internal/agent"
 	"countersign/internal/cli/terminal"
@@ -183,6 +186,9 @@ func Main(args []string, p Program) (code int) {
 		err = c.Open.wrong()
 	} else if err != nil {
 		err = nearest(args, err)
+	}
+	if i := slices.IndexFunc(args, func(a string) bool { return !utf8.ValidString(a) }); i >= 0 { // kong has read another name
+		err = fmt.Errorf("%q is not UTF-8: rename the file", args[i])
 	}
 	if err != nil {
 		_ = errs.Line("countersign: %s See countersign --help.", asSentence(err))

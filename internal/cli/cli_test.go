@@ -86,6 +86,7 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 		"bad date":            {[]string{"send", "x.pdf", "--to", "ana@example.com", "--due", "soon"}, 2, "is not a date"},
 		"bad reference":       {[]string{"send", "x.pdf", "--to", "ana@example.com", "--external-data", "{"}, 2, "not valid JSON"},
 		"bad tunnel":          {[]string{"setup", "--tunnel", "string"}, 2, "--tunnel"},
+		"a name in Latin-1":   {[]string{"send", "Vertr\xe4ge.pdf", "--to", "ana@example.com"}, 2, "rename the file"},
 		"nothing set up":      {[]string{"login", "--no-browser"}, 1, "not set up"},
 		"nobody signed in":    {[]string{"send", "x.pdf", "--to", "ana@example.com"}, 1, "Nobody is signed in"},
 		"no display":          {[]string{"open"}, 1, "cannot be shown"},

@@ -176,9 +176,6 @@ func (c call[Q, A]) news(ctx context.Context, o *instance, q Q, each func(A) err
 	if err != nil {
 		return a, err
 	}
-	if bytes.Contains(body, []byte(`\ufffd`)) { // JSON cannot carry it, and the instance would look for another file
-		return a, &failure{"A name or a text here is not valid UTF-8. Rename the file, or write it again."}
-	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://countersign/"+c.name, bytes.NewReader(body))
 	if err != nil {
 		return a, err

@@ -144,13 +144,6 @@ func TestAStatusThatCannotBeReadIsAFailureAndNotZeros(t *testing.T) {
 	}
 }
 
-func TestANameThatJSONCannotCarryIsRefused(t *testing.T) {
-	_, err := callWindow.of(t.Context(), &instance{socket: http.DefaultClient}, []string{"Vertr\xe4ge.pdf"})
-	if err == nil || !strings.Contains(err.Error(), "UTF-8") {
-		t.Error(err)
-	}
-}
-
 // rewritten sends every request to the same server.
 type rewritten struct {
 	http.RoundTripper
