@@ -231,7 +231,7 @@ func (a *Agent) newOutbox() *outbox.Service {
 		Sender:       func() string { return a.account.Current().Sender() },
 		Home:         func() string { return issuer.Home(a.Settings()) },
 		PackageAdded: a.packages.Wake, FindPackages: a.packages.ReadList,
-		ListStopped: func(tx *store.Tx, list string, unsent []string) bool { return a.lists.Stopped(tx, list, unsent) },
+		Requeued: func(tx *store.Tx, list string) error { return a.lists.Requeued(tx, list) },
 	})
 }
 
@@ -266,7 +266,7 @@ func (a *Agent) newLists() *bulk.Service {
 			return a.documents.Ask(ctx, file, "table", table.MaxAnswer)
 		},
 		Sums: a.outbox.Sums, Sender: func() string { return a.account.Current().Sender() },
-		Keep: a.outbox.KeepList, Send: a.outbox.FromList, Stop: a.outbox.StopList, LetGo: outbox.LetListGo,
+		Keep: a.outbox.KeepList, Send: a.outbox.FromList, TakeBack: a.outbox.TakeBackList, TookBack: a.outbox.Wake, LetGo: outbox.LetListGo,
 		Refused: func(err error) (message.Message, bool, bool) {
 			refused, ok := errors.AsType[*outbox.DraftError](err)
 			if !ok {

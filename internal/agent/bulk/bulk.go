@@ -43,8 +43,10 @@ type Deps struct {
 	// Keep stores what a list's packages have in common; Send stores a line's draft. also runs in the same commit.
 	Keep  func(ctx context.Context, d office.NewPackage, sums []string, also func(*store.Tx, *office.Draft) error) error
 	Send  func(ctx context.Context, common office.Draft, id string, d office.NewPackage, also func(*store.Tx, *office.Draft) error) error
-	Stop  func(id string, also func(tx *store.Tx, back []string) error) error // withdraws a list's waiting drafts and passes them to also
-	LetGo func(tx *store.Tx, id string) error                                 // releases what Keep stored, once nothing more is made of it
+	LetGo func(tx *store.Tx, id string) error // releases what Keep stored, once nothing more is made of it
+
+	TakeBack func(tx *store.Tx, id string) (unsent []string, err error) // takes back a list's waiting drafts
+	TookBack func()                                                     // called after the commit
 
 	// Refused returns why Send did not accept a line, if the line or its documents are to blame; passing says that it may be
 	// accepted later.
@@ -559,7 +561,7 @@ func (r *Service) Decide(id string, to office.BulkState) error {
 // change does so and records it. why is given for a list that pauses by itself.
 func (r *Service) change(id string, to office.BulkState, why message.Message) (err error) {
 	var told office.Activity
-	decide := func(tx *store.Tx, back []string) error {
+	err = r.Data.Update(func(tx *store.Tx) (err error) {
 		var b office.Bulk
 		tx.GetDoc(docLists+id, &b)
 		stopped := b.State == office.BulkStopped
@@ -576,7 +578,7 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 		case to == office.BulkStopped && b.Next == 0 && r.Now().Before(b.Begins):
 			b.Undone, err = true, r.deps.LetGo(tx, id)
 		case to == office.BulkStopped:
-			takeBack(tx, &b, back)
+			err = r.takeBack(tx, &b)
 		case stopped:
 			err = claim(tx, b)
 		}
@@ -591,35 +593,33 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 		}
 		put(tx, b)
 		return tx.AddActivity(told)
-	}
-	if to == office.BulkStopped {
-		err = r.deps.Stop(id, decide) // a kill after its commit lets nothing more be sent
-	} else {
-		err = r.Data.Update(func(tx *store.Tx) error { return decide(tx, nil) })
-	}
+	})
 	if err == nil {
 		r.Tell(told)
 	}
+	r.deps.TookBack()
 	r.Wake()
 	r.Signal(office.OutboxChanged)
 	return err
 }
 
-// Stopped reports whether a list was stopped. If so, the lines of these drafts, which were taken back since, get another turn.
-func (r *Service) Stopped(tx *store.Tx, id string, back []string) bool {
+// Requeued is called in the commit in which a draft of a list waits again, because the service did not take it.
+func (r *Service) Requeued(tx *store.Tx, id string) error {
 	var b office.Bulk
 	if tx.GetDoc(docLists+id, &b); b.State != office.BulkStopped {
-		return false
+		return nil
 	}
-	takeBack(tx, &b, back)
-	put(tx, b)
-	return true
+	if err := r.takeBack(tx, &b); err != nil {
+		return err
+	}
+	return put(tx, b)
 }
 
-// takeBack gives the lines whose drafts were taken back another turn. The IDs of their next drafts derive from the previous ones, so
-// that a backup knows them, too.
-func takeBack(tx *store.Tx, b *office.Bulk, back []string) {
-	for n := b.Next - 1; n >= 0; n-- {
+// takeBack takes back the waiting drafts of a list that is stopped, and gives their lines another turn. The IDs of their next drafts
+// derive from the previous ones, so that a backup knows them, too.
+func (r *Service) takeBack(tx *store.Tx, b *office.Bulk) error {
+	back, err := r.deps.TakeBack(tx, b.ID)
+	for n := b.Next - 1; err == nil && n >= 0; n-- {
 		var x line
 		if tx.GetDoc(lineDoc(b.ID, n), &x); x.Draft == "" || !slices.Contains(back, x.Draft) {
 			continue
@@ -627,6 +627,7 @@ func takeBack(tx *store.Tx, b *office.Bulk, back []string) {
 		x.Draft, x.Handed, b.Next = nextDraft(x.Draft), false, n
 		tx.PutDoc(lineDoc(b.ID, n), x)
 	}
+	return err
 }
 
 // nextDraft returns the ID of a line's next draft, after the one with that ID was taken back.

@@ -76,20 +76,17 @@ func (d *desk) restart() {
 			}
 			return keep(office.Draft{ID: id, Name: p.Name, Signers: p.Signers, State: office.DraftQueued, By: common.By}, also)
 		},
-		Stop: func(id string, also func(*store.Tx, []string) error) error {
-			var back []string
-			for _, x := range d.drafts(office.DraftQueued) {
+		TakeBack: func(tx *store.Tx, id string) (back []string, err error) {
+			waiting, err := tx.Drafts(office.DraftQueued)
+			for _, x := range waiting {
 				if x.List == id {
 					back = append(back, x.ID)
+					err = errors.Join(err, tx.PutDraft(office.Draft{ID: x.ID, List: id, State: office.DraftCancelled}))
 				}
 			}
-			return d.tools.Data.Update(func(tx *store.Tx) (err error) {
-				for _, draft := range back {
-					err = errors.Join(err, tx.PutDraft(office.Draft{ID: draft, List: id, State: office.DraftCancelled}))
-				}
-				return errors.Join(err, also(tx, back))
-			})
+			return back, err
 		},
+		TookBack: func() {},
 		LetGo: func(tx *store.Tx, id string) error {
 			return tx.PutDraft(office.Draft{ID: id, State: office.DraftCancelled})
 		},
@@ -436,11 +433,14 @@ func TestAListIsDoneWhenItsLastPackageIsSentAndNotBefore(t *testing.T) {
 	noErr(t, errors.Join(d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(last) }), d.Decide(id, office.BulkStopped)))
 	expect(t, state(), office.BulkStopped, "while the service is asked it is %s")
 	back := func() (stopped bool) { // the service did not take it
-		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
-			if stopped = d.Stopped(tx, id, []string{last.ID}); stopped {
-				last.State = office.DraftCancelled
-			}
-			return tx.PutDraft(last)
+		last.State = office.DraftQueued
+		noErr(t, d.tools.Data.Update(func(tx *store.Tx) (err error) {
+			tx.PutDraft(last)
+			err = d.Requeued(tx, id)
+			now, _, _ := tx.Draft(last.ID)
+			stopped = now.State == office.DraftCancelled
+			now.State = office.DraftCancelled // its line has another draft by now
+			return errors.Join(err, tx.PutDraft(now))
 		}))
 		return stopped
 	}

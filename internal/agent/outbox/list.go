@@ -87,34 +87,22 @@ func (r *Service) FromList(ctx context.Context, common office.Draft, id string, 
 	return nil
 }
 
-// StopList withdraws a list's waiting drafts. also gets the IDs of those that the service cannot have, and runs in the same commit.
-func (r *Service) StopList(id string, also func(tx *store.Tx, back []string) error) error {
-	var back []string
-	err := r.Data.Update(func(tx *store.Tx) error {
-		var unsent []string
-		back = nil
-		waiting, _ := tx.Drafts(office.DraftQueued)
-		for _, d := range waiting {
-			if d.List != id {
-				continue
-			}
-			if _, err := r.takeBack(tx, d.ID, office.DraftCancelled); err != nil {
-				return err
-			}
-			if back = append(back, d.ID); stood(d) != office.DraftUnknown {
-				unsent = append(unsent, d.ID)
-			}
+// TakeBackList takes back a list's waiting drafts, and returns the IDs of those that the service cannot have. Call Wake after the
+// commit, to remove their copies.
+func (r *Service) TakeBackList(tx *store.Tx, id string) (unsent []string, err error) {
+	waiting, _ := tx.Drafts(office.DraftQueued)
+	for _, d := range waiting {
+		if d.List != id {
+			continue
 		}
-		return also(tx, unsent)
-	})
-	if err != nil {
-		return err
+		if _, err := r.takeBack(tx, d.ID, office.DraftCancelled); err != nil {
+			return nil, err
+		}
+		if stood(d) != office.DraftUnknown {
+			unsent = append(unsent, d.ID)
+		}
 	}
-	for _, id := range back {
-		r.live.cancel(id, true)
-	}
-	r.Wake() // to remove the copies
-	return nil
+	return unsent, tx.Err()
 }
 
 // LetListGo drops the copies of a list's documents once nothing more is made of them.

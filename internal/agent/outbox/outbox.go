@@ -47,9 +47,7 @@ type Deps struct {
 	PackageAdded func() // a package's status can be requested
 	FindPackages func() // has the service's list read soon, and its packages claimed, see Claim
 
-	// ListStopped reports whether a list was stopped. If so, the lines of these drafts, which the service does not have, get
-	// another turn.
-	ListStopped func(tx *store.Tx, list string, unsent []string) bool
+	Requeued func(tx *store.Tx, list string) error // a list's draft waits again, because the service did not take it
 }
 
 // The longest pauses before a draft is retried, and before the packages of drafts are looked for again.
@@ -307,7 +305,8 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 			}
 		}
 		if stored.State == office.DraftAdding && state == office.DraftQueued && next.List != "" {
-			return r.ofStoppedList(tx, next)
+			tx.PutDraft(next)
+			return r.deps.Requeued(tx, next.List)
 		}
 		return tx.PutDraft(next)
 	})
@@ -319,20 +318,6 @@ func (r *Service) putDraft(d *office.Draft, state office.DraftState) error {
 	}
 	r.Signal(office.OutboxChanged)
 	return err
-}
-
-// ofStoppedList puts d back into the queue after the service turned it away, unless its list was stopped meanwhile.
-func (r *Service) ofStoppedList(tx *store.Tx, d office.Draft) error {
-	tx.PutDraft(d)
-	var unsent []string
-	if stood(d) != office.DraftUnknown {
-		unsent = append(unsent, d.ID)
-	}
-	if r.deps.ListStopped(tx, d.List, unsent) {
-		_, err := r.takeBack(tx, d.ID, office.DraftCancelled)
-		return err
-	}
-	return tx.Err()
 }
 
 func markSent(d *office.Draft, packageID string, now time.Time) {
