@@ -101,6 +101,9 @@ func TestDocumentsAreVerified(t *testing.T) {
 		}
 	}
 	all := strings.Join(said, "\n")
+	if strings.Index(all, "Rent.pdf") > strings.Index(all, "Lease.pdf") {
+		t.Errorf("what is wrong comes first:\n%s", all)
+	}
 	for _, want := range []string{"Lease.pdf", "Exactly the document that was saved", "Rent.pdf", "this one is different"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("it does not say %q:\n%s", want, all)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -41,20 +42,24 @@ const mostShown = 200
 
 // Verify shows the result for each document as soon as it is known. A stopped verification continues after the last result.
 func (s *Screen) Verify(paths []string) {
-	list, count := widgets.Stack(10), widgets.NewCaption("")
+	window, list, count := s.env.Window.Canvas(), widgets.Stack(12), widgets.NewCaption("")
+	scroll := widgets.NewVScroll(list) // as high as what it holds, up to half of the window
 	checked, wrong, last := 0, 0, ""
 	show := func(v office.Verified) {
 		if checked, last = checked+1, v.Path; v.Wrong() {
 			wrong++
 		}
 		if len(list.Objects) < mostShown || v.Wrong() && wrong < mostShown {
-			name, text := widgets.NewFullName(""), widgets.NewParagraph(i18n.Message(v.Text()))
-			name.Set(filepath.Base(v.Path))
-			if v.Wrong() {
-				text.Colour = theme.Attention
+			name, text := widgets.NewFullName(filepath.Base(v.Path)), widgets.NewParagraph(i18n.Message(v.Text()))
+			name.Bold = true
+			at := len(list.Objects)
+			if v.Wrong() { // before all that are fine
+				text.Colour, at = theme.Attention, min(at, wrong-1)
 			}
-			list.Add(widgets.Across(widgets.Mark(20, widget.NewIcon(markOf(v).Resource())), widgets.Stack(2, name, text), nil))
+			list.Objects = slices.Insert(list.Objects, at, fyne.CanvasObject(widgets.Beside(widgets.Mark(20, widget.NewIcon(markOf(v).Resource())), widgets.Stack(2, name, text))))
 			list.Refresh()
+			scroll.SetMinSize(fyne.NewSize(0, min(list.MinSize().Height, window.Size().Height/2)))
+			s.verifying.Refresh()
 		}
 	}
 	var stop context.CancelFunc // nil unless verifying
@@ -70,7 +75,10 @@ func (s *Screen) Verify(paths []string) {
 			})
 		}, func(err error) {
 			stop = nil
-			text := lang.N("{{.PluralCount}} documents checked", checked)
+			text := lang.N("{{.PluralCount}} files checked", checked)
+			if wrong > 0 {
+				text += " · " + lang.N("{{.PluralCount}} problems need your attention", wrong)
+			}
 			if press.SetText(lang.L("Continue")); errors.Is(err, context.Canceled) {
 				text += " · " + lang.L("stopped")
 			} else if widgets.Show(press, err != nil); err != nil {
@@ -90,14 +98,13 @@ func (s *Screen) Verify(paths []string) {
 	if s.verifying != nil {
 		s.verifying.Close()
 	}
-	run()
-	window := s.env.Window.Canvas()
-	s.verifying = widgets.Open(window, widgets.Pad(20, widgets.Frame(widgets.Stack(16, widgets.NewHeading(lang.L("Verification")), count),
-		widgets.Row(8, layout.NewSpacer(), press, leave), nil, widgets.PadHV(0, 16, widgets.NewVScroll(list)))), widgets.Most(window), leave, func() {
+	s.verifying = widgets.Open(window, widgets.Pad(20, widgets.Stack(16, widgets.Stack(4, widgets.NewHeading(lang.L("Verification")), count), scroll,
+		widgets.Row(8, layout.NewSpacer(), press, leave))), fyne.NewSize(widgets.Most(window).Width, 0), leave, func() {
 		if stop != nil {
 			stop()
 		}
 	})
+	run()
 }
 
 func markOf(v office.Verified) theme.Mark {

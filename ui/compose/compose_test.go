@@ -152,12 +152,14 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	b.screen.like(filled(ana))
 	b.sent()
 	screentest.Equal(t, "it must not be sent", len(o.Sent), 0)
+	screentest.Equal(t, "it names no package", b.screen.name.Text, "")
 	screentest.Equal(t, "what the button promises", b.screen.bar.send.Text, "Send")
 	if b.focused() != fyne.Focusable(b.screen.sweep) {
 		t.Errorf("the cursor is at %T, not where it is removed", b.focused())
 	}
 	b.add("a.pdf")
 	screentest.Equal(t, "what the button promises", b.screen.bar.send.Text, "Send 1 document to 1 person")
+	screentest.Equal(t, "what can be sent names it", b.screen.name.Text, "a")
 }
 
 // In the smallest window, which is what a small screen has room for at 200 %, everything stands below each other.

@@ -179,6 +179,9 @@ func (s *Screen) inspect(docs []*document) {
 				}
 				d.info, d.looked = info, true
 				d.show(len(s.docs) > 1 && d.original == nil)
+				if d.unsendable() {
+					s.proposeName()
+				}
 				s.showSweep()
 				s.changed()
 				if p := s.lists.panel; p != nil && p.id == "" {
@@ -268,20 +271,24 @@ func (l *documentList) adder() fyne.Focusable {
 	return l.target
 }
 
-// filesChanged shows the documents, and proposes a name until the person has typed one.
 func (s *Screen) filesChanged() {
-	if s.name.Text == "" || s.name.Text == s.proposed {
-		s.proposed = ""
-		switch {
-		case s.basis != nil:
-			s.proposed = s.basis.template.Name
-		case len(s.docs) > 0:
-			s.proposed = proposedName(s.docs[0].path)
-		}
-		s.name.SetText(s.proposed)
-	}
+	s.proposeName()
 	s.showFiles()
 	s.changed()
+}
+
+// proposeName names the package after the first document that can be sent, until the person has named it.
+func (s *Screen) proposeName() {
+	name := ""
+	if s.basis != nil {
+		name = s.basis.template.Name
+	} else if at := slices.IndexFunc(s.docs, func(d *document) bool { return !d.unsendable() }); at >= 0 {
+		name = proposedName(s.docs[at].path)
+	}
+	if s.name.Text == "" || s.name.Text == s.proposed {
+		s.proposed = name
+		s.name.SetText(name)
+	}
 }
 
 func (s *Screen) placeDocument(from, to int) {

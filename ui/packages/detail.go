@@ -351,9 +351,8 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	} else { // the last state is outdated
 		s.upload.show(office.SendState{})
 	}
-	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
-		widgets.Across(s.upload.arc, s.upload.text, nil))
-	facts := []string{i18n.Since(s.env.Now(), d.Created)}
+	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)), widgets.Across(widgets.Mark(16, s.upload.arc), s.upload.text, nil))
+	facts := []string{i18n.Documents(d.DocumentCount()), i18n.Since(s.env.Now(), d.Created)}
 	if d.Folder != "" && s.folders[d.Folder] != "" {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
 	}
@@ -411,7 +410,7 @@ type upload struct {
 }
 
 func newUpload(text string, mark theme.Mark) *upload {
-	u := &upload{says: text, text: widgets.NewParagraph(text), arc: widgets.NewAvatar("", mark)}
+	u := &upload{says: text, text: widgets.NewProse(text), arc: widgets.NewAvatar("", mark)}
 	u.text.Colour = mark.Colour()
 	return u
 }

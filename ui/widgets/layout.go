@@ -155,6 +155,11 @@ func width(o fyne.CanvasObject) float32 {
 	return o.MinSize().Width
 }
 
+// Beside puts a mark at the first line of a text.
+func Beside(mark, text fyne.CanvasObject) *fyne.Container {
+	return Frame(nil, nil, container.New(layout.NewCustomPaddedLayout(0, 0, 0, gap), mark), text)
+}
+
 // Frame puts content between a top, a bottom and a left side, each of which may be nil. Fyne's border adds space between them.
 func Frame(top, bottom, left, content fyne.CanvasObject) *fyne.Container {
 	return container.New(&frame{top, bottom, left, content}, present(top, left, content, bottom)...)

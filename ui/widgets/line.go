@@ -244,18 +244,18 @@ func middleOut(text string, width float32, measure func(string) float32) string 
 		return text
 	}
 	all := characters(text)
-	with := func(kept int) string {
-		front := (kept + 1) / 2
-		begin, end := strings.Join(all[:front], ""), strings.Join(all[len(all)-(kept-front):], "")
-		if at := strings.LastIndex(begin, " "); all[front] != " " && at > len(begin)/2 {
-			begin = begin[:at]
-		}
-		if at := strings.Index(end, " "); all[len(all)-(kept-front)-1] != " " && at >= 0 && at < len(end)/2 {
-			end = end[at:]
-		}
-		return strings.TrimRight(begin, " ") + "…" + strings.TrimLeft(end, " ")
+	n := sort.Search(len(all)-1, func(n int) bool { return measure(strings.Join(all[:n+1], "")+"…") > (width+measure("…"))/2 })
+	begin := strings.Join(all[:n], "")
+	if at := strings.LastIndex(begin, " "); all[n] != " " && at > len(begin)/2 {
+		begin = begin[:at]
 	}
-	return with(sort.Search(len(all)-1, func(n int) bool { return measure(with(n+1)) > width }))
+	begin = strings.TrimRight(begin, " ") + "…"
+	from := len(all) - sort.Search(len(all)-1, func(n int) bool { return measure(begin+strings.Join(all[len(all)-n-1:], "")) > width })
+	end := strings.Join(all[from:], "") // takes what a shorter beginning has left
+	if at := strings.Index(end, " "); all[from-1] != " " && at >= 0 && at < len(end)/2 {
+		end = end[at:]
+	}
+	return begin + strings.TrimLeft(end, " ")
 }
 
 // words splits a text where a line may break: not at a no-break space, such as the one before a closing guillemet.

@@ -29,6 +29,16 @@ func TestNumbersStandLeftOfTheHebrewAndArabicWordsBeforeThem(t *testing.T) {
 	}
 }
 
+func TestANameKeepsBothEndsAndUsesItsRoom(t *testing.T) {
+	letters := func(text string) float32 { return float32(len([]rune(text))) }
+	const name = "Mietvertrag Sonnenweg 4 zwischen Keller AG und Familie Weber-Ruiz, Nachtrag 3"
+	for width, want := range map[float32]string{100: name, 40: "Mietvertrag…Weber-Ruiz, Nachtrag 3", 3: "M…3", 1: "…"} {
+		if got := middleOut(name, width, letters); got != want {
+			t.Errorf("in %v it is %q, want %q", width, got, want)
+		}
+	}
+}
+
 func TestALineIsDrawnInItsPlace(t *testing.T) {
 	test.NewTempApp(t)
 	line := NewLine("חוזה 7")

@@ -175,10 +175,11 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 // place centres the panel, or puts it below its object, or above if only there is room.
 func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	const margin = 16
-	now := fyne.NewSize(min(max(p.least.Width, p.content.MinSize().Width), room.Width-2*margin), panel.Size().Height)
+	least := fyne.NewSize(Scaled(p.least.Width), p.least.Height)
+	now := fyne.NewSize(min(max(least.Width, p.content.MinSize().Width), room.Width-2*margin), panel.Size().Height)
 	p.content.Resize(now.AddWidthHeight(0, 1)) // a different height forces a layout, so new content gets its width
 	p.content.Resize(now)
-	size := p.content.MinSize().Max(p.least) // only now is the height of wrapped text known
+	size := p.content.MinSize().Max(least) // only now is the height of wrapped text known
 	size = fyne.NewSize(min(size.Width, room.Width-2*margin), min(size.Height, room.Height-2*margin))
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
 	if p.at != nil {
