@@ -229,7 +229,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		mayLink := signer.ID != "" && row.StillSigns(signer) && part == theme.MarkNext
 		if links = links || mayLink; mayLink && !s.noLinks && !alone {
 			name := i18n.Name(signer)
-			stage = widgets.Row(6, stage, s.more(lang.L("More for {{.File}}", i18n.V{"File": name}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
+			stage = widgets.Row(6, stage, widgets.NewMore(lang.L("More for {{.File}}", i18n.V{"File": name}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
 		}
 		list.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer), stage), nil))
 		if signer.DeclineReason != "" {
@@ -351,8 +351,9 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	} else { // the last state is outdated
 		s.upload.show(office.SendState{})
 	}
-	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)), widgets.Across(widgets.Mark(16, s.upload.arc), s.upload.text, nil))
-	facts := []string{i18n.Documents(d.DocumentCount()), i18n.Since(s.env.Now(), d.Created)}
+	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
+		widgets.Across(s.upload.arc, s.upload.text, nil))
+	facts := []string{i18n.Since(s.env.Now(), d.Created)}
 	if d.Folder != "" && s.folders[d.Folder] != "" {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
 	}
@@ -410,7 +411,7 @@ type upload struct {
 }
 
 func newUpload(text string, mark theme.Mark) *upload {
-	u := &upload{says: text, text: widgets.NewProse(text), arc: widgets.NewAvatar("", mark)}
+	u := &upload{says: text, text: widgets.NewParagraph(text), arc: widgets.NewAvatar("", mark)}
 	u.text.Colour = mark.Colour()
 	return u
 }

@@ -394,7 +394,7 @@ func (s *Screen) actions(actions []outbox.Action, first bool, shown int) fyne.Ca
 		buttons = append(buttons, button)
 	}
 	if rest := actions[len(buttons):]; len(rest) > 0 {
-		buttons = append(buttons, s.more(lang.L("More actions"), func() *fyne.Menu { return menu(rest) }))
+		buttons = append(buttons, widgets.NewMore(lang.L("More actions"), func() *fyne.Menu { return menu(rest) }))
 	}
 	row := widgets.PadHV(0, 4, widgets.Flow(4, buttons...))
 	if !first {

@@ -229,14 +229,6 @@ func menuItem(name string, icon fyne.Resource, do func()) *fyne.MenuItem {
 	return item
 }
 
-// more is a button that opens a menu, with a tooltip.
-func (s *Screen) more(tip string, menu func() *fyne.Menu) *widgets.Button {
-	b := widgets.NewButtonWithIcon("", fynetheme.MoreHorizontalIcon(), nil).Quiet()
-	b.Tip = tip
-	b.OnTapped = func() { widgets.OpenMenu(s.env.Window.Canvas(), menu(), b) }
-	return b
-}
-
 func (s *Screen) copyFiles(paths []string) {
 	s.carry(func(ctx context.Context) error { return s.env.System.CopyFiles(ctx, paths) }, func() string {
 		return lang.N("{{.PluralCount}} files copied. Paste them into a mail or a folder.", len(paths))

@@ -44,8 +44,8 @@ func newFolders(s *Screen) *folders {
 	f.reader = async.NewReader(s.env.Work, func(context.Context) ([]office.HotFolderRow, error) { return s.office.HotFolders() }, f.show)
 	f.add = widgets.NewButtonWithIcon(lang.L("Add folder"), fynetheme.ContentAddIcon(), func() { f.edit(office.HotFolder{Ask: true}) })
 	f.form = newFolderForm(f)
-	f.overall = widgets.Section(lang.L("Watched folders"), 16, widgets.NewProse(lang.L("Documents that appear in these folders are sent to their signers. Signed documents come back into “Signed”. What can’t be sent is moved to “Problems”.")),
-		f.list, widgets.Row(0, f.add))
+	f.overall = widgets.Card(widgets.Stack(16, widgets.NewProse(lang.L("Documents that appear in these folders are sent to their signers. Signed documents come back into “Signed”. What can’t be sent is moved to “Problems”.")),
+		f.list, widgets.Row(0, f.add)))
 	f.content = page(f.overall, f.form.content)
 	f.form.content.Hide()
 	return f
@@ -67,7 +67,7 @@ func (f *folders) show(rows []office.HotFolderRow, err error) {
 	widgets.Remake(f.list, parts...)
 	widgets.Show(f.list, len(parts) > 0)
 	if deeds := f.deeds[id]; deeds != nil {
-		f.screen.env.Window.Canvas().Focus(deeds[at])
+		f.screen.env.Window.Canvas().Focus(deeds[min(at, len(deeds)-1)])
 	} else if id != "" { // the row is gone
 		f.screen.env.Window.Canvas().Focus(f.add)
 	}
@@ -87,34 +87,34 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 		state += " " + lang.N("{{.PluralCount}} documents are waiting.", x.Waiting)
 	}
 	says := widgets.NewProse(state)
-	says.Colour = theme.Secondary
 	if mark == theme.MarkProblem {
 		says.Colour = mark.Colour()
 	}
 	text := widgets.Stack(2, widgets.NewFullName(x.Called()), widgets.NewFullCaption(x.Path),
 		widgets.NewFullCaption(lang.L("To {{.People}}", i18n.V{"People": people(x.Signers)})), says)
+	if m := f.answers[x.ID]; !m.IsZero() {
+		text.Add(widgets.NewProse(i18n.Message(m)))
+	}
+	var deeds []fyne.CanvasObject
+	add := func(b *widgets.Button) { deeds, f.deeds[x.ID] = append(deeds, b), append(f.deeds[x.ID], b) }
+	if x.Confirm && !x.Paused {
+		add(widgets.NewButton(lang.L("Confirm"), func() { f.put(x.HotFolder) }).Quiet())
+	}
+	add(widgets.NewButton(lang.L("Edit"), func() { f.edit(x.HotFolder) }).Quiet())
+	add(widgets.NewMore(lang.L("More actions"), func() *fyne.Menu { return f.menu(x) }))
+	return widgets.Across(nil, widgets.Beside(widgets.Mark(20, widget.NewIcon(mark.Resource())), text), widgets.Row(4, deeds...))
+}
+
+// menu is what can be done with a folder, apart from editing it.
+func (f *folders) menu(x office.HotFolderRow) *fyne.Menu {
 	pause := lang.L("Pause")
 	if x.Paused {
 		pause = lang.L("Resume")
 	}
-	var deeds []fyne.CanvasObject
-	add := func(name string, do func()) {
-		b := widgets.NewButton(name, do).Quiet()
-		deeds, f.deeds[x.ID] = append(deeds, b), append(f.deeds[x.ID], b)
-	}
-	if x.Confirm && !x.Paused {
-		add(lang.L("Confirm"), func() { f.put(x.HotFolder) })
-	}
-	add(lang.L("Open"), func() { f.screen.env.OpenFile(x.Path) })
-	add(lang.L("Edit"), func() { f.edit(x.HotFolder) })
-	add(pause, func() { f.pause(x.HotFolder) })
-	add(lang.L("Test"), func() { f.test(x.HotFolder) })
-	add(lang.L("Remove"), func() { f.remove(x.HotFolder) })
-	text.Add(widgets.Outdent(widgets.Flow(4, deeds...)))
-	if m := f.answers[x.ID]; !m.IsZero() { // below the buttons, so that they stay under the mouse
-		text.Add(widgets.NewProse(i18n.Message(m)))
-	}
-	return widgets.Across(widget.NewIcon(mark.Resource()), text, nil)
+	return fyne.NewMenu("", fyne.NewMenuItem(lang.L("Open"), func() { f.screen.env.OpenFile(x.Path) }),
+		fyne.NewMenuItem(lang.L("Test"), func() { f.test(x.HotFolder) }),
+		fyne.NewMenuItem(pause, func() { f.pause(x.HotFolder) }),
+		fyne.NewMenuItem(lang.L("Remove"), func() { f.remove(x.HotFolder) }))
 }
 
 func people(signers []office.Signer) string {

@@ -448,7 +448,7 @@ func (s *Screen) build() {
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
 	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service(),
 		page(s.desks.section, s.desks.begin, widgets.Section(lang.L("Another computer"), 12, s.moveOut()))}
-	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account"), lang.L("Computers")}, s.turn)
+	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Watched folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account"), lang.L("Computers")}, s.turn)
 	stack := container.NewStack()
 	for _, p := range s.pages {
 		stack.Add(p)
@@ -490,8 +490,8 @@ func (s *Screen) documents() fyne.CanvasObject {
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
 	s.form.hours = widgets.Stack(12, at(office.FieldQuietFrom), at(office.FieldQuietTo))
-	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), at(office.FieldDueDays), widgets.NewField("", widgets.Outdent(s.form.quiet), "").Row(), s.form.hours,
-		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification."))))
+	return page(widgets.Card(widgets.Stack(12, at(office.FieldNotify), at(office.FieldDueDays), widgets.NewField("", widgets.Outdent(s.form.quiet), "").Row(), s.form.hours,
+		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification.")))))
 }
 
 func (s *Screen) program() fyne.CanvasObject {

@@ -561,6 +561,14 @@ func (n *Nav) Choose(chosen bool) {
 	n.Tappable.Choose(chosen)
 }
 
+// NewMore returns a button that opens a menu, with a tooltip.
+func NewMore(tip string, menu func() *fyne.Menu) *Button {
+	b := NewButtonWithIcon("", fynetheme.MoreHorizontalIcon(), nil).Quiet()
+	b.Tip = tip
+	b.OnTapped = func() { OpenMenu(fyne.CurrentApp().Driver().CanvasForObject(b), menu(), b) }
+	return b
+}
+
 // Drop is quiet text that opens a menu or panel below itself.
 type Drop struct {
 	Tappable
