@@ -248,7 +248,7 @@ func (s *Screen) removeWrong() {
 		}
 	}
 	s.filesChanged()
-	s.env.Window.Canvas().Focus(s.adder())
+	widgets.Focus(s.env.Window.Canvas(), s.adder())
 }
 
 // newTarget shows where to drop documents while there are none, although dropping works anywhere, and pressing it opens the file
@@ -312,11 +312,11 @@ func (s *Screen) removeDocument(d *document) {
 	s.filesChanged()
 	switch next := min(i, len(s.docs)-1); {
 	case next < 0:
-		s.env.Window.Canvas().Focus(s.adder())
+		widgets.Focus(s.env.Window.Canvas(), s.adder())
 	case len(s.docs) == 1:
-		s.env.Window.Canvas().Focus(s.docs[0].remove)
+		widgets.Focus(s.env.Window.Canvas(), s.docs[0].remove)
 	default:
-		s.env.Window.Canvas().Focus(s.docs[next].dragHandle)
+		widgets.Focus(s.env.Window.Canvas(), s.docs[next].dragHandle)
 	}
 }
 
@@ -496,7 +496,7 @@ func (s *Screen) pickDay() {
 	calendar := widgets.NewCalendar(now, start, s.days().First(), func(chosen time.Time) {
 		s.due.SetText(s.days().Write(chosen))
 		pop.Close()
-		s.env.Window.Canvas().Focus(s.due)
+		widgets.Focus(s.env.Window.Canvas(), s.due)
 	})
 	pop = widgets.OpenAt(s.env.Window.Canvas(), calendar, s.due, calendar.First(start), nil)
 }

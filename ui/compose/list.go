@@ -184,7 +184,7 @@ func (s *Screen) newListPanel() *listPanel {
 	}
 	p.table.StickyColumnCount, p.table.HideSeparators = 1, true
 	title := widgets.Across(p.page, widgets.Stack(2, p.title, p.note), p.save)
-	head := widgets.Stack(4, widgets.Row(0, widgets.NewLink("‹ "+lang.L("Send"), s.closeList)), title, p.tabs, p.again)
+	head := widgets.Stack(4, widgets.Row(0, widgets.NewLink("‹ "+lang.L("Send"), s.closeList)), title, widgets.PadHV(-5, 0, p.tabs), widgets.Outdent(p.again))
 	p.content = widgets.Between(widgets.PadHV(20, 6, head), p.bar.content, widgets.PadHV(20, 4, p.table))
 	return p
 }
@@ -378,7 +378,7 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 		case len(wrong) > 0:
 			return wrong[0], theme.MarkProblem, strings.Join(wrong, "\n")
 		case before == "":
-			return lang.L("Ready"), "", ""
+			return lang.L("Ready"), theme.MarkLater, ""
 		case p.again.Checked:
 			return lang.L("Will be sent again"), theme.MarkNext, ""
 		case before == office.BeforeSame:
@@ -405,9 +405,9 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 		if p.progress.State == office.BulkStopped {
 			return lang.L("Not sent"), theme.MarkLater, ""
 		}
-		return lang.L("Waiting"), "", ""
+		return lang.L("Waiting"), theme.MarkLater, ""
 	default:
-		return lang.L("Sending…"), "", ""
+		return lang.L("Sending…"), theme.MarkNext, ""
 	}
 }
 
@@ -469,9 +469,7 @@ func (p *listPanel) cell(at widget.TableCellID, o fyne.CanvasObject) {
 		text, c.line.Colour = strconv.Itoa(row.Line), theme.Secondary
 	case column < 0:
 		c.line.Scale, c.line.Most = theme.Caption, 2
-		if text, mark, more = p.stand(n); mark == "" {
-			c.line.Colour = theme.Secondary
-		}
+		text, mark, more = p.stand(n)
 	case column < len(row.Cells):
 		text = row.Cells[column]
 		if p.id != "" {
@@ -483,8 +481,7 @@ func (p *listPanel) cell(at widget.TableCellID, o fyne.CanvasObject) {
 			}
 		}
 	}
-	c.icon.SetResource(nil)
-	if widgets.Show(c.mark, mark != "" || at.Col == ownColumns-1); mark != "" {
+	if widgets.Show(c.mark, mark != ""); mark != "" {
 		c.icon.SetResource(mark.Resource())
 		c.line.Colour = mark.Colour()
 	}

@@ -166,6 +166,18 @@ func (c *copying) PrepareList(ctx context.Context, path string, common office.Ne
 	return l, err
 }
 
+func TestAListIsNotReadForADocumentThatCannotBeSent(t *testing.T) {
+	b := newBench(t, told(officetest.Busy()))
+	b.screen.Add([]string{"/x/Mieter.csv"})
+	b.Settle()
+	b.add("Offer.pdf")
+	b.Notices = nil
+	b.Tap(b.screen.bar.send)
+	if fresh := b.screen.lists.panel == nil && len(b.Notices) == 1; !fresh || b.Notices[0] != "The marked documents cannot be sent." || b.focused() != fyne.Focusable(b.screen.sweep) {
+		t.Errorf("said %q, the cursor is at %T", b.Notices, b.focused())
+	}
+}
+
 func TestAListHasWhatWasTypedWhileItWasRead(t *testing.T) {
 	b := newBench(t, told(officetest.Busy()))
 	b.Office.Table = people

@@ -175,7 +175,7 @@ func (p *person) entered(in *widgets.Entry) {
 func (p *person) accept(people []office.Signer) {
 	p.fill(people[0])
 	p.take(people)
-	p.screen.env.Window.Canvas().Focus(p.email)
+	widgets.Focus(p.screen.env.Window.Canvas(), p.email)
 }
 
 // left splits typed people when a field is left, and validates the input.
@@ -215,7 +215,7 @@ func (s *Screen) addSigner(signer office.Signer, focus bool) {
 	s.showPeople()
 	s.changed()
 	if focus {
-		s.env.Window.Canvas().Focus(p.first)
+		widgets.Focus(s.env.Window.Canvas(), p.first)
 	}
 }
 
@@ -252,7 +252,7 @@ func (s *Screen) removeSigner(p *person) {
 	}
 	s.showPeople()
 	s.changed()
-	s.env.Window.Canvas().Focus(s.people[min(i, len(s.people)-1)].remove)
+	widgets.Focus(s.env.Window.Canvas(), s.people[min(i, len(s.people)-1)].remove)
 }
 
 // chooser is the dialog for choosing a template.
@@ -659,7 +659,7 @@ func (c *copies) add() {
 	c.added = append(c.added, row)
 	c.show()
 	c.screen.changed()
-	c.screen.env.Window.Canvas().Focus(row.entry)
+	widgets.Focus(c.screen.env.Window.Canvas(), row.entry)
 }
 
 func (c *copies) remove(row *copyTo) {
@@ -670,7 +670,7 @@ func (c *copies) remove(row *copyTo) {
 	c.added = slices.Delete(c.added, i, i+1)
 	c.show()
 	c.screen.changed()
-	c.screen.env.Window.Canvas().Focus(c.screen.addCopy)
+	widgets.Focus(c.screen.env.Window.Canvas(), c.screen.addCopy)
 }
 
 // turn removes a default recipient from this package, or restores it.
@@ -681,7 +681,7 @@ func (c *copies) turn(r office.Recipient) {
 		c.off = append(c.off, r.Email)
 	}
 	c.screen.changed()
-	c.screen.env.Window.Canvas().Focus(c.turns[r.Email]) // the button has been replaced
+	widgets.Focus(c.screen.env.Window.Canvas(), c.turns[r.Email]) // the button has been replaced
 }
 
 func (c *copies) show() {
@@ -803,7 +803,7 @@ func (r *copyTo) blind() bool { return r.kind.Selected == kindOf(true) }
 func (r *copyTo) take(people []office.Signer) {
 	r.entry.SetText(office.Written(people[0]))
 	r.spread(people)
-	r.copies.screen.env.Window.Canvas().Focus(r.entry)
+	widgets.Focus(r.copies.screen.env.Window.Canvas(), r.entry)
 }
 
 // left makes separate rows of several people typed or pasted into one.

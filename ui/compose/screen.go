@@ -168,7 +168,7 @@ func (s *Screen) Focus() {
 		return
 	}
 	if s.documentCount() > 0 && len(s.people) > 0 {
-		s.env.Window.Canvas().Focus(s.people[0].first)
+		widgets.Focus(s.env.Window.Canvas(), s.people[0].first)
 		return
 	}
 	widgets.Focus(s.env.Window.Canvas(), s.adder())
@@ -472,7 +472,7 @@ func (s *Screen) newDragHandle(list *fyne.Container, at func() int, place func(f
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuIcon(), theme.Secondary))
 	h := &dragHandle{screen: s, list: list, at: at, place: place, remove: remove}
 	h.Content = widgets.Wide(24, widgets.Tall(28, container.NewCenter(widgets.Mark(18, icon))))
-	h.OnPress = func() { s.env.Window.Canvas().Focus(h) } // so that the keys continue from the mouse click
+	h.OnPress = func() { widgets.Focus(s.env.Window.Canvas(), h) } // so that the keys continue from the mouse click
 	h.ExtendBaseWidget(h)
 	return h
 }

@@ -37,6 +37,11 @@ func (s *Screen) Send() {
 		return
 	}
 	if s.lists.draft.Path != "" {
+		if len(s.wrongFiles()) > 0 { // each says why
+			s.env.Notice(lang.L("The marked documents cannot be sent."))
+			widgets.Focus(s.env.Window.Canvas(), s.sweep)
+			return
+		}
 		s.openList(s.lists.draft)
 		return
 	}
@@ -387,7 +392,7 @@ func (s *Screen) focusWrong(w wrong) {
 	default:
 		first = s.due
 	}
-	s.env.Window.Canvas().Focus(first)
+	widgets.Focus(s.env.Window.Canvas(), first)
 }
 
 // check validates the input. due is the text of the date field, which d has as a time; each says that every document becomes its own

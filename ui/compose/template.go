@@ -66,7 +66,7 @@ func (s *Screen) UseTemplate(t office.Template) {
 	}
 	s.setPeople(append(signers, typed...))
 	at := max(0, slices.IndexFunc(s.people, (*person).blank)) // the first without input
-	s.env.Window.Canvas().Focus(s.people[at].first)
+	widgets.Focus(s.env.Window.Canvas(), s.people[at].first)
 }
 
 // setPeople sets the signers, or one empty one.
@@ -109,7 +109,7 @@ func (s *Screen) withoutTemplate() (typed []office.Signer) {
 // dropTemplate continues without the template; added files and people stay.
 func (s *Screen) dropTemplate() {
 	s.setPeople(s.withoutTemplate())
-	s.env.Window.Canvas().Focus(s.choose)
+	widgets.Focus(s.env.Window.Canvas(), s.choose)
 }
 
 // setBasis shows a template's content, nil for none, with what is filled in.
@@ -202,7 +202,7 @@ func (o *original) Replace(path string) {
 	o.replace(path)
 	o.screen.filesChanged()
 	o.screen.inspect([]*document{o.instead})
-	o.screen.env.Window.Canvas().Focus(o.instead.remove)
+	widgets.Focus(o.screen.env.Window.Canvas(), o.instead.remove)
 }
 
 func (o *original) replace(path string) {
@@ -214,7 +214,7 @@ func (o *original) replace(path string) {
 func (o *original) restore() {
 	o.instead = nil
 	o.screen.filesChanged()
-	o.screen.env.Window.Canvas().Focus(o.swap)
+	widgets.Focus(o.screen.env.Window.Canvas(), o.swap)
 }
 
 // show updates the row.

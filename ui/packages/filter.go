@@ -396,7 +396,7 @@ func (s *Screen) widen() {
 func (s *Screen) showNarrowing() {
 	var words []fyne.CanvasObject
 	chip := func(text string, without narrowing) {
-		words = append(words, widgets.NewChip(text, func() { s.narrow(without); s.env.Window.Canvas().Focus(s.list) }))
+		words = append(words, widgets.NewChip(text, func() { s.narrow(without); widgets.Focus(s.env.Window.Canvas(), s.list) }))
 	}
 	n, q := s.narrowed, s.asked()
 	if person := strings.TrimSpace(n.person); person != "" {

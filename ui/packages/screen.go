@@ -192,7 +192,7 @@ func (s *Screen) Continue(old *Screen) {
 func (s *Screen) Find() {
 	s.pair.Open(false)
 	if s.content.Objects[0] == s.both {
-		s.env.Window.Canvas().Focus(s.search)
+		widgets.Focus(s.env.Window.Canvas(), s.search)
 	}
 }
 
@@ -303,7 +303,7 @@ func (s *Screen) leaveSearch() {
 }
 
 func (s *Screen) enterList() {
-	s.env.Window.Canvas().Focus(s.list)
+	widgets.Focus(s.env.Window.Canvas(), s.list)
 	if s.rows() > 0 && s.list.At() < 0 {
 		s.list.Select(0)
 	}
@@ -348,7 +348,7 @@ func (s *Screen) open() {
 		return
 	}
 	if first := widgets.FirstIn(s.detail); first != nil {
-		s.env.Window.Canvas().Focus(first)
+		widgets.Focus(s.env.Window.Canvas(), first)
 	}
 }
 

@@ -108,7 +108,7 @@ func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
 		buttons = append(buttons, widgets.NewButton(lang.L("New code…"), func() { d.invite(x.Name) }).Quiet())
 	}
 	buttons = append(buttons, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }).Quiet())
-	return widgets.Across(widgets.Mark(20, widget.NewIcon(mark.Resource())), text, widgets.Row(4, buttons...))
+	return widgets.Across(nil, widgets.Beside(widgets.Mark(20, widget.NewIcon(mark.Resource())), text), widgets.Row(4, buttons...))
 }
 
 // makeHub explains what the system is about to ask, and lets others connect.

@@ -67,9 +67,9 @@ func (f *folders) show(rows []office.HotFolderRow, err error) {
 	widgets.Remake(f.list, parts...)
 	widgets.Show(f.list, len(parts) > 0)
 	if deeds := f.deeds[id]; deeds != nil {
-		f.screen.env.Window.Canvas().Focus(deeds[min(at, len(deeds)-1)])
+		widgets.Focus(f.screen.env.Window.Canvas(), deeds[min(at, len(deeds)-1)])
 	} else if id != "" { // the row is gone
-		f.screen.env.Window.Canvas().Focus(f.add)
+		widgets.Focus(f.screen.env.Window.Canvas(), f.add)
 	}
 }
 
@@ -171,7 +171,7 @@ func (f *folders) edit(x office.HotFolder) {
 	f.form.show(x)
 	f.form.shown = f.form.folderTyped()
 	f.turn(true)
-	f.screen.env.Window.Canvas().Focus(f.form.folder)
+	widgets.Focus(f.screen.env.Window.Canvas(), f.form.folder)
 }
 
 // typing reports whether there is unsaved input for a folder.
@@ -186,7 +186,7 @@ func (f *folders) turn(form bool) {
 	f.screen.scroll.Refresh()
 	f.screen.offerUndo()
 	if !form {
-		f.screen.env.Window.Canvas().Focus(f.add)
+		widgets.Focus(f.screen.env.Window.Canvas(), f.add)
 	}
 }
 

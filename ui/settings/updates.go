@@ -151,8 +151,9 @@ func (u *updates) progress(step office.UpdateStep) {
 
 // moveOut starts moving the office to another computer.
 func (s *Screen) moveOut() fyne.CanvasObject {
-	return widgets.Stack(12, widgets.NewProse(lang.L("Settings, packages and drafts are saved in one encrypted file. Open it in Countersign on the new computer and sign in there. This computer is signed out.")),
-		widgets.Row(0, widgets.NewButton(lang.L("Move to another computer…"), func() { newMove(s) })))
+	return widgets.Section(lang.L("Move to another computer"), 0, widgets.Across(nil,
+		widgets.NewProse(lang.L("Settings, packages and drafts are saved in one encrypted file. Open it in Countersign on the new computer and sign in there. This computer is signed out.")),
+		widgets.NewButton(lang.L("Move…"), func() { newMove(s) })))
 }
 
 // move is the dialog that asks for a password and a place for the file, and writes the office into it.

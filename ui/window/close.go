@@ -171,7 +171,7 @@ func (w *Window) askAnew() {
 // leftUndone describes the work that quitting now would leave unfinished; empty for none. What waits for a person does not count.
 func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk) string {
 	if w.grace.Busy() {
-		return w.grace.Text() + "\n" + lang.L("You can still undo your last action. If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
+		return w.grace.Text() + "\n" + lang.L("If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
 	}
 	if w.hands() {
 		return lang.L("A package is being sent. Continue when it is done.")
