@@ -75,7 +75,7 @@ func (s *Screen) showBlocked(samples []agent.Refusal, total int) {
 	}
 	widgets.Remake(s.blocked)
 	if total > 0 {
-		widgets.Remake(s.blocked, widgets.Outdent(widgets.NewFold(lang.N("{{.PluralCount}} requests blocked", total), false, widgets.PadHV(8, 0, list))))
+		widgets.Remake(s.blocked, widgets.NewFold(lang.N("{{.PluralCount}} requests blocked", total), false, list))
 	}
 }
 

@@ -505,7 +505,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	return page(append(parts, s.updates.section(at("check_updates")),
 		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepYears),
 			widgets.NewField("", widgets.Row(0, widgets.NewButton(lang.L("Show documents past this period…"), func() { showExpired(s) })), "").Row()),
-		widgets.Outdent(widgets.NewFold(lang.L("Advanced"), false, s.advanced)))...)
+		widgets.NewFold(lang.L("Advanced"), false, s.advanced))...)
 }
 
 func (s *Screen) service() fyne.CanvasObject {

@@ -575,11 +575,13 @@ type Drop struct {
 	line *Line
 }
 
+const dropRoom = 6 // at the sides
+
 func NewDrop(text string, pressed func()) *Drop {
 	d := &Drop{line: NewCaption(text)}
 	d.line.Shorten = false
 	arrow := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuDropDownIcon(), theme.Secondary))
-	d.Content, d.OnPress = PadHV(6, 4, Row(2, d.line, Mark(16, arrow))), pressed
+	d.Content, d.OnPress = PadHV(dropRoom, 4, Row(2, d.line, Mark(16, arrow))), pressed
 	d.ExtendBaseWidget(d)
 	return d
 }

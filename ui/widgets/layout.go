@@ -599,10 +599,10 @@ func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.Canva
 	return Stack(8, NewTitle(title), Card(Stack(gap, objects...)))
 }
 
-// NewFold returns content that pressing its title shows and hides.
+// NewFold returns content that pressing its title shows and hides. Both begin at the same edge.
 func NewFold(title string, open bool, content fyne.CanvasObject) fyne.CanvasObject {
 	Show(content, open)
-	return Stack(8, Row(0, NewDrop(title, func() { Show(content, !content.Visible()) })), content)
+	return Stack(8, PadHV(-dropRoom, 0, Row(0, NewDrop(title, func() { Show(content, !content.Visible()) }))), content)
 }
 
 func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {

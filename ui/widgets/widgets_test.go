@@ -210,3 +210,16 @@ func TestASentenceOfAnEmptyScreenBreaksBetweenWordsAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestAFoldAndWhatItHoldsBeginAtTheSameEdge(t *testing.T) {
+	test.NewTempApp(t)
+	content := NewProse("what it holds")
+	fold := NewFold("More", true, content)
+	test.NewTempWindow(t, Pad(40, fold)).Resize(fyne.NewSize(400, 200))
+	place := fyne.CurrentApp().Driver().AbsolutePositionForObject
+	for _, o := range test.LaidOutObjects(fold) {
+		if line, is := o.(*Line); is && line.Text == "More" && place(line).X != place(content).X {
+			t.Errorf("the title begins at %v, what it holds at %v", place(line).X, place(content).X)
+		}
+	}
+}
