@@ -217,7 +217,10 @@ func (l *Line) wrapped(width float32) []string {
 		return rows
 	}
 	rows = rows[: l.Most-1 : l.Most-1]
-	rest := strings.TrimSpace(strings.TrimPrefix(strings.Join(words(l.Text), " "), strings.Join(rows, " ")))
+	rest := strings.Join(words(l.Text), " ")
+	for _, row := range rows { // which may have broken a word
+		rest = strings.TrimSpace(strings.TrimPrefix(rest, row))
+	}
 	if !l.Begins {
 		return append(rows, middleOut(rest, width, l.measure))
 	}

@@ -39,6 +39,14 @@ func TestANameKeepsBothEndsAndUsesItsRoom(t *testing.T) {
 	}
 }
 
+func TestALongWordGoesOnWhereItsLineWasBroken(t *testing.T) {
+	test.NewTempApp(t)
+	name := NewFullName("olivia.office@notariat-keller-und-partner-rechtsanwaelte.example.com")
+	if rows := name.rows(150); len(rows) != 2 || strings.Contains(rows[1], "olivia") || !strings.HasSuffix(rows[1], ".com") {
+		t.Errorf("it is shown as %q", rows)
+	}
+}
+
 func TestALineIsDrawnInItsPlace(t *testing.T) {
 	test.NewTempApp(t)
 	line := NewLine("חוזה 7")

@@ -251,8 +251,8 @@ func (a *account) draw() {
 	case a.cancel != nil:
 		a.drawRunning(parts)
 	case a.signedIn:
-		who := widgets.NewFullCaption(a.who)
-		who.Colour = theme.Text
+		who := widgets.NewProse(a.who)
+		who.Colour, who.Most = theme.Text, 4 // a long domain takes three
 		var words fyne.CanvasObject = who
 		if a.only {
 			words, edge = nil, 0

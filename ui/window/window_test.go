@@ -678,3 +678,16 @@ func TestTheWizardKnowsItsKeys(t *testing.T) {
 		t.Error("Escape does not leave the wizard")
 	}
 }
+
+func TestTheAccountIsShownWhole(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	const who = "olivia.office@notariat-keller-und-partner.example.com"
+	b.window.account.show(agent.Status{SignedIn: true, Account: agent.Account{Email: who}})
+	said := ""
+	for _, text := range screentest.All[*canvas.Text](b.window.account.content) {
+		said += text.Text
+	}
+	if !strings.HasSuffix(said, who) { // after the initials
+		t.Errorf("it shows %q", said)
+	}
+}
