@@ -198,6 +198,7 @@ func (a *Agent) whatMoves() (o transfer.Office, err error) {
 		tx.Packages(func(p office.Package) bool { o.Packages = append(o.Packages, p); return true })
 		drafts, _ := tx.Drafts(office.DraftsWaiting...)
 		o.Drafts = slices.DeleteFunc(drafts, func(d office.Draft) bool { return d.Away }) // no other service may get them
+		o.Seen = hotfolder.Seen(tx)
 		o.Sent, err = bulk.Sent(tx)
 		return err
 	})
@@ -357,6 +358,7 @@ func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) e
 	outbox.PutPeople(tx, o.People)
 	proof.Adopt(tx, o.Record, o.Stamps)
 	bulk.Adopt(tx, o.Sent)
+	hotfolder.AdoptSeen(tx, o.Seen, a.Now())
 	for _, p := range o.Packages {
 		tx.PutPackage(p)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/bulk"
+	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/locations"
@@ -397,11 +398,13 @@ func TestAFileThatCannotBeKeptIsNotBroughtOver(t *testing.T) {
 	expect(t, now.Status().Packages.Total, 0, "%d packages are known")
 }
 
-func TestAnOfficeMovesOnceItsListsAreSentOrStoppedAndKnowsTheirLines(t *testing.T) {
+func TestAnOfficeMovesOnceItsListsAreSentOrStoppedAndKnowsWhatWasSent(t *testing.T) {
 	old := newOfficeWith(t, quick, sandbox.Options{})
 	file := filepath.Join(t.TempDir(), "office.move")
+	seen := []office.SeenFile{{SHA256: strings.Repeat("ab", 32), Name: "Lease.pdf"}}
 	noErr(t, old.Data.Update(func(tx *store.Tx) error {
 		bulk.Adopt(tx, []office.SentLines{{Who: "ab", Whats: []string{"lease"}}})
+		hotfolder.AdoptSeen(tx, seen, time.Now())
 		return tx.PutDoc("bulk/l", office.Bulk{ID: "l", File: "people.csv", Lines: 100, Next: 40, State: office.BulkPaused})
 	}))
 	if err := old.MoveOut(t.Context(), file, password); err == nil || Message(err) != message.ListsUnfinished("people.csv") {
@@ -411,7 +414,9 @@ func TestAnOfficeMovesOnceItsListsAreSentOrStoppedAndKnowsTheirLines(t *testing.
 	now := old.newComputer()
 	noErr(t, now.arrive(file))
 	var known []office.SentLines
-	noErr(t, now.Data.Store.View(func(tx *store.Tx) (err error) { known, err = bulk.Sent(tx); return err }))
+	var files []office.SeenFile
+	noErr(t, now.Data.Store.View(func(tx *store.Tx) (err error) { known, err = bulk.Sent(tx); files = hotfolder.Seen(tx); return err }))
+	expect(t, files, seen, "of what watched folders sent it knows %v")
 	if len(known) != 1 || known[0].Who != "ab" || !slices.Equal(known[0].Whats, []string{"lease"}) {
 		t.Errorf("the new computer knows %+v", known)
 	}

@@ -168,6 +168,12 @@ func (f HotFolder) In(other HotFolder) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// SeenFile is a file that a hot folder has sent.
+type SeenFile struct {
+	SHA256 string `json:"sha256"` // in hex
+	Name   string `json:"name"`
+}
+
 // HotFolderRow is a watched folder with its state.
 type HotFolderRow struct {
 	HotFolder

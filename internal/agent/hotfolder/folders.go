@@ -221,7 +221,7 @@ const (
 
 	docNotSent   = "hot-folders-not-sent"
 	prefixIntake = "hot-folder-intake/" // plus the intake's id
-	prefixSeen   = "hot-folder-seen/"   // plus the folder's id, a slash, and the file's SHA-256 in hex
+	prefixSeen   = "hot-folder-seen/"   // plus the file's SHA-256 in hex, a slash, and the folder's id, empty for another computer's
 )
 
 func (r *Service) folders() ([]office.HotFolder, error) {

@@ -325,23 +325,46 @@ type seen struct {
 	Day   int       `json:"day"` // counted day
 }
 
-func seenDoc(folder, sha256 string) string { return prefixSeen + folder + "/" + sha256 }
+func seenDoc(sha256, folder string) string { return prefixSeen + sha256 + "/" + folder }
 
-// cameBefore returns the earlier file with these bytes that became a draft. If its record is unreadable, only its existence is
-// certain, and the present file's name is used.
-func cameBefore(tx *store.Tx, doc, name string) (s seen, before bool) {
-	if known, _ := tx.GetDoc(doc, &s); known {
-		return s, true
+// cameBefore returns the earlier file with these bytes that became a draft, in that folder or in one that is no longer here: it may
+// have been the same. If its record is unreadable, only its existence is certain, and the present file's name is used.
+func cameBefore(tx *store.Tx, sha256, folder, name string) (s seen, before bool) {
+	docs, _ := tx.DocNames(seenDoc(sha256, ""))
+	for _, doc := range docs {
+		of := strings.TrimPrefix(doc, seenDoc(sha256, ""))
+		if _, here := folderIn(tx, of); here && of != folder || before && of != folder {
+			continue
+		}
+		before, s = true, seen{}
+		if known, _ := tx.GetDoc(doc, &s); !known {
+			s = seen{Name: name}
+		}
 	}
-	names, _ := tx.DocNames(doc)
-	return seen{Name: name}, len(names) > 0
+	return s, before
+}
+
+// Seen returns the files that have been sent, for another computer.
+func Seen(tx *store.Tx) (list []office.SeenFile) {
+	for doc, s := range store.Docs[seen](tx, prefixSeen, "") {
+		sha256, _, _ := strings.Cut(strings.TrimPrefix(doc, prefixSeen), "/")
+		list = append(list, office.SeenFile{SHA256: sha256, Name: s.Name})
+	}
+	return list
+}
+
+// AdoptSeen stores the files that another computer has sent from its folders.
+func AdoptSeen(tx *store.Tx, list []office.SeenFile, now time.Time) {
+	day, _ := tx.Day()
+	for _, f := range list {
+		tx.PutDoc(seenDoc(f.SHA256, ""), seen{Name: f.Name, Time: now, Day: day})
+	}
 }
 
 // repeats handles d, the draft of in's file, if its document came before: it holds d with the reason, or returns the draft to which
 // the file belongs. Otherwise it records that the document came.
 func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin string, err error) {
-	doc := seenDoc(d.Folder, d.Files[0].SHA256)
-	before, again := cameBefore(tx, doc, in.Name)
+	before, again := cameBefore(tx, d.Files[0].SHA256, d.Folder, in.Name)
 	far := unsent
 	if again {
 		if far, err = progressOf(tx, before.Draft); err != nil {
@@ -351,7 +374,7 @@ func (r *Service) repeats(tx *store.Tx, in office.Intake, d *office.Draft) (twin
 	switch age := r.Now().Sub(before.Time); {
 	case far == unsent:
 		day, _ := tx.Day()
-		return "", tx.PutDoc(doc, seen{in.Name, d.ID, r.Now(), day})
+		return "", tx.PutDoc(seenDoc(d.Files[0].SHA256, d.Folder), seen{in.Name, d.ID, r.Now(), day})
 	case in.Found: // only its record was lost
 		if far == waiting && !hasIntake(tx, before.Draft) {
 			return before.Draft, nil

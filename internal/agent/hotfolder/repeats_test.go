@@ -66,8 +66,23 @@ func TestADocumentThatComesAgainHasOneVisibleEnd(t *testing.T) {
 		"after somebody declined": {pack(func(p *office.Package) {
 			p.Signers = []office.Signer{{ID: "a", Declined: office.When{Time: time.Now()}}}
 		}), "Lease.pdf", asked},
-		"after it expired":                         {pack(func(p *office.Package) { p.State = office.PackageExpired }), "Lease.pdf", asked},
-		"after everybody has signed":               {pack(func(p *office.Package) { p.State = office.PackageExecuted }), "Lease.pdf", asked},
+		"after it expired":           {pack(func(p *office.Package) { p.State = office.PackageExpired }), "Lease.pdf", asked},
+		"after everybody has signed": {pack(func(p *office.Package) { p.State = office.PackageExecuted }), "Lease.pdf", asked},
+		"after the folder was removed and added again": {func(d *desk, f office.HotFolder) {
+			d.accepted(func(*office.Package) {})
+			must(d.Remove(f.ID))
+			f.ID = ""
+			d.put(f)
+			time.Sleep(time.Hour)
+		}, "Lease.pdf", asked},
+		"after the office moved here": {func(d *desk, f office.HotFolder) {
+			d.update(func(tx *store.Tx) error {
+				list := Seen(tx)
+				tx.PutDoc(seenDoc(list[0].SHA256, f.ID), nil)
+				AdoptSeen(tx, list, time.Now())
+				return nil
+			})
+		}, "Lease.pdf", asked},
 		"after it was refused":                     {state(office.DraftFailed), "Lease.pdf", sentAnew},
 		"after it was refused, under another name": {state(office.DraftFailed), "Copy.pdf", sentAnew},
 		"after it was taken back":                  {state(office.DraftCancelled), "Lease.pdf", sentAnew},

@@ -83,6 +83,7 @@ const (
 	kindPreset   store.Kind = "preset"
 	kindStamp    store.Kind = "stamp"
 	kindSent     store.Kind = "sent"
+	kindSeen     store.Kind = "seen"
 	kindBytes    store.Kind = "bytes" // bytes of a document
 	kindEnd      store.Kind = "end"
 )
@@ -95,7 +96,7 @@ var kinds = map[Kind]map[store.Kind]int{
 	},
 	Move: {
 		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 100, kindPerson: 500, kindForm: 1, kindPreset: 1000, kindStamp: 100_000, kindSent: 500_000,
-		store.KindPackage: 500_000, store.KindDraft: 10_000, store.KindLogged: 10_000, kindBytes: maxDocuments,
+		kindSeen: 500_000, store.KindPackage: 500_000, store.KindDraft: 10_000, store.KindLogged: 10_000, kindBytes: maxDocuments,
 	},
 }
 

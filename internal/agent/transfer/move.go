@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,7 @@ type Office struct {
 	Packages []office.Package
 	Drafts   []office.Draft
 	Sent     []office.SentLines // lines of lists, which are not sent again
+	Seen     []office.SeenFile  // what hot folders have sent, which is not sent again
 	Record   []store.Record     // lines of the audit record
 	Stamps   []json.RawMessage  // time stamps for it
 	LeftOut  []message.Message  // content that was not accepted, for people
@@ -59,7 +61,8 @@ func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFil
 		return err
 	}
 	err = errors.Join(out.put(kindSettings, o.Settings), out.put(kindSecrets, o.Secrets), out.put(kindAccount, o.Account), out.put(kindForm, o.Form),
-		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, kindPreset, o.Presets), putAll(out, kindStamp, o.Stamps), putAll(out, kindSent, o.Sent), putAll(out, store.KindPackage, o.Packages))
+		putAll(out, kindFolder, o.Folders), putAll(out, kindPerson, o.People), putAll(out, kindPreset, o.Presets), putAll(out, kindStamp, o.Stamps), putAll(out, kindSent, o.Sent), putAll(out, kindSeen, o.Seen),
+		putAll(out, store.KindPackage, o.Packages))
 	if err != nil {
 		return err
 	}
@@ -169,6 +172,14 @@ func (m *moving) record(r store.Record) error {
 				return fmt.Errorf("%w: lines that were sent", ErrDamaged)
 			}
 			m.Sent = append(m.Sent, x)
+			return nil
+		})
+	case kindSeen:
+		return decoded(r, func(x office.SeenFile) error {
+			if b, err := hex.DecodeString(x.SHA256); err != nil || len(b) != sha256.Size {
+				return fmt.Errorf("%w: a file that was sent", ErrDamaged)
+			}
+			m.Seen = append(m.Seen, office.SeenFile{SHA256: x.SHA256, Name: filename.File(x.Name)})
 			return nil
 		})
 	case store.KindPackage:

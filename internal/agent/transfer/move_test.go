@@ -164,6 +164,7 @@ func TestAMoveIsWrittenWholeOrNot(t *testing.T) {
 		"people": func(o *Office) { o.People[0].Email = long }, "presets": func(o *Office) { o.Presets[0].Name = long },
 		"packages": func(o *Office) { o.Packages[0].Name = long }, "drafts": func(o *Office) { o.Drafts[0].Name = long },
 		"lines that were sent": func(o *Office) { o.Sent[0].Who = long },
+		"files that were sent": func(o *Office) { o.Seen = []office.SeenFile{{SHA256: "ab", Name: long}} },
 		"the record":           func(o *Office) { o.Record[0].JSON = []byte(`"` + long + `"`) }, "no JSON": func(o *Office) { o.Record[0].JSON = []byte(`{`) },
 		"a document": func(o *Office) { o.Drafts[0].Files = []office.DraftFile{{Copy: "c", SHA256: "s"}} },
 	} {
