@@ -341,7 +341,8 @@ func ForgetPending(tx *store.Tx) {
 	}
 }
 
-// Resume queues what an earlier start left pending. Call it only in a program that runs long enough for people to read. Facts about
+// Resume queues what is pending and does not wait here already, or was raised here: what an earlier start left. Call it only in a
+// program that runs long enough for people to read, and not beside Run. Facts about
 // packages of another service stay pending until that service is in use again.
 func (r *Service) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (facts []office.Fact, err error) {
@@ -359,9 +360,14 @@ func (r *Service) Resume() {
 		r.Log.Error("read what people are to be told", "err", err)
 		return
 	}
+	here := slices.Clone(r.settled)
+	for _, h := range r.digest.waiting {
+		here = append(here, h.Key)
+	}
 	for _, f := range facts {
-		f.CaughtUp = true
-		r.Announce(f)
+		if f.CaughtUp = true; !slices.Contains(here, f.Key) {
+			r.Announce(f)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package announce
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -65,6 +66,32 @@ func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T)
 		time.Sleep(time.Minute)
 		if n := third.count(""); n != 0 {
 			t.Errorf("told again: %q", third.raised)
+		}
+	})
+}
+
+// A move that fails lets the same program work on.
+func TestWhatWaitsInAProgramThatWorksOnIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := office.Package{ID: "p", Documents: []office.Document{{ID: "a"}, {ID: "b"}}, Signers: []office.Signer{{ID: "jan"}, {ID: "eva"}}}
+		q := office.Package{ID: "q", Name: "Offer", Inquiry: office.Inquiry{Checked: time.Now()}, Documents: p.Documents, Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}, {ID: "eva"}}}
+		r := newService(t, nil)
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+		r.Announce(r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"})...) // waits for its names
+		r.Announce(r.found(t, q, office.Signature{DocumentID: "c", SignerID: "jan"})...) // is told, which cannot be noted
+		r.Data.Store.Fault = func() error { return looptest.ErrFault }
+		time.Sleep(time.Minute)
+		r.stop()
+		r.running.Wait()
+		r.Data.Store.Fault = nil
+		r.Resume()
+		ctx, stop := context.WithCancel(t.Context())
+		r.running.Go(func() { r.Run(ctx) })
+		time.Sleep(10 * time.Minute)
+		stop()
+		r.running.Wait()
+		if r.count("Jan signed “Offer”.") != 1 || r.count("Someone signed “Untitled package”.") != 1 {
+			t.Errorf("told %q", r.raised)
 		}
 	})
 }
