@@ -60,12 +60,18 @@ func (r *Service) carryOut() (next time.Duration, err error) {
 			}
 			continue
 		}
+		queued := false // not if somebody has undone it, or an earlier version was sent
 		err := r.Data.Update(func(tx *store.Tx) error {
+			queued = false
 			now, ok, err := tx.Draft(d.ID)
 			if err != nil || !ok || !now.Decision.Pending() || left(now) > 0 {
 				return err
 			}
-			return r.resolve(tx, now)
+			if err = r.resolve(tx, now); err == nil {
+				now, _, err = tx.Draft(d.ID)
+				queued = now.State == office.DraftQueued
+			}
+			return err
 		})
 		if store.OfOneRecord(err) {
 			continue // an unreadable record must not hold up others
@@ -75,7 +81,9 @@ func (r *Service) carryOut() (next time.Duration, err error) {
 		}
 		r.decided(d.ID, d.Decision.Send)
 		for _, id := range d.Replaces {
-			r.live.cancel(id, true)
+			if queued {
+				r.live.cancel(id, true)
+			}
 		}
 	}
 	return next, nil

@@ -124,6 +124,24 @@ func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 	}
 }
 
+// A draft that goes on although another was to replace it is not halted: its upload would be tried again and again without a pause.
+func TestADraftIsHaltedOnlyByOneThatIsSentInItsPlace(t *testing.T) {
+	r := newService(t, accept)
+	r.end()
+	for name, send := range map[string]bool{"the other is discarded": false, "another it replaces was sent": true} {
+		noErr(t, r.Data.Update(func(tx *store.Tx) error {
+			tx.PutDraft(office.Draft{ID: "sent", State: office.DraftSent})
+			tx.PutDraft(office.Draft{ID: "waits", State: office.DraftQueued})
+			return tx.PutDraft(office.Draft{ID: "new", State: office.DraftHeld, Delivery: office.Delivery{Decision: office.Decision{Send: send, At: r.Now()}, Replaces: []string{"waits", "sent"}}})
+		}))
+		live := r.live.begin("waits", nil)
+		if _, err := r.carryOut(); err != nil || r.live.cancelled("waits") {
+			t.Errorf("%s: halted %v, %v", name, r.live.cancelled("waits"), err)
+		}
+		r.live.end("waits", live)
+	}
+}
+
 // Of a draft that may have become a package, nothing else is sent in its place, also once nobody looks for that one any more.
 func TestWhatMayHaveBeenSentIsNotReplacedThoughItWasGivenUp(t *testing.T) {
 	r := newService(t, accept)
