@@ -211,11 +211,13 @@ func (tx *Tx) ForgetEvents(keep, limit int) (forgotten int, err error) {
 	var rows [][]byte
 	end := binary.BigEndian.AppendUint32(nil, uint32(days-keep))
 	tx.between(bucketEventsOld, nil, end, func(key, _ []byte) bool {
-		rows = append(rows, slices.Clone(key[4:]))
+		if _, err := at[office.Event](tx, bucketEvents, key[4:]); tx.read(err) { // unreadable: left as it is
+			rows = append(rows, slices.Clone(key[4:]))
+		}
 		return len(rows) < limit
 	})
 	for _, row := range rows {
-		if e, err := at[office.Event](tx, bucketEvents, row); tx.read(err) { // unreadable: left as it is
+		if e, err := at[office.Event](tx, bucketEvents, row); tx.read(err) {
 			tx.del(bucketEvents, row)
 			tx.putForgotten(e.ID, e.Copies)
 			tx.refacet(eventFacets(e, row), forgottenFacets(e.Copies))

@@ -215,6 +215,26 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	recount(t, s)
 }
 
+func TestEventsThatCannotBeReadAreNotCountedAsForgotten(t *testing.T) {
+	s := newTest(t)
+	tomorrow := countDays(t, s, day, 1)
+	arrive(t, s, office.EventHandled, "a", "b", "c")
+	countDays(t, s, tomorrow, 91)
+	update(t, s, func(tx *Tx) error {
+		for _, id := range []string{"a", "b"} {
+			tx.put(bucketEvents, tx.get(bucketEventIDs, []byte(id)), []byte("{"))
+		}
+		return nil
+	})
+	for _, want := range []int{1, 0} {
+		update(t, s, func(tx *Tx) error {
+			n, err := tx.ForgetEvents(90, 1)
+			expect(t, n, want, "%d events were forgotten, want %d")
+			return err
+		})
+	}
+}
+
 // A clock that is a year fast, or that jumps back and forth at every start, must not cause recent events to be forgotten.
 func TestAClockThatJumpsForgetsNothingFresh(t *testing.T) {
 	s := newTest(t)
