@@ -38,15 +38,14 @@ func TestOneKindOfOldThingsThatStaysKeepsNoOther(t *testing.T) {
 
 // Years are counted by what a package comes from; nothing but the list changes.
 func TestPapersThatMayGoAreListedByTheRuleOfWhatTheyComeFrom(t *testing.T) {
-	a := openWith(t, Params{Now: func() time.Time { return time.Date(2040, 6, 1, 0, 0, 0, 0, time.UTC) }})
+	a := openWith(t, Params{Now: func() time.Time { return time.Date(2040, 6, 1, 0, 0, 0, 0, time.FixedZone("", 3600)) }})
 	s := a.Settings()
 	s.KeepYears, s.SaveTo = "10; Lease form: 30; Notary: 20; Scans: 6", t.TempDir()
 	s.AuthURL, s.BaseURL, s.ClientID, s.Tunnel, s.Redirect = "https://sign.example.com", "https://sign.example.com", "id", office.TunnelNone, office.RedirectPaste
 	s.RedirectURI = "https://sign.example.com/back"
 	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
-	signed := func(id, draft string, year int, folder ...string) {
+	signedAt := func(at time.Time, id, draft string, folder ...string) {
 		noErr(t, a.Data.Update(func(tx *store.Tx) error {
-			at := time.Date(year, 3, 1, 0, 0, 0, 0, time.UTC)
 			return tx.PutPackage(office.Package{ID: id, Name: id, State: office.PackageExecuted, Saving: office.Saving{Planned: true, Saved: true}, Created: at,
 				Executed: office.When{Time: at}, Source: office.Source{DraftID: draft, Folder: strings.Join(folder, "")}})
 		}))
@@ -54,7 +53,11 @@ func TestPapersThatMayGoAreListedByTheRuleOfWhatTheyComeFrom(t *testing.T) {
 	noErr(t, a.Data.Update(func(tx *store.Tx) error {
 		return tx.PutDraft(office.Draft{ID: "d", State: office.DraftSent, Template: &office.Template{Name: "Lease Form"}})
 	}))
+	signed := func(id, draft string, year int, folder ...string) {
+		signedAt(time.Date(year, 3, 1, 0, 0, 0, 0, time.UTC), id, draft, folder...)
+	}
 	signed("old", "", 2029)
+	signedAt(time.Date(2029, 12, 31, 23, 30, 0, 0, time.UTC), "after midnight at New Year", "")
 	signed("young", "", 2030)
 	signed("leased", "d", 2015)
 	signed("leased long ago", "d", 2009)

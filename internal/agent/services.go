@@ -409,9 +409,10 @@ func (a *Agent) MayGo(q office.Query) (list []office.Package, err error) {
 		case d.Template != nil:
 			names = append(names, d.Template.Name)
 		}
-		until := rule.Until(p.Executed.Time, names...)
+		signed := p.Executed.Time.In(a.Now().Location()) // the year is that of the date people see
+		until := rule.Until(signed, names...)
 		if lost {
-			until = rule.Latest(p.Executed.Time)
+			until = rule.Latest(signed)
 		}
 		if !until.IsZero() && until.Before(a.Now()) {
 			list = append(list, p)
