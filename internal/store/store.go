@@ -31,7 +31,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -361,17 +360,6 @@ func SetAside(path string, now time.Time) (string, error) {
 		}
 		return to, nil
 	}
-}
-
-// LastAside returns the newest file that SetAside made of the one at path, "" if there is none.
-func LastAside(path string) string {
-	entries, _ := os.ReadDir(filepath.Dir(path)) // by name, and so by time
-	for _, e := range slices.Backward(entries) {
-		if strings.HasPrefix(e.Name(), filepath.Base(path)+".damaged-") {
-			return filepath.Join(filepath.Dir(path), e.Name())
-		}
-	}
-	return ""
 }
 
 // createIfMissing creates an empty data file under a temporary name and renames it when it is complete. So an existing data

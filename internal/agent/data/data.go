@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/private"
 	"countersign/internal/store"
 )
 
@@ -42,7 +44,8 @@ type Data struct {
 func Open(path string, log *slog.Logger, now func() time.Time, issues *health.Tracker) (st *Data, aside string, err error) {
 	o := store.Options{Now: now, Log: log, Compact: true}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		aside = store.LastAside(path)
+		said, _ := os.ReadFile(path + asideMark) // none if Close did not set it aside
+		aside = string(said)
 	}
 	file, err := store.Open(path, o)
 	if errors.Is(err, store.ErrCorrupt) {
@@ -55,8 +58,12 @@ func Open(path string, log *slog.Logger, now func() time.Time, issues *health.Tr
 	if err != nil {
 		return nil, "", fmt.Errorf("open the state: %w", err)
 	}
+	_ = os.Remove(path + asideMark)
 	return &Data{Store: file, log: log, health: issues, now: now}, aside, nil
 }
+
+// asideMark plus the path of the state is the file with the path to which Close has moved it, until the next Open.
+const asideMark = ".aside"
 
 func (s *Data) Update(fn func(*store.Tx) error) error { return s.update(s.Store.Update, fn) }
 
@@ -144,7 +151,10 @@ func (s *Data) Close() error {
 	if !s.damaged.Load() {
 		return err
 	}
-	_, asideErr := store.SetAside(path, s.now())
+	aside, asideErr := store.SetAside(path, s.now())
+	if asideErr == nil {
+		asideErr = private.WriteFile(path+asideMark, disk.Replace, private.From(strings.NewReader(aside)))
+	}
 	return errors.Join(err, asideErr)
 }
 

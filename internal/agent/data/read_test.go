@@ -216,7 +216,14 @@ func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
 	if _, gone := os.Lstat(aside); err != nil || gone != nil {
 		t.Errorf("the next start takes the damaged file %q for a missing one: %v, %v", aside, err, gone)
 	}
-	if err := next.Close(); err != nil {
+	if err := errors.Join(next.Close(), os.Remove(next.Store.Path())); err != nil {
+		t.Error(err)
+	}
+	later, aside, err := Open(d.Store.Path(), d.log, time.Now, issues)
+	if err != nil || aside != "" {
+		t.Errorf("a file that somebody deletes later is said to be %q: %v", aside, err)
+	}
+	if err := later.Close(); err != nil {
 		t.Error(err)
 	}
 }
