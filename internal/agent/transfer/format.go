@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -158,15 +159,25 @@ func (w *Writer) Document(d Document, path string) error {
 	if err := w.put(kindBytes, d); err != nil {
 		return err
 	}
+	return d.copyTo(w.packed, path)
+}
+
+// errOtherBytes means that a document is missing or is not what it was.
+var errOtherBytes = errors.New("a document is not what it was")
+
+func (d Document) copyTo(w io.Writer, path string) error {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", errOtherBytes, err)
+	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w.packed, sum), io.LimitReader(f, d.Size+1))
+	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(f, d.Size+1))
 	if err == nil && (n != d.Size || hex.EncodeToString(sum.Sum(nil)) != d.SHA256) {
-		err = fmt.Errorf("%s is not what it was", d.Name)
+		err = fmt.Errorf("%w: %s", errOtherBytes, d.Name)
 	}
 	return err
 }

@@ -79,9 +79,13 @@ func WriteMove(w io.Writer, key safe.Key, o Office, bytesOf func(office.DraftFil
 			if f.Copy == "" || f.SHA256 == "" {
 				continue // the reader would leave it out
 			}
-			d.Files[i].Copy = copyName(d, i)
-			documents = append(documents, Document{Name: d.Files[i].Copy, Size: f.Size, SHA256: f.SHA256})
-			paths = append(paths, bytesOf(f))
+			doc, path := Document{Name: copyName(d, i), Size: f.Size, SHA256: f.SHA256}, bytesOf(f)
+			if d.Files[i].Copy = doc.Name; errors.Is(doc.copyTo(io.Discard, path), errOtherBytes) {
+				d.Files[i].Copy = "" // the reader leaves the draft out and says so
+				continue
+			}
+			documents = append(documents, doc)
+			paths = append(paths, path)
 		}
 		if err := out.put(store.KindDraft, d); err != nil {
 			return err
@@ -326,7 +330,7 @@ func (m *moving) draft(d office.Draft) error {
 	kept := office.Draft{
 		ID: d.ID, Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due, ExternalData: d.ExternalData, State: d.State,
 		Created: d.Created, Template: d.Template.Clone(), Folder: m.folderHere(d.Service, d.Folder),
-		Corrects: d.Corrects, CopyDefaults: office.CopyDefaults{NoCopy: slices.Clone(d.NoCopy)},
+		Corrects: d.Corrects, Delivery: office.Delivery{Replaces: d.Replaces}, CopyDefaults: office.CopyDefaults{NoCopy: slices.Clone(d.NoCopy)},
 	}
 	for _, s := range d.Signers {
 		s.ID = ""
@@ -370,5 +374,10 @@ func (m *moving) finish() error {
 		}
 		return missing
 	})
+	for i := range m.Drafts {
+		m.Drafts[i].Replaces = slices.DeleteFunc(m.Drafts[i].Replaces, func(id string) bool {
+			return !slices.ContainsFunc(m.Drafts, func(d office.Draft) bool { return d.ID == id })
+		})
+	}
 	return nil
 }

@@ -170,8 +170,8 @@ func TestAMoveIsWrittenWholeOrNot(t *testing.T) {
 	} {
 		o := whole()
 		spoil(&o)
-		none := func(office.DraftFile) string { return filepath.Join(t.TempDir(), "none") }
-		if err := WriteMove(io.Discard, safe.Secret{1}, o, none); (err == nil) != (name == "nothing") {
+		folder := func(office.DraftFile) string { return t.TempDir() }
+		if err := WriteMove(io.Discard, safe.Secret{1}, o, folder); (err == nil) != (name == "nothing") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -233,6 +233,20 @@ func TestAPackageKnowsItsWatchedFolderOnTheNewComputer(t *testing.T) {
 	id := got.Folders[0].ID
 	if id == "f1" || got.Packages[0].Folder != id || got.Packages[1].Folder != id || got.Packages[2].Folder != "" {
 		t.Errorf("the folder is %s, the packages are %+v", id, got.Packages)
+	}
+}
+
+// A draft whose document is missing stays behind alone, and one that replaces others still does.
+func TestDraftsMoveAsFarAsTheyAreThere(t *testing.T) {
+	a, b, c := uuid.NewString(), uuid.NewString(), uuid.NewString()
+	o := Office{Header: Header{Made: time.Now()}, Settings: theOffice().Settings}
+	o.Drafts = []office.Draft{{ID: a, State: office.DraftFailed}, {ID: b, State: office.DraftHeld, Delivery: office.Delivery{Replaces: []string{c, a}}},
+		{ID: c, Name: "Lost", State: office.DraftHeld, Files: []office.DraftFile{{Copy: "c", Size: 1, SHA256: "ab"}}}}
+	var file bytes.Buffer
+	noErr(t, WriteMove(&file, safe.Password("password 10"), o, func(office.DraftFile) string { return filepath.Join(t.TempDir(), "none") }))
+	got := must(ReadMove(&file, "password 10", time.Now(), ""))
+	if len(got.Drafts) != 2 || !slices.Equal(got.Drafts[1].Replaces, []string{a}) || !slices.Contains(got.LeftOut, message.DraftLeftOut("Lost")) {
+		t.Errorf("%+v, left out %v", got.Drafts, got.LeftOut)
 	}
 }
 
@@ -302,9 +316,12 @@ func TestOnlyWhatCanDoNoHarmIsBelieved(t *testing.T) {
 	trytest.Expect(t, len(got.LeftOut), 8, "%d lines of what is left out: "+fmt.Sprint(got.LeftOut))
 	for name, other := range map[string]string{"other bytes": "%PDF-1.7 deed.", "fewer": "%PDF", "more": string(content) + "x"} {
 		noErr(t, os.WriteFile(filepath.Join(from, "other"), []byte(other), 0o600))
-		if err := WriteMove(io.Discard, safe.Secret{1}, o, func(office.DraftFile) string { return filepath.Join(from, "other") }); err == nil {
-			t.Errorf("%s of a document go in its place", name)
-		}
+		var b bytes.Buffer
+		noErr(t, WriteMove(&b, safe.Secret{1}, o, func(office.DraftFile) string { return filepath.Join(from, "other") }))
+		_, _, err := Read(&b, safe.Secret{1}, Move, Reading{Record: func(store.Record) error { return nil }, Document: func(Document, io.Reader) error {
+			return fmt.Errorf("%s of a document go in its place", name)
+		}})
+		noErr(t, err)
 	}
 	for name, bad := range map[string]func(o *Office){
 		"a package without an id":     func(o *Office) { o.Packages = []office.Package{{}} },
