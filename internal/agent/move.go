@@ -86,12 +86,13 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	revoke, err := a.writeMove(ctx, path, safe.Password(password))
 	if err != nil {
 		a.Log.Error("write what is to be moved", "err", err)
+		why := message.MoveFileNotWritten(filepath.Base(path))
 		if _, away := a.movedAway(); away {
-			err = errors.Join(err, a.comeBack(ctx))
+			why, err = message.MoveFileNotNamed(filepath.Base(path)), errors.Join(err, a.comeBack(ctx))
 		}
 		a.Data.Thaw()
 		a.account.Park(false)
-		return message.Error(message.MoveFileNotWritten(filepath.Base(path)), err)
+		return message.Error(why, err)
 	}
 	a.loadMoved()
 	a.Health.End(health.WithSignIn)

@@ -247,11 +247,26 @@ func TestAnOfficeThatIsTakenBackSendsNothingTwice(t *testing.T) {
 	late := old.newComputer() // the file was brought over all the same
 	noErr(t, late.arrive(file))
 	old.workHere(queued)
-	old.signAll(open)
 	old.hasSaved(2)
+	old.toldOf(2)
 	noErr(t, late.SignIn(t.Context(), SignInOptions{}, visit))
 	late.eventually("where it is found", func() bool { return late.draftNow(queued).State == office.DraftSent })
 	expect(t, len(old.service.Packages()), 3, "%d packages at the service")
+}
+
+func TestAMoveThatFailsOnceTheOfficeHasLeftSaysWhatIsToBeDone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "office.move")
+	old := newOfficeWith(t, func(p *Params) {
+		quick(p)
+		p.Crash = func(point string) {
+			if point == "move left" {
+				noErr(t, os.WriteFile(file, nil, 0o600))
+			}
+		}
+	}, sandbox.Options{})
+	if err := old.MoveOut(t.Context(), file, password); err == nil || Message(err) != message.MoveFileNotNamed("office.move") || old.Status().SignedIn {
+		t.Errorf("signed in %v, %v", old.Status().SignedIn, err)
+	}
 }
 
 func TestAMoveThatIsKilledLeavesOneOfficeThatWorks(t *testing.T) {

@@ -509,6 +509,9 @@ func FolderLeftOut(folder string) Message {
 func FromBackup(date string) Message      { return of("moving.from-backup", Day("Date", date)) }
 func ListsUnfinished(file string) Message { return of("moving.lists-unfinished", Name("File", file)) }
 func LookThroughDrafts() Message          { return of("moving.look-through-drafts") }
+func MoveFileNotNamed(file string) Message {
+	return of("moving.move-file-not-named", Name("File", file))
+}
 func MoveFileNotWritten(file string) Message {
 	return of("moving.move-file-not-written", Name("File", file))
 }
