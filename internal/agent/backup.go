@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
@@ -40,7 +41,7 @@ var docsBackedUp = map[string]func() any{
 	hotfolder.DocFolders: func() any { return new([]office.HotFolder) },
 	proof.DocTrusted:     func() any { return new([][]byte) },
 	desks.Doc:            func() any { return new([]office.Desk) },
-	docMoved:             func() any { return new(string) }, // why this computer is inactive
+	docMoved:             func() any { return new(moved) }, // why this computer is inactive
 }
 
 func (x backedUp) has(doc string) bool { return x.Docs[doc] != nil }
@@ -174,6 +175,11 @@ func (x backedUp) put(tx *store.Tx) {
 // docInstallation is the document with Agent.installation.
 const docInstallation = "installation"
 
-// docMoved is the document with the path of the file into which this office has moved. It belongs to the computer, and is also in
+// docMoved is the document with the file into which this office has moved, and when. It belongs to the computer, and is also in
 // the second file.
 const docMoved = "moved"
+
+type moved struct {
+	File string    `json:"file"`
+	At   time.Time `json:"at"`
+}

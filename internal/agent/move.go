@@ -23,6 +23,7 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/proof"
+	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/disk"
 	"countersign/internal/esign"
@@ -142,7 +143,7 @@ func (a *Agent) writeMove(ctx context.Context, path string, password safe.Passwo
 	}
 	if err == nil {
 		a.p.Crash("move written")
-		revoke, err = a.account.HandOver(ctx, func(tx *store.Tx) error { return tx.PutDoc(docMoved, path) })
+		revoke, err = a.account.HandOver(ctx, func(tx *store.Tx) error { return tx.PutDoc(docMoved, moved{path, o.Header.Made}) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, temp.Close(), os.Remove(temp.Name()))
@@ -226,8 +227,12 @@ func (a *Agent) TakeBack(ctx context.Context) error {
 
 // comeBack ends the state of having moved away. No loop may be running.
 func (a *Agent) comeBack(ctx context.Context) error {
-	now := a.Now()
-	err := a.Data.UpdateFrozen(func(tx *store.Tx) error { a.doubt(tx, now); return tx.PutDoc(docMoved, nil) })
+	err := a.Data.UpdateFrozen(func(tx *store.Tx) error {
+		var m moved
+		tx.GetDoc(docMoved, &m)
+		a.resumeAfter(tx, m.At)
+		return tx.PutDoc(docMoved, nil)
+	})
 	if err != nil {
 		return err
 	}
@@ -236,6 +241,14 @@ func (a *Agent) comeBack(ctx context.Context) error {
 	a.account.Park(false)
 	a.Health.Clear(health.MovedAway)
 	return a.reload(ctx)
+}
+
+// resumeAfter marks what has happened since the office left to be found out. Unlike after a restored backup, nobody was told of it.
+func (a *Agent) resumeAfter(tx *store.Tx, left time.Time) {
+	a.doubt(tx, a.Now())
+	data.MarkRestored(tx, left)
+	reconcile.AskAgain(tx, a.Now())
+	a.noteDueSoon(tx, left)
 }
 
 // Arrival sums up the file from another computer, for a person to check before moving it in.
@@ -366,7 +379,7 @@ func (a *Agent) adopt(tx *store.Tx, o transfer.Office, told []office.Activity) e
 	for _, d := range o.Drafts {
 		tx.PutDraft(outbox.Adopted(d, a.p.DataDir))
 	}
-	a.doubt(tx, a.Now())
+	a.resumeAfter(tx, o.Header.Made)
 	for _, x := range told {
 		tx.AddActivity(x)
 	}

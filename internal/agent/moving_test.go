@@ -167,6 +167,7 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 	if n := old.count(everyone); n != 1 {
 		t.Errorf("the old computer told: %q", old.notifications())
 	}
+	now.eventually("people are told of what was signed meanwhile", func() bool { return now.count(everyone) == 1 })
 	old.restart()
 	old.quiet()
 }
@@ -237,6 +238,7 @@ func TestAnOfficeThatIsTakenBackSendsNothingTwice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	heal()
+	old.signAll(open)
 	noErr(t, old.Act(t.Context(), *old.issue("moved")))
 	if old.issue("moved") != nil || old.Status().SignedIn {
 		t.Errorf("health: %+v", old.Status().Health)

@@ -62,15 +62,15 @@ func (a *Agent) header() transfer.Header {
 }
 
 type restoration struct {
-	date   string // date of the backup; empty if none exists or can be opened
-	asked  bool   // requested by a person
-	locked bool   // there are backups, but this key opens none
-	waits  bool   // the key is unavailable
+	date   string          // date of the backup; empty if none exists or can be opened
+	told   office.Activity // what people are told of it
+	locked bool            // there are backups, but this key opens none
+	waits  bool            // the key is unavailable
 }
 
 // restoreNewest replaces a state that contains at most the office's second file with the newest backup that can be opened.
-func (a *Agent) restoreNewest(ctx context.Context) (r restoration, err error) {
-	files, wanted, err := a.restorable()
+func (a *Agent) restoreNewest(ctx context.Context, aside string) (r restoration, err error) {
+	files, first, err := a.restorable()
 	if err != nil || len(files) == 0 {
 		return r, err
 	}
@@ -92,13 +92,19 @@ func (a *Agent) restoreNewest(ctx context.Context) (r restoration, err error) {
 	}
 	for _, f := range files {
 		mine := here.installation()
-		if filepath.Base(f.Path) == wanted { // chosen by a person
+		if filepath.Base(f.Path) == first { // chosen by a person
 			mine = ""
 		}
-		err := a.restore(f.Path, safe.Secret(derived), mine)
+		what := lost(aside)
+		if _, err := os.Lstat(filepath.Join(locations.Backups(a.p.DataDir), wanted)); err == nil { // requested by a person
+			what = message.DataPutAside()
+		}
+		told := office.Activity{Time: a.Now(), Kind: office.ActivityProblem, Text: message.Then(what, message.FromBackup(f.Date), message.LookThroughDrafts())}
+		err := a.restore(f.Path, safe.Secret(derived), mine, told)
 		if err == nil {
 			a.Log.Info("restored the state from a backup", "file", f.Path)
-			return restoration{date: f.Date, asked: a.forgetWanted()}, nil
+			a.forgetWanted()
+			return restoration{date: f.Date, told: told}, nil
 		}
 		a.Log.Error("restore a backup", "file", f.Path, "err", err)
 		if !ofThisBackup(err) {
@@ -123,8 +129,17 @@ func ofThisBackup(err error) bool {
 	return false
 }
 
-// restore replaces the state with a backup, which must be of that installation unless that is empty.
-func (a *Agent) restore(path string, key safe.Secret, installation string) error {
+// lost says what became of the state; aside names it if it was damaged.
+func lost(aside string) message.Message {
+	if aside != "" {
+		return message.DataWasDamaged(filepath.Base(aside))
+	}
+	return message.DataWasMissing()
+}
+
+// restore replaces the state with a backup, which must be of that installation unless that is empty, and stores what people are told
+// of it in the same commit.
+func (a *Agent) restore(path string, key safe.Secret, installation string, told office.Activity) error {
 	h, documents, err := transfer.CheckBackup(path, key)
 	if err != nil {
 		return err
@@ -157,6 +172,12 @@ func (a *Agent) restore(path string, key safe.Secret, installation string) error
 		}
 		a.becomeHere(tx, here)
 		a.doubt(tx, now)
+		data.MarkRestored(tx, now)
+		reconcile.MarkRestored(tx, now)
+		announce.ForgetPending(tx)
+		a.noteDueSoon(tx, now)
+		tx.PutDoc(docUnread, told.Text)
+		tx.AddActivity(told)
 		return tx.AddFact(record.Fact{Kind: record.Restored})
 	})
 	a.p.Crash("restored")
@@ -198,16 +219,12 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) {
 	account.Expire(tx)
 }
 
-// doubt marks everything that may have happened since the backup was made to be found out.
+// doubt marks what may have been sent or withdrawn since the state was current to be found out.
 func (a *Agent) doubt(tx *store.Tx, now time.Time) {
 	a.forgetWithdrawals(tx, now)
 	outbox.Doubt(tx, now)
 	bulk.Doubt(tx)
-	data.MarkRestored(tx, now)
-	reconcile.MarkRestored(tx, now)
-	announce.ForgetPending(tx)
 	transfer.Forget(tx)
-	a.noteDueSoon(tx, now)
 }
 
 // forgetWithdrawals drops requests to withdraw packages, because they may have been cancelled.
@@ -240,18 +257,9 @@ func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 	if aside == "" && !settings && r.date == "" {
 		return
 	}
-	what := message.DataWasMissing()
-	switch {
-	case r.asked:
-		what = message.DataPutAside()
-	case aside != "":
-		what = message.DataWasDamaged(filepath.Base(aside))
-	}
-	var text message.Message
-	state := health.DataRestored
+	what, text, state := lost(aside), r.told.Text, health.DataRestored
 	switch {
 	case r.date != "":
-		text = message.Then(what, message.FromBackup(r.date), message.LookThroughDrafts())
 	case r.waits:
 		text, state = message.Then(what, message.RestoreWaits()), health.RestoreWaits
 	case settings && r.locked:
@@ -268,7 +276,9 @@ func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 	if state == health.DataRestored {
 		a.keepUnread(text)
 	}
-	if !r.waits {
+	if r.date != "" {
+		a.Tell(r.told)
+	} else if !r.waits {
 		a.Record(office.Activity{Kind: office.ActivityProblem, Text: text})
 	}
 }
@@ -350,7 +360,7 @@ func (a *Agent) restorePending() bool {
 }
 
 // restoreFirst restores a backup after the state was lost, before anything else is done with it.
-func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restoration, err error) {
+func (a *Agent) restoreFirst(ctx context.Context, aside string) (settings bool, r restoration, err error) {
 	if err := a.noteRestorePending(); err != nil {
 		return false, r, err
 	}
@@ -361,12 +371,12 @@ func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restoration,
 		a.forgetWanted() // left by a PrepareRestore killed before it set the state aside
 		return settings, r, nil
 	}
-	return settings, a.restoreNow(ctx), nil
+	return settings, a.restoreNow(ctx, aside), nil
 }
 
 // restoreNow restores what has to be restored, and records that. A failure is retried, as while the key is unavailable.
-func (a *Agent) restoreNow(ctx context.Context) restoration {
-	r, err := a.restoreNewest(ctx)
+func (a *Agent) restoreNow(ctx context.Context, aside string) restoration {
+	r, err := a.restoreNewest(ctx, aside)
 	if err == nil && !r.waits {
 		err = a.Data.UpdateFrozen(func(tx *store.Tx) error { return tx.PutDoc(docRestore, nil) })
 	}
@@ -393,7 +403,7 @@ func (a *Agent) noteRestorePending() error {
 
 // restoreLate does so later if the start could not, while no loop runs.
 func (a *Agent) restoreLate(ctx context.Context) {
-	r := a.restoreNow(ctx)
+	r := a.restoreNow(ctx, "")
 	if r.waits {
 		return
 	}
@@ -433,8 +443,8 @@ func (a *Agent) loadInstallation() error {
 // movedAway reports whether this computer is inactive because its office has moved. While that cannot be read, which is reported, it
 // stays inactive.
 func (a *Agent) movedAway() (into string, away bool) {
-	into, away, err := data.Doc[string](a.Data, docMoved)
-	return into, away || err != nil
+	m, away, err := data.Doc[moved](a.Data, docMoved)
+	return m.File, away || err != nil
 }
 
 // loadMoved makes a computer whose office has left inactive from the start.
@@ -564,11 +574,10 @@ func (a *Agent) restorable() (list []Backup, first string, err error) {
 	return list, first, nil
 }
 
-// forgetWanted cancels a PrepareRestore, and reports whether there was one.
-func (a *Agent) forgetWanted() bool {
+// forgetWanted cancels a PrepareRestore.
+func (a *Agent) forgetWanted() {
 	err := os.Remove(filepath.Join(locations.Backups(a.p.DataDir), wanted))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.Log.Warn("forget which backup was wanted", "err", err)
 	}
-	return err == nil
 }

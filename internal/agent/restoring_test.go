@@ -191,6 +191,9 @@ func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 		if d := o.draftNow(held); d.State != office.DraftHeld || len(o.kept()) != 1 || o.Status().Packages.Total != 2 || !o.Status().SignedIn || o.restorePending() {
 			t.Errorf("killed at %q: %+v, copies %q, %+v", point, d, o.kept(), o.Status().Packages)
 		}
+		if i := o.issue("data-restored"); i == nil || !strings.Contains(i.Text(), "The backup of ") {
+			t.Errorf("killed at %q: health %+v", point, o.Status().Health)
+		}
 		o.stop()
 	}
 }

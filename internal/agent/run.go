@@ -221,7 +221,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 
 // load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that was set aside.
 func (a *Agent) load(ctx context.Context, aside string) error {
-	settings, restored, err := a.restoreFirst(ctx)
+	settings, restored, err := a.restoreFirst(ctx, aside)
 	if err != nil {
 		return err
 	}

@@ -284,6 +284,21 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 // MarkRestored makes the service be asked what has happened to packages, and which were made, since the backup from which the state
 // was restored; people are not told a second time.
 func MarkRestored(tx *store.Tx, now time.Time) {
+	change(tx, func(p *office.Package) { p.Restored, p.NextCheck = now, now })
+}
+
+// AskAgain makes the service be asked what has happened to packages while the office was moving. People are told: a decline without
+// a time that is not known of yet is news.
+func AskAgain(tx *store.Tx, now time.Time) {
+	change(tx, func(p *office.Package) {
+		if p.NextCheck = now; !p.Heard.IsZero() {
+			p.Heard = now
+		}
+	})
+}
+
+// change changes the packages that are not final.
+func change(tx *store.Tx, how func(*office.Package)) {
 	open, _ := tx.Unfinished()
 	waiting, _ := tx.UnfinishedJobs()
 	for _, j := range waiting {
@@ -292,7 +307,7 @@ func MarkRestored(tx *store.Tx, now time.Time) {
 		}
 	}
 	for _, p := range open {
-		p.Restored, p.NextCheck = now, now
+		how(&p)
 		tx.PutPackage(p)
 	}
 }
