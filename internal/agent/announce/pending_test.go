@@ -76,14 +76,22 @@ func TestWhatWaitsInAProgramThatWorksOnIsToldOnce(t *testing.T) {
 		p := office.Package{ID: "p", Documents: []office.Document{{ID: "a"}, {ID: "b"}}, Signers: []office.Signer{{ID: "jan"}, {ID: "eva"}}}
 		q := office.Package{ID: "q", Name: "Offer", Inquiry: office.Inquiry{Checked: time.Now()}, Documents: p.Documents, Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}, {ID: "eva"}}}
 		r := newService(t, nil)
+		synctest.Wait()
+		var full atomic.Bool
+		r.Data.Store.Fault = func() error {
+			if full.Load() {
+				return looptest.ErrFault
+			}
+			return nil
+		}
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
 		r.Announce(r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"})...) // waits for its names
 		r.Announce(r.found(t, q, office.Signature{DocumentID: "c", SignerID: "jan"})...) // is told, which cannot be noted
-		r.Data.Store.Fault = func() error { return looptest.ErrFault }
+		full.Store(true)
 		time.Sleep(time.Minute)
 		r.stop()
 		r.running.Wait()
-		r.Data.Store.Fault = nil
+		full.Store(false)
 		r.Resume()
 		ctx, stop := context.WithCancel(t.Context())
 		r.running.Go(func() { r.Run(ctx) })
