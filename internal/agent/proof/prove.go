@@ -110,7 +110,7 @@ func (r *Service) prove(ctx context.Context, w io.Writer, c contents) error {
 	if err != nil {
 		return err
 	}
-	log, stamped, err := r.recordPart(ctx, bundle, c.p)
+	log, stamped, err := r.recordPart(ctx, bundle, c)
 	if err != nil {
 		return err
 	}
@@ -164,6 +164,11 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 	as, sum := b.Add("documents", path.Base(j.Target), archive.Reader{Ctx: ctx, Reader: file})
 	part.Add(r.say(message.ProofFile()), as)
 	part.Add("SHA-256", sum)
+	if same && j.Seal.SHA256 == "" { // not examined yet
+		if err := r.Data.Update(func(tx *store.Tx) error { return tx.RecordSum(j, sum) }); err != nil {
+			r.Log.Warn("record the SHA-256 of a saved file", "file", j.Target, "err", err)
+		}
+	}
 	if !same {
 		part.Add(r.say(message.ProofSaved()), moment(j.Done)+"\n"+r.say(message.ProofOtherFile()))
 		return part, as, false, nil
@@ -201,9 +206,9 @@ func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evid
 	return part, nil
 }
 
-// recordPart adds the record's lines about a package to the bundle, with proofs that they are covered by one head: the last stamped
+// recordPart adds the record's lines about a package and its events, which may spell its id in another way, to the bundle, with proofs that they are covered by one head: the last stamped
 // one if it includes them all, otherwise the present one.
-func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.Package) (part evidence.Part, stamped bool, err error) {
+func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, c contents) (part evidence.Part, stamped bool, err error) {
 	part.Title = r.say(message.ProofRecord())
 	last, _, err := r.lastStamp()
 	if err != nil {
@@ -219,7 +224,8 @@ func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, p office.P
 	}
 	var mine []int64
 	err = r.eachFact(ctx, func(n int64, f record.Fact) {
-		if n < now.N && (f.Package == p.ID || p.DraftID != "" && f.Draft == p.DraftID) {
+		event := f.Event != nil && slices.ContainsFunc(c.events, func(l office.EventLine) bool { return l.ID == f.Event.ID })
+		if n < now.N && (event || f.Package == c.p.ID || c.p.DraftID != "" && f.Draft == c.p.DraftID) {
 			mine = append(mine, n)
 		}
 	})

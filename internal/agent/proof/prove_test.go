@@ -51,15 +51,22 @@ func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
 	noErr(t, x.Trust(own))
 	x.settings.StampURL, x.deps.HTTP, x.deps.Words = server.URL, server.Client(), message.English
 	path := filepath.Join(t.TempDir(), "proof.zip")
+	var events []office.EventLine
 	for _, stamped := range []bool{true, false} {
 		if stamped {
 			x.nextDay()
 			noErr(t, x.keepRecord(t.Context()))
 			noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.AddFact(record.Fact{Kind: record.Sent, Package: "another"}) }))
 		} else {
-			x.log(1) // after the stamp
+			x.log(1)                                          // after the stamp
+			noErr(t, x.Data.Update(func(tx *store.Tx) error { // with another spelling of the id
+				_, err := tx.AddEvent(office.Event{ID: "e", PackageID: "P", Body: []byte("{}")})
+				return err
+			}))
+			events = []office.EventLine{{ID: "e"}}
+			x.saveJob(office.Job{PackageID: "p", DocumentID: "d2", Kind: office.FileSigned, Folder: x.folder, Target: "new.pdf"}, "not examined yet")
 		}
-		noErr(t, x.Prove(t.Context(), "p", nil, path, true))
+		noErr(t, x.Prove(t.Context(), "p", events, path, true))
 		dir := unpack(t, path)
 		noErr(t, os.WriteFile(filepath.Join(dir, "authority.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Raw}), 0o600))
 		if head := must(os.ReadFile(filepath.Join(dir, "record", "head.txt"))); !strings.Contains(string(head), "\n\n\u2014 ") {
@@ -88,7 +95,7 @@ func TestTheRecordOfAProofIsCheckedWithOtherPrograms(t *testing.T) {
 			t.Errorf("stamped: %v: the commands say\n%s", stamped, said)
 		}
 	}
-	noErr(t, os.Remove(x.path(j)))
+	noErr(t, errors.Join(os.Remove(x.path(j)), os.Remove(filepath.Join(x.folder, "new.pdf"))))
 	noErr(t, x.Prove(t.Context(), "p", nil, path, true))
 	if _, err := os.Stat(filepath.Join(unpack(t, path), "documents")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is gone: %v", err)
