@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/private"
 	"countersign/internal/store"
 )
 
@@ -153,7 +151,7 @@ func (s *Data) Close() error {
 	}
 	aside, asideErr := store.SetAside(path, s.now())
 	if asideErr == nil {
-		asideErr = private.WriteFile(path+asideMark, disk.Replace, private.From(strings.NewReader(aside)))
+		asideErr = os.WriteFile(path+asideMark, []byte(aside), 0o600)
 	}
 	return errors.Join(err, asideErr)
 }
