@@ -220,8 +220,8 @@ func Main(args []string, p Program) (code int) {
 // pressed removes the argument that Windows adds to args when it starts the program because a notification was pressed (COM,
 // local servers).
 func pressed(args []string) []string {
-	if len(args) == 1 && (strings.EqualFold(args[0], "-Embedding") || strings.EqualFold(args[0], "/Embedding")) {
-		return nil
+	if last := len(args) - 1; last >= 0 && strings.ContainsAny(args[0][:min(1, len(args[0]))], "-/") && (strings.EqualFold(args[last], "-Embedding") || strings.EqualFold(args[last], "/Embedding")) {
+		return args[:last]
 	}
 	return args
 }

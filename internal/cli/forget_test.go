@@ -117,6 +117,9 @@ func TestAPressThatStartsTheProgramOpensTheWindow(t *testing.T) {
 	if args := pressed([]string{"-Embedding"}); len(args) > 0 {
 		t.Errorf("%q", args)
 	}
+	if args := pressed([]string{"--data", `D:\office`, "-Embedding"}); len(args) != 2 {
+		t.Errorf("%q", args)
+	}
 	for _, args := range [][]string{{"Embedding"}, {"send", "-Embedding"}, {}} {
 		if left := pressed(args); len(left) != len(args) {
 			t.Errorf("of %q is left %q", args, left)

@@ -133,7 +133,7 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 		return nil, errors.Join(err, log.Close(), instance.Close())
 	}
 	trace, ended := keepTrace(r.global.Data, logger)
-	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
+	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Again: r.updates().Again, Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: keeper, Version: r.program.Version, Log: logger,
 		Desktop: agent.Desktop{

@@ -34,11 +34,12 @@ var listen = sync.OnceFunc(func() {
 type desktop struct {
 	app      string
 	iconFile string
+	again    []string
 	press    func(office.Click)
 }
 
 func newDesktop(o Options, log *slog.Logger, press func(office.Click)) *desktop {
-	d := &desktop{app: o.App, press: press}
+	d := &desktop{app: o.App, again: o.Again, press: press}
 	if len(o.Icon) > 0 && o.IconFile != "" {
 		if err := keepIcon(o.IconFile, o.Icon); err != nil {
 			log.Warn("notifications have no icon", "err", err)
@@ -71,7 +72,7 @@ func (d *desktop) toast(n office.Notice) (err error) {
 			err = fmt.Errorf("show a toast: %v", p)
 		}
 	}()
-	if err := register(d.app, d.iconFile); err != nil {
+	if err := register(d.app, d.iconFile, d.again); err != nil {
 		return fmt.Errorf("register for toasts: %w", err)
 	}
 	if err := wintoast.SetAppData(wintoast.AppData{AppID: d.app, GUID: activator, IconPath: d.iconFile}); err != nil {

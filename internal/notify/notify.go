@@ -40,6 +40,9 @@ type Options struct {
 	// for none.
 	IconFile string
 
+	// Again are the arguments with which Windows starts the program when one is pressed while nothing runs.
+	Again []string
+
 	// Raise shows already sanitized texts instead of the desktop. Nil means the desktop.
 	Raise func(office.Notice) error
 }

@@ -3,8 +3,8 @@ package notify
 import (
 	"errors"
 	"os"
-	"syscall"
 
+	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -16,15 +16,16 @@ var (
 )
 
 // register records an app for its toasts. The library that shows them does not update an existing record: after the program
-// is moved, it would name an icon and a program that no longer exist.
-func register(app, iconFile string) error {
+// is moved, it would name an icon and a program that no longer exist. A press starts
+// the program with the arguments again.
+func register(app, iconFile string, again []string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	key := appsKey + `\` + app
 	err = errors.Join(note(key, "DisplayName", app), note(key, "CustomActivator", activator),
-		note(activatorKey+`\LocalServer32`, "", syscall.EscapeArg(program)))
+		note(activatorKey+`\LocalServer32`, "", windows.ComposeCommandLine(append([]string{program}, again...))))
 	if iconFile != "" {
 		return errors.Join(err, note(key, "IconUri", iconFile))
 	}

@@ -31,12 +31,12 @@ func TestToastsNameNoIconThatHasGone(t *testing.T) {
 	})
 	key := appsKey + `\Countersign`
 	for _, icon := range []string{`C:\Users\Anna\before\icon.png`, `C:\Users\Anna Müller\now\icon.png`, ""} {
-		noErr(t, register("Countersign", icon))
+		noErr(t, register("Countersign", icon, []string{"--data", `D:\two words`}))
 		expect(t, noted(t, key, "IconUri"), icon, "the icon is %q, want %q", icon)
 	}
 	program, err := os.Executable()
 	noErr(t, err)
-	if starts := noted(t, activatorKey+`\LocalServer32`, ""); strings.Trim(starts, `"`) != program {
+	if starts := noted(t, activatorKey+`\LocalServer32`, ""); !strings.HasPrefix(strings.TrimPrefix(starts, `"`), program) || !strings.HasSuffix(starts, ` --data "D:\two words"`) {
 		t.Errorf("a press starts %q", starts)
 	}
 	noErr(t, Forget("Countersign"))

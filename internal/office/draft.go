@@ -128,20 +128,21 @@ func (d Draft) DocumentCount() int {
 
 // Form is the content of the form for a new package, complete or not. It is not checked, and its files are not copied.
 type Form struct {
-	Files      []FormFile  `json:"files,omitempty"`
-	List       FormFile    `json:"list,omitzero"` // with a package for each of its lines
-	Signers    []Signer    `json:"signers,omitempty"`
-	Template   *Template   `json:"template,omitempty"`   // with the values filled in
-	Recipients []Recipient `json:"recipients,omitempty"` // as typed, besides the default ones
-	NoCopy     []string    `json:"no_copy,omitempty"`    // addresses of default recipients who do not get this package
-	Name       string      `json:"name,omitempty"`
-	Message    string      `json:"message,omitempty"`
-	Due        string      `json:"due,omitempty"` // as 2026-12-31, or as typed if that is no date
-	Reference  string      `json:"reference,omitempty"`
-	Sequential bool        `json:"sequential,omitempty"`
-	Separate   bool        `json:"separate,omitempty"` // make a package of each document
-	Corrects   string      `json:"corrects,omitempty"` // as NewPackage.Corrects
-	Replaces   string      `json:"replaces,omitempty"` // id of the draft being edited, which the new one replaces
+	Files      []FormFile      `json:"files,omitempty"`
+	List       FormFile        `json:"list,omitzero"` // with a package for each of its lines
+	Signers    []Signer        `json:"signers,omitempty"`
+	Template   *Template       `json:"template,omitempty"`   // with the values filled in
+	Recipients []Recipient     `json:"recipients,omitempty"` // as typed, besides the default ones
+	NoCopy     []string        `json:"no_copy,omitempty"`    // addresses of default recipients who do not get this package
+	Name       string          `json:"name,omitempty"`
+	Message    string          `json:"message,omitempty"`
+	Due        string          `json:"due,omitempty"` // as 2026-12-31, or as typed if that is no date
+	Reference  string          `json:"reference,omitempty"`
+	External   json.RawMessage `json:"external,omitempty"` // as NewPackage.ExternalData, for Reference to be put in
+	Sequential bool            `json:"sequential,omitempty"`
+	Separate   bool            `json:"separate,omitempty"` // make a package of each document
+	Corrects   string          `json:"corrects,omitempty"` // as NewPackage.Corrects
+	Replaces   string          `json:"replaces,omitempty"` // id of the draft being edited, which the new one replaces
 }
 
 // FormFile is a file that was added to a form.

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -169,7 +170,7 @@ func TestNothingAsksForMoreWidthThanTheSmallestWindowHas(t *testing.T) {
 		screentest.Speak(t, language)
 		b := ready(t, officetest.Busy())
 		b.add("b.pdf")
-		b.screen.like(office.NewPackage{Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7"), Recipients: []office.Recipient{eva}})
+		b.screen.like(office.NewPackage{Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7", nil), Recipients: []office.Recipient{eva}})
 		b.Window.Resize(fyne.NewSize(room, 400))
 		if least := b.screen.content.MinSize(); least.Width > room {
 			t.Errorf("in %s it asks for %v", language, least)
@@ -452,7 +453,7 @@ func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Like(office.NewPackage{Name: "Lease", Message: "hello", Sequential: true, Signers: []office.Signer{ana, jan},
-		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7"), Files: []string{"/x/lease.pdf"}})
+		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7", nil), Files: []string{"/x/lease.pdf"}})
 	b.Settle()
 	got := b.screen.draft()
 	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || office.ReferenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 || len(b.Notices) != 1 {
@@ -953,19 +954,37 @@ func TestEachDocumentCanBecomeItsOwnPackage(t *testing.T) {
 }
 
 func TestTheReferenceTravelsAsTheStoreReadsIt(t *testing.T) {
-	if got := string(externalData(`A "1"`)); got != `{"reference":"A \"1\""}` {
+	if got := string(externalData(`A "1"`, nil)); got != `{"reference":"A \"1\""}` {
 		t.Errorf("got %s", got)
 	}
-	if externalData("") != nil || office.ReferenceIn(nil) != "" || office.ReferenceIn(externalData("K-7")) != "K-7" {
+	if externalData("", nil) != nil || office.ReferenceIn(nil) != "" || office.ReferenceIn(externalData("K-7", nil)) != "K-7" {
 		t.Error("no reference is no data, and what was sent is read again")
 	}
+	for given, want := range map[string]string{`{"case":4711}`: `{"case":4711,"reference":"K-7"}`, `{"reference":"A","case":1}`: `{"case":1,"reference":"K-7"}`, `"A"`: `{"reference":"K-7"}`} {
+		screentest.Equal(t, given, string(externalData("K-7", json.RawMessage(given))), want)
+	}
+}
+
+// A program finds its package again by what it gave, although a person has corrected it.
+func TestAProgramsDataStaysWithTheDraft(t *testing.T) {
+	o := officetest.Busy()
+	given := json.RawMessage(`{"case":4711}`)
+	b := newBench(t, o)
+	b.screen.Like(office.NewPackage{Signers: []office.Signer{jan}, Corrects: "p1", ExternalData: given})
+	b.Settle()
+	screentest.Equal(t, "of the corrected one", string(b.screen.draft().ExternalData), string(given))
+	screentest.Equal(t, "at the next start", string(b.screen.form().External), string(given))
+	b.screen.clear()
+	b.screen.Like(office.NewPackage{Signers: []office.Signer{jan}, ExternalData: given})
+	b.Settle()
+	screentest.Equal(t, "of another", string(b.screen.draft().ExternalData), "")
 }
 
 func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("Lease.pdf", "Rules.pdf")
 	b.screen.replaces = "refused-before"
-	b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7", nil)})
 	b.screen.each.SetChecked(true)
 	b.screen.due.SetText("+6")
 
@@ -1082,7 +1101,7 @@ func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
 	waits := false
 	b.screen.OnWaiting = func(w bool) { waits = w }
 	b.add("a.pdf", "b.pdf")
-	b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.like(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7", nil)})
 	b.screen.due.SetText("12/31/2026")
 	before := b.screen.form()
 	if !b.screen.clearing.Visible() || !waits {

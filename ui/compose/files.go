@@ -127,6 +127,7 @@ func (s *Screen) addFiles(files []office.FormFile, at int) {
 	if len(files) == 0 {
 		return
 	}
+	s.closeList() // the form shows what is added
 	if at == atEnd || at > len(s.docs) {
 		at = len(s.docs)
 	}

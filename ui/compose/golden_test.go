@@ -86,7 +86,7 @@ func lease(t *testing.T, o *officetest.Office) *bench {
 	b := newBench(t, told(o))
 	b.add("Lease Sonnenweg 4.pdf", "House rules.docx", "Floor plans.pdf")
 	b.screen.like(office.NewPackage{Message: "Here is the lease as we discussed it on the phone.", Sequential: true, Signers: []office.Signer{jan, ana},
-		Due: time.Date(2026, 11, 30, 23, 59, 59, 0, officetest.Now.Location()), ExternalData: externalData("2026-118")})
+		Due: time.Date(2026, 11, 30, 23, 59, 59, 0, officetest.Now.Location()), ExternalData: externalData("2026-118", nil)})
 	return b
 }
 

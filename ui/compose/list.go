@@ -216,7 +216,11 @@ func (s *Screen) Leave() (left bool) {
 	return left
 }
 
+// closeList shows the form again, if a list covers it.
 func (s *Screen) closeList() {
+	if s.lists.panel == nil {
+		return
+	}
 	s.lists.panel = nil
 	widgets.Remake(s.content, s.sheet)
 	s.Focus()

@@ -84,6 +84,21 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 	}
 }
 
+// What is added while a list covers the form would not be sent, and go with the rest.
+func TestWhatIsAddedIsSeenInThePlaceOfAList(t *testing.T) {
+	for name, add := range map[string]func(*bench){
+		"a document": func(b *bench) { b.screen.Add([]string{"/x/More.pdf"}) },
+		"a package":  func(b *bench) { b.screen.begin(office.Form{Name: "Other"}) },
+	} {
+		b := listed(t, officetest.Busy())
+		add(b)
+		b.Settle()
+		if b.screen.lists.panel != nil {
+			t.Errorf("%s is hidden", name)
+		}
+	}
+}
+
 // What was typed for a list that is undone is there again, with the list and the picture of its document, wherever the list was
 // opened.
 func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {

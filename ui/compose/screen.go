@@ -4,6 +4,7 @@ package compose
 
 import (
 	"context"
+	"encoding/json"
 	"image"
 	"slices"
 	"time"
@@ -75,11 +76,12 @@ type Screen struct {
 	OnWaiting func(bool)             // called when Waiting may have changed; may be nil
 	OnSending func(office.SendState) // called with the progress of a package sent from here
 
-	basis    *basis   // the template it is made from; nil for none
-	tried    bool     // the button was pressed: from now on errors show during typing
-	handing  *handing // what the office is accepting; nil for nothing
-	corrects string   // id of the package that this one replaces; empty for none
-	replaces string   // id of the draft being edited here; empty for none
+	basis    *basis          // the template it is made from; nil for none
+	tried    bool            // the button was pressed: from now on errors show during typing
+	handing  *handing        // what the office is accepting; nil for nothing
+	corrects string          // id of the package that this one replaces; empty for none
+	replaces string          // id of the draft being edited here; empty for none
+	external json.RawMessage // what a program gave for it
 
 	filling bool // fields are being filled in: store them only when all are done
 
@@ -217,7 +219,7 @@ func (s *Screen) show(n news, err error) {
 // draft returns the input for the office, without empty signers if there are others.
 func (s *Screen) draft() office.NewPackage {
 	d := office.NewPackage{Name: s.name.Typed(), Message: s.message.Typed(), Sequential: s.sequential(), Corrects: s.corrects,
-		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(s.reference.Typed()), Template: s.basis.filled()}
+		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(s.reference.Typed(), s.external), Template: s.basis.filled()}
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)
 	}
@@ -358,7 +360,8 @@ func (b *bar) marked(any bool) {
 
 // form returns the input for Fill on another screen, in another language, or after another start.
 func (s *Screen) form() office.Form {
-	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects, Replaces: s.replaces}
+	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects,
+		Replaces: s.replaces, External: s.external}
 	if day, ok := s.days().Read(f.Due, s.env.Now()); ok {
 		f.Due = day.Format(time.DateOnly) // "tomorrow" would mean another day by then
 	}
@@ -380,7 +383,7 @@ func (s *Screen) form() office.Form {
 func (s *Screen) Fill(f office.Form) {
 	s.filling = true
 	s.correct(f.Corrects)
-	s.replaces = f.Replaces
+	s.replaces, s.external = f.Replaces, f.External
 	s.each.SetChecked(f.Separate)
 	s.order.SetChecked(f.Sequential)
 	due := f.Due
@@ -445,7 +448,7 @@ func (s *Screen) clear() {
 	s.setList(office.FormFile{})
 	s.copies.fill(nil, nil)
 	s.correct("")
-	s.replaces = ""
+	s.replaces, s.external = "", nil
 	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {
 		e.SetText("")
 	}

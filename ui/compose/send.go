@@ -442,14 +442,25 @@ func proposedName(path string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(name, "_", " ")), " ")
 }
 
-// externalData contains a reference, which Package.Reference reads.
-func externalData(reference string) json.RawMessage {
-	if reference == "" {
+// externalData is what a program gave, with a person's reference in it, which Package.Reference reads.
+func externalData(reference string, given json.RawMessage) json.RawMessage {
+	if reference == office.ReferenceIn(given) {
+		return given
+	}
+	members := office.ExternalMembers(given)
+	if members == nil {
+		members = map[string]json.RawMessage{}
+	}
+	delete(members, "reference")
+	if reference != "" {
+		members["reference"], _ = json.Marshal(reference) // a string can always be encoded
+	}
+	if len(members) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(map[string]string{"reference": reference})
+	data, err := json.Marshal(members)
 	if err != nil {
-		return nil // a map of strings can always be encoded
+		return given // which was read, so that it can be written
 	}
 	return data
 }

@@ -294,8 +294,7 @@ func (s *Screen) documentCount() int {
 // Drop adds files dropped at a position, as Landing says: one dropped on a document of the template replaces it. The window's corner
 // means no position; see window.OnDropped.
 func (s *Screen) Drop(paths []string, at fyne.Position) {
-	if s.lists.panel != nil { // the form shows the result
-		s.closeList()
+	if s.Leave() { // the form shows the result
 		at = fyne.Position{}
 	}
 	if o := s.originalAt(at); o != nil && len(paths) == 1 {
@@ -327,7 +326,7 @@ func (s *Screen) originalAt(at fyne.Position) *original {
 
 // formOf returns a draft as input. A past due date is left out, and people are told.
 func (s *Screen) formOf(d office.NewPackage) office.Form {
-	f := office.Form{Name: d.Name, Message: d.Message, Reference: office.ReferenceIn(d.ExternalData), Sequential: d.Sequential, Corrects: d.Corrects,
+	f := office.Form{Name: d.Name, Message: d.Message, Reference: office.ReferenceIn(d.ExternalData), External: d.ExternalData, Sequential: d.Sequential, Corrects: d.Corrects,
 		Template: d.Template, Files: asFiles(d.Files), Signers: d.Signers, Recipients: d.Recipients, NoCopy: d.NoCopy}
 	switch now := s.env.Now(); {
 	case d.Due.After(now):
@@ -354,11 +353,16 @@ func (s *Screen) Like(d office.NewPackage) {
 	if s.busy() {
 		return
 	}
-	s.replace(func() { s.begin(s.formOf(d)) })
+	f := s.formOf(d)
+	if d.Corrects == "" {
+		f.External = nil // a program's data is of one package; its reference is shown
+	}
+	s.replace(func() { s.begin(f) })
 }
 
 // begin replaces the input with a form. docs are those of its documents of which there are pictures.
 func (s *Screen) begin(f office.Form, docs ...*document) {
+	s.closeList()
 	s.clear()
 	s.docs = slices.DeleteFunc(docs, func(d *document) bool { return d.original != nil })
 	s.Fill(f)

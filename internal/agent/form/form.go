@@ -30,8 +30,10 @@ type Service struct {
 	loop.Base
 	changed chan struct{} // signals that now has changed
 
-	mu  sync.Mutex
-	now []byte // JSON of the form; nil if empty
+	mu    sync.Mutex
+	now   []byte // JSON of the form; nil if empty
+	files int    // how many documents it has
+	taken bool   // documents were taken out since it was written
 
 	writing sync.Mutex // held while written is compared with now and updated
 	written []byte     // as on disk
@@ -71,6 +73,7 @@ func (r *Service) Keep(f office.Form) {
 	}
 	r.mu.Lock()
 	r.now = data
+	r.taken, r.files = r.taken || data == nil || len(f.Files) < r.files, len(f.Files)
 	r.mu.Unlock()
 	loop.Wake(r.changed)
 }
@@ -109,6 +112,14 @@ func (r *Service) current() []byte {
 	return r.now
 }
 
+// urgent reports whether documents were taken out, as of a form that is sent: that is written at once, lest they are found again
+// and sent twice.
+func (r *Service) urgent() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}
+
 // Run writes the form after changes, until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
 	for {
@@ -117,8 +128,10 @@ func (r *Service) Run(ctx context.Context) error {
 			return nil
 		case <-r.changed:
 		}
-		if r.current() != nil && !loop.Sleep(ctx, pause) { // an emptied form is written at once, lest a sent one is found again and sent twice
-			return nil // Flush writes it
+		for end := r.Now().Add(pause); !r.urgent() && r.Now().Before(end); {
+			if !loop.Wait(ctx, end.Sub(r.Now()), r.changed) {
+				return nil // Flush writes it
+			}
 		}
 		for !r.Flush() && loop.Sleep(ctx, time.Minute) { // retries until written
 		}
@@ -129,7 +142,10 @@ func (r *Service) Run(ctx context.Context) error {
 func (r *Service) Flush() bool {
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	data := r.current()
+	r.mu.Lock()
+	data := r.now
+	r.taken = false
+	r.mu.Unlock()
 	if bytes.Equal(data, r.written) {
 		return true
 	}

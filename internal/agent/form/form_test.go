@@ -76,7 +76,19 @@ func TestAFormThatWasHandedOverIsEmptyOnTheDiskAtOnce(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { r.Run(ctx) })
-		time.Sleep(pause)
+		two := typed
+		two.Files = append(slices.Clone(typed.Files), office.FormFile{Path: "/x/rules.pdf"})
+		r.Keep(two)
+		time.Sleep(pause + 1)
+		r.Keep(two) // the pause has begun
+		synctest.Wait()
+		r.Keep(typed)
+		synctest.Wait()
+		if next, err := New(tools); err != nil || len(next.Form().Files) != 1 {
+			t.Errorf("of what was sent the next life finds %+v, %v", next.Form(), err)
+		}
+		r.Keep(typed)
+		synctest.Wait()
 		r.Keep(office.Form{})
 		synctest.Wait()
 		if next, err := New(tools); err != nil || !next.Form().Empty() {
