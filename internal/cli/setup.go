@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -148,14 +149,20 @@ func (c *setupCmd) Run(r *run) (err error) {
 		}
 		change.Office, change.Secrets.ClientSecret, change.Secrets.DeskKey = &file, file.ClientSecret, file.DeskKey
 	}
-	if c.Code != "" { // it is used up
-		defer func() {
-			path := filepath.Join(r.global.Data, "Invitation"+agent.OfficeEnding)
-			if err != nil && private.Folder(r.global.Data) == nil && agent.WriteOffice(path, *change.Office) == nil {
-				_ = r.err.Line("The invitation was kept for another try: use --import %s in place of --code.", path)
+	kept := filepath.Join(r.global.Data, "Invitation"+agent.OfficeEnding) // holds secrets
+	defer func() {
+		switch {
+		case err == nil && c.Import == kept:
+			err = os.Remove(kept)
+		case err != nil && c.Code != "": // which is used up
+			_ = os.Remove(kept) // of an earlier code
+			says := "The invitation could not be kept: ask for another code."
+			if private.Folder(r.global.Data) == nil && agent.WriteOffice(kept, *change.Office) == nil {
+				says = fmt.Sprintf("The invitation was kept for another try: use --import %s in place of --code.", kept)
 			}
-		}()
-	}
+			_ = r.err.Line("%s", says)
+		}
+	}()
 	if c.Export != "" {
 		return c.export(r, change)
 	}

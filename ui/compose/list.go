@@ -411,7 +411,7 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 		}
 		return lang.L("Waiting"), theme.MarkLater, ""
 	default:
-		return lang.L("Sending…"), theme.MarkNext, ""
+		return lang.L("Sending…"), theme.MarkNext, whole
 	}
 }
 

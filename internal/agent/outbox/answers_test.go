@@ -212,3 +212,24 @@ func TestThePackagesOfDraftsAreLookedForTogether(t *testing.T) {
 	noErr(t, errors.Join(err, r.refused(t.Context(), added, esign.ErrOutcomeUnknown)))
 	look(3, 2*time.Minute)
 }
+
+// An account that may not send is not told that its package will be sent.
+func TestASignInThatIsRefusedAgainAndAgainMayNotSend(t *testing.T) {
+	r := newService(t, accept)
+	r.end() // the test does what it runs
+	r.service.answer(answering(401, `{"error":"access_denied"}`), nil)
+	id, err := r.Hold(r.newPackage(t))
+	noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
+	for try := range mayNotSend + 1 {
+		r.Service.Now = func() time.Time { return time.Now().Add(time.Duration(try) * time.Hour) }
+		must(r.sendDue(t.Context()))
+		all, err := r.Drafts()
+		want := office.DraftQueued
+		if try == mayNotSend {
+			want = office.DraftFailed
+		}
+		if err != nil || len(all) != 1 || all[0].State != want || all[0].Problem != message.MayNotSendDocuments() {
+			t.Fatalf("try %d: %+v, %v", try, all, err)
+		}
+	}
+}

@@ -56,6 +56,9 @@ const (
 	maxFindPause  = time.Hour
 )
 
+// mayNotSend is after how many tries the account counts as one that may not send if the service refuses a sign-in that works.
+const mayNotSend = 8
+
 // Service sends drafts and keeps copies of their files. Its methods are safe for concurrent use.
 type Service struct {
 	loop.Base

@@ -605,8 +605,10 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 	}
 	if errors.As(cause, &e) && !loop.ConcernsAll(cause) {
 		switch {
-		case e.Kind == esign.SignedOut: // the sign-in works, so this is temporary
-			d.Problem = message.MayNotSendDocuments()
+		case e.Kind == esign.SignedOut: // the sign-in works, so this may be of the moment, but not after many tries
+			if d.Problem = message.MayNotSendDocuments(); d.Tries >= mayNotSend {
+				return r.fail(d, d.Problem)
+			}
 		case !e.Temporary():
 			return r.fail(d, d.Problem)
 		}
