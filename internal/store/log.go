@@ -250,13 +250,6 @@ func savedFact(j office.Job) record.Fact {
 	return record.Fact{Kind: record.Saved, Package: j.PackageID, File: loggedFile(j)}
 }
 
-// RecordSum records the SHA-256 of a saved file.
-func (tx *Tx) RecordSum(j office.Job, sha256 string) error {
-	f := savedFact(j)
-	f.File.SHA256 = sha256
-	return tx.AddFact(f)
-}
-
 func sealFact(j office.Job) record.Fact {
 	f := loggedFile(j)
 	f.SHA256 = j.Seal.SHA256

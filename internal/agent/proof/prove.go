@@ -161,14 +161,13 @@ func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office
 	if same, err = archive.IsSaved(file, j.Size, j.Digest); err != nil {
 		return part, "", false, err
 	}
-	as, sum := b.Add("documents", path.Base(j.Target), archive.Reader{Ctx: ctx, Reader: file})
+	folder := "documents"
+	if same && j.Seal.SHA256 == "" {
+		folder = "unexamined" // the record has no SHA-256 of it for the script to find
+	}
+	as, sum := b.Add(folder, path.Base(j.Target), archive.Reader{Ctx: ctx, Reader: file})
 	part.Add(r.say(message.ProofFile()), as)
 	part.Add("SHA-256", sum)
-	if same && j.Seal.SHA256 == "" { // not examined yet
-		if err := r.Data.Update(func(tx *store.Tx) error { return tx.RecordSum(j, sum) }); err != nil {
-			r.Log.Warn("record the SHA-256 of a saved file", "file", j.Target, "err", err)
-		}
-	}
 	if !same {
 		part.Add(r.say(message.ProofSaved()), moment(j.Done)+"\n"+r.say(message.ProofOtherFile()))
 		return part, as, false, nil
@@ -206,8 +205,8 @@ func (r *Service) eventsPart(b *evidence.Bundle, lines []office.EventLine) (evid
 	return part, nil
 }
 
-// recordPart adds the record's lines about a package and its events, which may spell its id in another way, to the bundle, with proofs that they are covered by one head: the last stamped
-// one if it includes them all, otherwise the present one.
+// recordPart adds the record's lines about a package and its events, which may spell its id in another way, to the bundle, with proofs
+// that they are covered by one head: the last stamped one if it includes them all, otherwise the present one.
 func (r *Service) recordPart(ctx context.Context, b *evidence.Bundle, c contents) (part evidence.Part, stamped bool, err error) {
 	part.Title = r.say(message.ProofRecord())
 	last, _, err := r.lastStamp()
