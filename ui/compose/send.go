@@ -248,11 +248,16 @@ func (s *Screen) handed(h *handing) {
 // it stays in the outbox for a person to decide.
 func (s *Screen) takeBack(h *handing) {
 	taken := slices.DeleteFunc(slices.Clone(h.parcels), func(p *parcel) bool { return !p.taken })
+	typed := s.handing != nil || !s.form().Empty()
+	stop := s.office.Cancel
+	if typed {
+		stop = s.office.Stop
+	}
 	var back []*parcel
 	var docs []*document
 	s.env.Attempt(func(context.Context) (err error) {
 		for _, p := range taken {
-			inTime, e := s.office.Stop(p.id)
+			inTime, e := stop(p.id)
 			if err = errors.Join(err, e); inTime {
 				back, docs = append(back, p), append(docs, p.docs...)
 			}
@@ -264,22 +269,15 @@ func (s *Screen) takeBack(h *handing) {
 		}
 		switch f := h.typed; {
 		case len(back) == 0:
-		case s.handing != nil || !s.form().Empty():
+		case typed:
 			s.env.Go.ShowPackage(outbox.RowID(back[0].id))
 		default:
 			gone := func(x office.FormFile) bool {
 				return !slices.ContainsFunc(back, func(p *parcel) bool { return slices.Contains(p.draft.Files, x.Path) })
 			}
 			f.Files = slices.DeleteFunc(slices.Clone(f.Files), gone)
-			s.begin(f, docs...)
+			s.replace(func() { s.begin(f, docs...) })
 			s.env.Go.ShowCompose()
-			s.env.Attempt(func(context.Context) (err error) { // it is in the form again
-				for _, p := range back {
-					_, e := s.office.Cancel(p.id)
-					err = errors.Join(err, e)
-				}
-				return err
-			}, nil)
 		}
 	})
 }
@@ -460,10 +458,7 @@ func externalData(reference string, given json.RawMessage) json.RawMessage {
 	if len(members) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(members)
-	if err != nil {
-		return given // which was read, so that it can be written
-	}
+	data, _ := json.Marshal(members) // what was read can be encoded
 	return data
 }
 
