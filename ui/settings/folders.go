@@ -259,20 +259,24 @@ func (p *folderForm) show(x office.HotFolder) {
 	if x.ID != "" {
 		p.title.Set(lang.L("Change folder"))
 	}
-	var lines []string
-	for _, s := range x.Signers {
-		lines = append(lines, office.Written(s))
-	}
 	due := ""
 	if x.DueDays != 0 {
 		due = strconv.Itoa(x.DueDays)
 	}
-	for e, text := range map[*widgets.Entry]string{p.folder: x.Path, p.signers: strings.Join(lines, "\n"), p.name: i18n.Pattern(x.Name), p.message: x.Message, p.due: due} {
+	for e, text := range map[*widgets.Entry]string{p.folder: x.Path, p.signers: written(x.Signers), p.name: i18n.Pattern(x.Name), p.message: x.Message, p.due: due} {
 		e.SetText(text)
 	}
 	p.ask.ChooseSecond(!x.Ask)
 	p.order.SetChecked(x.Sequential)
 	p.wrong(nil)
+}
+
+func written(people []office.Signer) string {
+	var lines []string
+	for _, s := range people {
+		lines = append(lines, office.Written(s))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // offerPresets shows the presets, to fill one in.
@@ -302,7 +306,9 @@ func (p *folderForm) use(f office.Form) {
 func (p *folderForm) folderTyped() office.HotFolder {
 	x := p.about
 	x.Path, x.Name, x.Message = p.folder.Typed(), i18n.CanonicalPattern(p.name.Typed()), p.message.Typed()
-	x.Signers = office.ReadPeople(p.signers.Text)
+	if p.signers.Text != written(x.Signers) { // what nobody typed is not read: it may have said more
+		x.Signers = office.ReadPeople(p.signers.Text)
+	}
 	x.Sequential, x.Ask = p.order.Checked, p.ask.Chosen == 0
 	x.DueDays = 0
 	if text := p.due.Typed(); text != "" {

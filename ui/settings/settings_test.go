@@ -641,6 +641,16 @@ func TestAFolderIsAddedAndChanged(t *testing.T) {
 	}
 }
 
+// A name that cannot be written so that it is read again, and the language, stay while something else is changed.
+func TestPeopleOfAFolderStayAsTheyAre(t *testing.T) {
+	_, s := foldersShown(t, officetest.Busy())
+	people := []office.Signer{{FirstName: "ACME GmbH", Email: "acme@example.com", Locale: "de"}, {FirstName: "Bob", LastName: "Smith, Jr.", Email: "bob@example.com"}}
+	p := s.folders.form
+	p.show(office.HotFolder{ID: "f", Signers: people})
+	p.due.SetText("7")
+	screentest.Equal(t, "people", p.folderTyped().Signers, people)
+}
+
 func TestWhatIsWrongWithAFolderIsSaidBesideIt(t *testing.T) {
 	b, s := foldersShown(t, officetest.Busy())
 	for name, c := range map[string]struct {

@@ -716,11 +716,11 @@ func Sent(tx *store.Tx) (known []office.SentLines, err error) {
 	for key, list := range store.Docs[[]sent](tx, docSent, "") {
 		x := office.SentLines{Who: strings.TrimPrefix(key, docSent)}
 		for _, s := range list {
-			live, _, _, err := alive(tx, lists, s)
+			live, draft, _, err := alive(tx, lists, s)
 			if err != nil {
 				return nil, err
 			}
-			if live {
+			if live || draft != "" { // one that was not accepted moves as a draft, and goes out again as that
 				x.Whats = append(x.Whats, s.What)
 			}
 		}

@@ -537,7 +537,7 @@ func TestAnotherComputerKnowsWhatWasSent(t *testing.T) {
 	var sent []office.SentLines
 	noErr(t, errors.Join(d.tools.Data.Store.View(func(tx *store.Tx) (err error) { sent, err = Sent(tx); return err }),
 		now.tools.Data.Update(func(tx *store.Tx) error { Adopt(tx, sent); return nil })))
-	if got := before(now.prepare(append(people(8), oneFor(0, 4)...)...)); got != "nsssnnnnssss" {
+	if got := before(now.prepare(append(people(8), oneFor(0, 4)...)...)); got != "ssssnnnnssss" {
 		t.Errorf("the new computer says %s", got)
 	}
 }
