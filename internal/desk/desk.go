@@ -379,6 +379,21 @@ func (c *Conn) Forget(ctx context.Context, s Stream, key string) error {
 	return err
 }
 
+// Following returns the keys of the desks that follow.
+func (c *Conn) Following(ctx context.Context, s Stream) (keys []string, err error) {
+	stream, err := c.js.Stream(ctx, StreamName(s.Epoch))
+	if err != nil {
+		return nil, err
+	}
+	names := stream.ConsumerNames(ctx)
+	for name := range names.Name() {
+		if IsKey(name) { // others are of the office's server
+			keys = append(keys, name)
+		}
+	}
+	return keys, names.Err()
+}
+
 // Waiting returns how many events wait for a desk, and when it last acknowledged one; zero for never.
 func (c *Conn) Waiting(ctx context.Context, s Stream, key string) (events int, last time.Time, err error) {
 	consumer, err := c.js.Consumer(ctx, StreamName(s.Epoch), key)

@@ -339,6 +339,14 @@ func (c *streamConn) Forget(_ context.Context, s desk.Stream, key string) error 
 	})
 }
 
+func (c *streamConn) Following(_ context.Context, s desk.Stream) (keys []string, err error) {
+	err = c.in(s.Epoch, func(st *stream) error {
+		keys = slices.Sorted(maps.Keys(st.readers))
+		return nil
+	})
+	return keys, err
+}
+
 func (c *streamConn) Waiting(_ context.Context, s desk.Stream, key string) (events int, last time.Time, err error) {
 	return events, last, c.in(s.Epoch, func(st *stream) error {
 		x := st.readers[key]

@@ -199,7 +199,13 @@ func (r *Service) beHub(ctx context.Context, s office.Settings) error {
 		for _, d := range r.desks.Get() {
 			err = errors.Join(err, r.welcome(ctx, x, d)) // it, or the stream, which is then refilled, may be lost
 		}
-		return lookAfter, err
+		following, unread := x.conn.Following(ctx, x.stream)
+		for _, key := range following {
+			if !r.isDesk(key) { // removed while the server could not be reached
+				r.shutOut(ctx, key)
+			}
+		}
+		return lookAfter, errors.Join(err, unread)
 	})
 }
 

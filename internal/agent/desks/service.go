@@ -53,6 +53,7 @@ type Conn interface {
 	Publish(ctx context.Context, s desk.Stream, e desk.Event) error
 	Follow(ctx context.Context, s desk.Stream, key string, since time.Time) error
 	Forget(ctx context.Context, s desk.Stream, key string) error
+	Following(ctx context.Context, s desk.Stream) (keys []string, err error)
 	Waiting(ctx context.Context, s desk.Stream, key string) (events int, last time.Time, err error)
 	Answers(answer func(key string, q desk.Question) (desk.Answer, error)) error
 

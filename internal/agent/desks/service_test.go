@@ -325,6 +325,23 @@ func TestADeskThatIsRemovedWhileTheHubStartsOrLooksAroundIsOut(t *testing.T) {
 	}
 }
 
+func TestADeskThatIsRemovedWhileTheHubIsAwayReadsNoMore(t *testing.T) {
+	hub, _ := newHub(t)
+	hub.invite("one").listens()
+	hub.invite("two").listens()
+	hub.stop()
+	noErr(t, hub.Remove(t.Context(), "one"))
+	hub.start()
+	eventually(t, "one of them follows", func() bool {
+		x := hub.running()
+		if x == nil {
+			return false
+		}
+		keys, err := x.conn.Following(t.Context(), x.stream)
+		return err == nil && slices.Equal(keys, []string{hub.desks.Get()[0].Key})
+	})
+}
+
 func TestADeskTakesThePlaceOfTheHub(t *testing.T) {
 	old, _ := newHub(t)
 	next, other := old.invite("next"), old.invite("other")
