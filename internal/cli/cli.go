@@ -217,13 +217,17 @@ func Main(args []string, p Program) (code int) {
 	return fail(errs, chosen.Run(r))
 }
 
-// pressed removes the argument that Windows adds to args when it starts the program because a notification was pressed (COM,
-// local servers).
+// pressed removes the argument that Windows adds to args, which name no command, when it starts the program because a notification
+// was pressed (COM, local servers).
 func pressed(args []string) []string {
-	if last := len(args) - 1; last >= 0 && strings.ContainsAny(args[0][:min(1, len(args[0]))], "-/") && (strings.EqualFold(args[last], "-Embedding") || strings.EqualFold(args[last], "/Embedding")) {
-		return args[:last]
+	last := len(args) - 1
+	if last < 0 || !strings.EqualFold(args[last], "-Embedding") && !strings.EqualFold(args[last], "/Embedding") {
+		return args
 	}
-	return args
+	if last > 0 && !strings.HasPrefix(args[0], "--") {
+		return args
+	}
+	return args[:last]
 }
 
 // open runs a command that shows a window, and tells people about any error that prevents it.
