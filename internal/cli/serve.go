@@ -136,7 +136,7 @@ func (c *openCmd) Run(r *run) error {
 	defer context.AfterFunc(r.ctx, ending.begin)()
 	w := Window{
 		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
-		Chosen:    r.global.chosen || r.global.KeyFile != "",
+		Chosen:    len(r.updates().Again) > 0,
 		StartDemo: r.tryDemo, Ending: ending.begin,
 	}
 	err = r.program.Window(r.ctx, w)

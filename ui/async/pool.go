@@ -4,6 +4,7 @@ package async
 
 import (
 	"context"
+	"errors"
 	"sync"
 )
 
@@ -58,6 +59,18 @@ func (p *Pool) Close() {
 // Try runs job on its own goroutine and passes its error, even nil, to then on the UI goroutine, like Then.
 func Try(p *Pool, job func(context.Context) error, then func(error)) context.CancelFunc {
 	return Then(p, func(ctx context.Context) (struct{}, error) { return struct{}{}, job(ctx) }, func(_ struct{}, err error) { then(err) })
+}
+
+// Each does something with each of a list, also after one failed, and returns those with which it worked.
+func Each[T any](list []T, do func(T) error) (done []T, failed error) {
+	for _, x := range list {
+		if err := do(x); err != nil {
+			failed = errors.Join(failed, err)
+		} else {
+			done = append(done, x)
+		}
+	}
+	return done, failed
 }
 
 // Then runs job on its own goroutine and passes its result to then on the UI goroutine, unless the pool has been closed. The

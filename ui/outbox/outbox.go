@@ -4,7 +4,6 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -93,19 +92,10 @@ type Action struct {
 func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draft), changed func()) (actions []Action) {
 	decide := func(drafts []office.Draft, send bool, undo time.Duration, then func(done []office.Draft)) {
 		var done []office.Draft
-		async.Try(at.Work, func(context.Context) (failed error) {
-			for _, d := range drafts {
-				if err := o.Decide(d.ID, send, undo); err != nil {
-					failed = errors.Join(failed, err)
-				} else {
-					done = append(done, d)
-				}
-			}
-			return failed
-		}, func(err error) {
-			if err != nil {
-				at.Notice(i18n.Error(err))
-			}
+		at.Attempt(func(context.Context) (err error) {
+			done, err = async.Each(drafts, func(d office.Draft) error { return o.Decide(d.ID, send, undo) })
+			return err
+		}, func() {
 			if len(done) > 0 {
 				then(done)
 			}

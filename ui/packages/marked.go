@@ -2,7 +2,6 @@ package packages
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/office"
+	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -254,21 +254,9 @@ func menu(actions []outbox.Action) *fyne.Menu {
 	return fyne.NewMenu("", items...)
 }
 
-// each does something with each of some packages, and returns those with which it worked.
-func each(ids []string, do func(id string) error) (done []string, failed error) {
-	for _, id := range ids {
-		if err := do(id); err != nil {
-			failed = errors.Join(failed, err)
-		} else {
-			done = append(done, id)
-		}
-	}
-	return done, failed
-}
-
 func (s *Screen) saveAgain(ids []string, said string) {
 	s.carry(func(context.Context) error {
-		_, err := each(ids, s.office.SaveAgain)
+		_, err := async.Each(ids, s.office.SaveAgain)
 		return err
 	}, func() string { return said })
 }
@@ -278,7 +266,7 @@ func (s *Screen) archive(ids []string, archived bool, then func(done []string)) 
 	s.marked = nil
 	var done []string
 	s.env.Attempt(func(context.Context) (err error) {
-		done, err = each(ids, func(id string) error { return s.office.Archive(id, archived) })
+		done, err = async.Each(ids, func(id string) error { return s.office.Archive(id, archived) })
 		return err
 	}, func() {
 		if then != nil && len(done) > 0 {

@@ -238,8 +238,8 @@ const graceSeconds = 10
 // moment is in time.
 const UndoTime = (graceSeconds + 1) * time.Second
 
-// UndoBar lists pending actions, newest last, each with an undo button and the remaining seconds; it takes no space while empty. It executes
-// nothing: whoever received the action waits UndoTime.
+// UndoBar lists pending actions, newest last, each with an undo button and the remaining seconds; it takes no space while empty. It
+// executes nothing: whoever received the action waits UndoTime.
 type UndoBar struct {
 	widget.BaseWidget
 	Changed func() // called when a line appears or disappears, to update the layout; may be nil

@@ -306,8 +306,9 @@ func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
 // shell puts the sidebar beside the page; if that leaves the page too little space, the sidebar shows no words. The health banner,
-// the undo bar (called grace), the toasts (passing) and the account stand in the free part of the sidebar, or below everything else if that is too small,
-// where they neither cover nor move anything about to be pressed. The account stays in the sidebar if its menu is all it needs.
+// the undo bar (called grace), the toasts (passing) and the account stand in the free part of the sidebar, or below everything else
+// if that is too small, where they neither cover nor move anything about to be pressed. The account stays in the sidebar if its menu
+// is all it needs.
 type shell struct {
 	nav, scroll, edge, page, passing fyne.CanvasObject
 	grace                            *widgets.UndoBar

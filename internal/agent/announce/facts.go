@@ -341,9 +341,9 @@ func ForgetPending(tx *store.Tx) {
 	}
 }
 
-// Resume queues what is pending and does not wait here already, or was raised here: what an earlier start left. Call it only in a
-// program that runs long enough for people to read, and not beside Run. Facts about
-// packages of another service stay pending until that service is in use again.
+// Resume queues what an earlier start left pending: not what waits here already, or was raised here. Call it only in a program that
+// runs long enough for people to read, and not beside Run. Facts about packages of another service stay pending until that service
+// is in use again.
 func (r *Service) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (facts []office.Fact, err error) {
 		for _, f := range store.Docs[office.Fact](tx, docPending, "") {

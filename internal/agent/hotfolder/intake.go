@@ -333,7 +333,7 @@ func cameBefore(tx *store.Tx, sha256, folder, name string) (s seen, before bool)
 	docs, _ := tx.DocNames(seenDoc(sha256, ""))
 	for _, doc := range docs {
 		of := strings.TrimPrefix(doc, seenDoc(sha256, ""))
-		if _, here := folderIn(tx, of); here && of != folder || before && of != folder {
+		if _, here := folderIn(tx, of); of != folder && (here || before) {
 			continue
 		}
 		before, s = true, seen{}

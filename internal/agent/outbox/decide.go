@@ -80,10 +80,11 @@ func (r *Service) carryOut() (next time.Duration, err error) {
 			return 0, err
 		}
 		r.decided(d.ID, d.Decision.Send)
+		if !queued {
+			continue
+		}
 		for _, id := range d.Replaces {
-			if queued {
-				r.live.cancel(id, true)
-			}
+			r.live.cancel(id, true)
 		}
 	}
 	return next, nil
