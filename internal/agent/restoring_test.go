@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/agent/transfer"
 	"countersign/internal/locations"
@@ -255,6 +256,18 @@ func TestABackupOfAnotherKeyIsLeftAloneAndSaid(t *testing.T) {
 		t.Errorf("%v, %v", files, err)
 	}
 	o.stop()
+}
+
+// The form has what was taken back of the outbox; a kill must not find it in neither.
+func TestTheFormIsOnDiskBeforeADraftIsCancelled(t *testing.T) {
+	o, _, held := backedUpOffice(t)
+	o.KeepForm(office.Form{Name: "Lease"})
+	must(o.Cancel(held))
+	kept, _, err := data.Doc[office.Form](o.Data, "form")
+	noErr(t, err)
+	if kept.Name != "Lease" {
+		t.Errorf("on disk is %+v", kept)
+	}
 }
 
 func TestTheNewestBackupThatCanBeReadIsRestored(t *testing.T) {

@@ -239,7 +239,12 @@ func (a *Agent) newOutbox() *outbox.Service {
 func (a *Agent) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	return a.outbox.Send(ctx, d, progress)
 }
-func (a *Agent) Cancel(draftID string) (bool, error)     { return a.outbox.Cancel(draftID) }
+
+// Cancel is the outbox's. The form, which may have taken the draft back, is written first.
+func (a *Agent) Cancel(draftID string) (bool, error) {
+	a.form.Flush()
+	return a.outbox.Cancel(draftID)
+}
 func (a *Agent) Stop(draftID string) (bool, error)       { return a.outbox.Stop(draftID) }
 func (a *Agent) Resolve(draftID string, send bool) error { return a.outbox.Resolve(draftID, send, 0) }
 func (a *Agent) Decide(draftID string, send bool, undo time.Duration) error {

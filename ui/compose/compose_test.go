@@ -340,6 +340,12 @@ func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
 			o := officetest.Busy()
 			begun := slow(o)
 			b := ready(t, o)
+			o.On = map[string]func() error{"Cancel": func() error {
+				if o.Form().Empty() {
+					t.Error("it is cancelled before the form has it: a kill would lose it")
+				}
+				return nil
+			}}
 			b.send()
 			<-begun
 			o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting[len(o.Waiting)-1].State = c.state })

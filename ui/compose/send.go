@@ -245,39 +245,43 @@ func (s *Screen) handed(h *handing) {
 }
 
 // takeBack returns what was sent to the form if there is still time. If there is other input by now, or a refused document is left,
-// it stays in the outbox for a person to decide.
+// it stays in the outbox for a person to decide. Until the form has it, it is there, too: nothing is lost in between.
 func (s *Screen) takeBack(h *handing) {
 	taken := slices.DeleteFunc(slices.Clone(h.parcels), func(p *parcel) bool { return !p.taken })
-	typed := s.handing != nil || !s.form().Empty()
-	stop := s.office.Cancel
-	if typed {
-		stop = s.office.Stop
-	}
 	var back []*parcel
-	var docs []*document
-	s.env.Attempt(func(context.Context) (err error) {
-		for _, p := range taken {
-			inTime, e := stop(p.id)
-			if err = errors.Join(err, e); inTime {
-				back, docs = append(back, p), append(docs, p.docs...)
+	each := func(act func(id string) (inTime bool, err error)) func(context.Context) error {
+		return func(context.Context) (err error) {
+			back = nil
+			for _, p := range taken {
+				inTime, e := act(p.id)
+				if err = errors.Join(err, e); inTime {
+					back = append(back, p)
+				}
 			}
+			return err
 		}
-		return err
-	}, func() {
+	}
+	s.env.Attempt(each(s.office.Stop), func() {
 		if len(back) < len(taken) {
 			s.env.Notice(outbox.TooLate())
 		}
 		switch f := h.typed; {
 		case len(back) == 0:
-		case typed:
+		case s.handing != nil || !s.form().Empty():
 			s.env.Go.ShowPackage(outbox.RowID(back[0].id))
 		default:
+			var docs []*document
+			for _, p := range back {
+				docs = append(docs, p.docs...)
+			}
 			gone := func(x office.FormFile) bool {
 				return !slices.ContainsFunc(back, func(p *parcel) bool { return slices.Contains(p.draft.Files, x.Path) })
 			}
 			f.Files = slices.DeleteFunc(slices.Clone(f.Files), gone)
-			s.replace(func() { s.begin(f, docs...) })
+			s.begin(f, docs...)
 			s.env.Go.ShowCompose()
+			taken = back
+			s.env.Attempt(each(s.office.Cancel), nil)
 		}
 	})
 }

@@ -154,10 +154,11 @@ func (o *Office) Again(_ context.Context, draftID string) (d office.NewPackage, 
 
 // Cancel imitates the agent's. It is too late for a draft that is already with the service, here one that is "adding".
 func (o *Office) Cancel(draftID string) (inTime bool, err error) {
-	o.note(office.OutboxChanged, "cancel", draftID)
-	if cancel, waits := o.held.Load(draftID); waits {
-		cancel.(context.CancelFunc)()
+	if err := o.first("Cancel"); err != nil {
+		return false, err
 	}
+	o.note(office.OutboxChanged, "cancel", draftID)
+	o.unhold(draftID)
 	inTime = true
 	o.Change(office.OutboxChanged, func(o *Office) {
 		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(d office.Draft) bool {
@@ -168,6 +169,13 @@ func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 		})
 	})
 	return inTime, nil
+}
+
+// unhold ends a Send that waits until it can no longer be undone.
+func (o *Office) unhold(draftID string) {
+	if cancel, waits := o.held.Load(draftID); waits {
+		cancel.(context.CancelFunc)()
+	}
 }
 
 // eachDraft changes the draft with an id.
@@ -183,6 +191,7 @@ func (o *Office) eachDraft(id string, change func(*office.Draft)) {
 
 // Stop imitates the agent's. It is too late for a draft that is already with the service.
 func (o *Office) Stop(draftID string) (inTime bool, err error) {
+	o.unhold(draftID)
 	o.eachDraft(draftID, func(d *office.Draft) {
 		if d.State == office.DraftQueued || d.Decision.Pending() {
 			d.State, d.Stopped, d.Problem, d.Decision, inTime = office.DraftHeld, true, message.Message{}, office.Decision{}, true

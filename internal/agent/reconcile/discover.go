@@ -24,6 +24,7 @@ type listed struct {
 	Whole   time.Time `json:"whole,omitzero"`  // when the list was last read completely
 	Late    time.Time `json:"late,omitzero"`   // when it was last read back far enough to find packages shown late
 	Unsent  time.Time `json:"unsent,omitzero"` // creation of the oldest package not sent at that time
+	Own     bool      `json:"own,omitzero"`    // the account may list only its own packages
 	Since   time.Time `json:"since"`           // account.Since when it was read
 	Issuer  string    `json:"issuer"`          // client and service, see esign.Client.Issuer
 }
@@ -33,7 +34,7 @@ type listed struct {
 // future comes from a wrong clock.
 func (l listed) known(now, since time.Time, issuer string) time.Time {
 	whole := now.Sub(l.Whole)
-	if l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
+	if l.Through.IsZero() || l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
 		return time.Time{}
 	}
 	known := l.Through.Add(-listMargin)
@@ -46,9 +47,9 @@ func (l listed) known(now, since time.Time, issuer string) time.Time {
 	return known
 }
 
-// first reports whether the list has never been read to its end with that account and issuer.
-func (l listed) first(since time.Time, issuer string) bool {
-	return l.Whole.IsZero() || !l.Since.Equal(since) || l.Issuer != issuer
+// first reports whether the list, everybody's or only the account's own, has never been read to its end with that account and issuer.
+func (l listed) first(since time.Time, issuer string, own bool) bool {
+	return l.Whole.IsZero() || !l.Since.Equal(since) || l.Issuer != issuer || l.Own && !own
 }
 
 // How often the service's list is read without a request, to find packages made elsewhere whose event never arrived. A service
@@ -75,6 +76,7 @@ type discovery struct {
 	since   time.Time // account.Since when reading began
 	unsent  time.Time // creation of the oldest unsent package found
 	behind  bool      // the beginning of the list, already read, must be read again
+	torn    bool      // the last reading missed something
 }
 
 // ReadList requests that the list be read soon.
@@ -164,7 +166,7 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 			}
 		}
 		r.Session.Note(ctx, nil) // an office without open packages makes no other calls
-		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
+		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer(), reading.own)); err != nil {
 			return 0, err
 		}
 		if end != listMore {
@@ -183,12 +185,17 @@ func (r *Service) discover(ctx context.Context, client *esign.Client, l *discove
 		pause = listOften
 	}
 	pause = max(pause, time.Duration(reading.pages)*listPerPage)
-	if end == listTorn {
+	again := l.torn
+	if l.torn = end == listTorn; l.torn {
 		r.Log.Info("the list of packages moved while it was read; it is read once more", "pages", reading.pages)
-		return pause, nil
 	}
-	if reading.own { // others are unknown, and the account may be allowed to list them later
-		return pause, nil
+	if l.torn || reading.own { // others are unknown, and the next reading goes to the end, too
+		if l.torn && !again || !last.first(since, client.Issuer(), reading.own) {
+			return pause, nil
+		}
+		return pause, r.Data.Update(func(tx *store.Tx) error {
+			return tx.PutDoc(docListed, listed{Whole: reading.began, Own: reading.own, Since: since, Issuer: client.Issuer()})
+		})
 	}
 	if !reading.known.IsZero() && reading.began.Sub(last.Late) < listMargin && l.unsent.Equal(last.Unsent) {
 		return pause, nil // the stored document already says so

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,8 +35,10 @@ type shelf struct {
 	refuses  bool
 	fails    bool
 	read     int // pages
+	lost     int // it says that there are so many more than it shows
 
 	hourly time.Time // when the newest was made; zero for the oldest first
+	state  string    // of those made at an unknown time; empty for open
 	unsent string    // the state of the one made 150 hours before it, empty while it is not shown
 }
 
@@ -54,7 +57,7 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	for i := range s.packages {
 		switch {
 		case s.hourly.IsZero():
-			items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":"open"}`, i))
+			items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":%q}`, i, cmp.Or(s.state, "open")))
 		case i != 150 || s.unsent != "":
 			state := map[bool]string{true: s.unsent, false: "open"}[i == 150]
 			items = append(items, fmt.Sprintf(`{"packageId":"p%d","state":%q,"timeCreated":%q}`, i, state, s.hourly.Add(-time.Duration(i)*time.Hour).Format(time.RFC3339)))
@@ -71,7 +74,7 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	case s.fails:
 		return answer(req, http.StatusServiceUnavailable, "")
 	}
-	return answer(req, http.StatusOK, fmt.Sprintf(`{"items":[%s],"total":%d}`, strings.Join(items, ","), total))
+	return answer(req, http.StatusOK, fmt.Sprintf(`{"items":[%s],"total":%d}`, strings.Join(items, ","), total+s.lost))
 }
 
 // client is a client of the shelf.
@@ -104,15 +107,40 @@ func (x *testService) lines() int {
 	return len(lines)
 }
 
-// Whoever may list everybody's packages one day is shown those of the others then.
-func TestAListOfOnesOwnPackagesAloneIsReadAndIsNotTheWhole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x, s := newService(t), &shelf{packages: 3, own: true}
-		x.lookAround(t.Context(), s.client("office"), &discovery{})
-		if _, kept, err := data.Doc[listed](x.Data, docListed); kept || err != nil || x.lines() != 3 {
-			t.Errorf("%d packages, and it is kept: %v, %v", x.lines(), kept, err)
-		}
-	})
+// What was executed before the first reading is not fetched; what is executed later is, also where the account may list only its own
+// packages or the service counts more than it shows. Whoever may list everybody's one day has read none of the others' before.
+func TestWhatIsExecutedAfterTheFirstReadingIsFetchedThoughTheListIsNeverWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		shelf shelf
+		first int // the readings that count as the first
+		all   int // fetched once everybody's may be listed
+	}{
+		"own":  {shelf{own: true}, 1, 2},
+		"torn": {shelf{lost: 1}, 2, 4},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			x, s, l := newService(t), &c.shelf, &discovery{}
+			since := x.Now()
+			x.deps.Since = func() time.Time { return since }
+			client := s.client("office")
+			s.state = string(office.PackageExecuted)
+			read := func(packages, want int) {
+				t.Helper()
+				s.packages, l.rest = packages, loop.Cooldown{}
+				x.lookAround(t.Context(), client, l)
+				expect(t, x.lines(), want, "%s: fetched of %d", name, packages)
+			}
+			for range c.first {
+				read(3, 0)
+			}
+			read(5, 2)
+			if last, _, err := data.Doc[listed](x.Data, docListed); err != nil || !last.known(x.Now(), since, client.Issuer()).IsZero() {
+				t.Errorf("%s: it is not read to the end again: %+v, %v", name, last, err)
+			}
+			s.own = false
+			read(7, c.all)
+		})
+	}
 }
 
 func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T) {
@@ -144,8 +172,8 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 		}
 		now := x.Now()
 		read := listed{Through: now, Whole: now, Since: now, Issuer: client.Issuer()}
-		if read.known(now, now, client.Issuer()).IsZero() || read.first(now, client.Issuer()) ||
-			!read.known(now, now, other.Issuer()).IsZero() || !read.first(now, other.Issuer()) {
+		if read.known(now, now, client.Issuer()).IsZero() || read.first(now, client.Issuer(), false) ||
+			!read.known(now, now, other.Issuer()).IsZero() || !read.first(now, other.Issuer(), false) {
 			t.Error("what one client has read is taken for known by another")
 		}
 		read.Through = now.Add(300 * time.Hour)

@@ -567,13 +567,13 @@ func TestPeopleAreToldOfAWithdrawalThatIsNotConfirmedAfterAnHour(t *testing.T) {
 		change func(w *office.Withdrawal)
 		want   message.Message
 	}{
-		"a minute ago":      {[]time.Duration{time.Minute}, nil, message.Message{}},
-		"an hour ago":       {[]time.Duration{lateAfter}, nil, one},
-		"in a minute":       {[]time.Duration{-time.Minute}, nil, message.Message{}},
-		"in a year":         {[]time.Duration{-year}, nil, one},
-		"twice":             {[]time.Duration{lateAfter, year}, nil, two},
-		"and not tried":     {[]time.Duration{year}, func(w *office.Withdrawal) { w.Tries = 0 }, message.Message{}},
-		"and not asked for": {[]time.Duration{year}, func(w *office.Withdrawal) { w.State = office.WithdrawWanted }, message.Message{}},
+		"a minute ago":    {[]time.Duration{time.Minute}, nil, message.Message{}},
+		"an hour ago":     {[]time.Duration{lateAfter}, nil, one},
+		"in a minute":     {[]time.Duration{-time.Minute}, nil, message.Message{}},
+		"in a year":       {[]time.Duration{-year}, nil, one},
+		"twice":           {[]time.Duration{lateAfter, year}, nil, two},
+		"and not tried":   {[]time.Duration{year}, func(w *office.Withdrawal) { w.Tries = 0 }, message.Message{}},
+		"and was refused": {[]time.Duration{year}, func(w *office.Withdrawal) { w.State = office.WithdrawWanted }, one},
 	} {
 		looptest.Bubble(t, name, func(t *testing.T) {
 			r := New(looptest.Base(t, func() {}), Deps{})

@@ -276,7 +276,7 @@ func pending(x office.Withdrawn) bool {
 // lateAfter is how long the service may take to confirm a withdrawal before people are told.
 const lateAfter = time.Hour
 
-// tellLate updates the health issue about withdrawals that may have succeeded but are not confirmed by the service.
+// tellLate updates the health issue about withdrawals that were tried but are not confirmed by the service.
 func (r *Service) tellLate() error {
 	late, err := data.Read(r.Data, "the withdrawals that wait", func(tx *store.Tx) ([]office.Package, error) {
 		return tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)}) // includes all of them
@@ -285,7 +285,7 @@ func (r *Service) tellLate() error {
 		return err
 	}
 	late = slices.DeleteFunc(late, func(p office.Package) bool {
-		return p.Withdrawal.State == office.WithdrawWanted || p.Withdrawal.Tries == 0 || r.Age(p.Withdrawal.Asked) < lateAfter
+		return p.Withdrawal.Tries == 0 || r.Age(p.Withdrawal.Asked) < lateAfter
 	})
 	var waits message.Message
 	switch len(late) {
