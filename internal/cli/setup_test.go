@@ -79,6 +79,7 @@ func TestFlagsOfSetupAreCalledAsTheirSettings(t *testing.T) {
 // The command rejects exactly the values that the agent rejects.
 func TestSetupJudgesAsTheAgentDoes(t *testing.T) {
 	folder := t.TempDir()
+	t.Chdir(folder) // a folder with a space before it is one beside the others
 	s := newShell(t)
 	for _, c := range settingstest.Cases(folder) {
 		if c.Flag == "" || c.Code == office.CodeChoice { // the usage lists the allowed words
