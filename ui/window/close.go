@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -152,17 +153,15 @@ func (w *Window) showQuestion(text string) {
 		Safe: lang.L("Keep running"), Do: lang.L("Quit"), OnDo: w.options.Quit})
 }
 
-// askAnew updates the open question about quitting, and closes it when nothing is unfinished any more.
+// askAnew updates the open question about quitting. It stays until it is answered: a person may be about to press one of its buttons.
 func (w *Window) askAnew() {
 	if !w.asksToQuit() {
 		return
 	}
 	w.lookForUndone(func(text string) {
-		if !w.asksToQuit() || text == w.quitting.text {
-			return
-		}
-		w.quitting.question.Close()
-		if text != "" {
+		text = cmp.Or(text, lang.L("Nothing is left to finish."))
+		if w.asksToQuit() && text != w.quitting.text {
+			w.quitting.question.Close()
 			w.showQuestion(text)
 		}
 	})
