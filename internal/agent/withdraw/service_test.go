@@ -320,11 +320,11 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 			if err != nil || len(lines) != 1 || lines[0].PackageID != "p" {
 				t.Errorf("the activity says %+v, %v", lines, err)
 			}
-			if missing { // it is believed for a day
+			if missing { // it is believed for an hour, as the first such answer
 				if list, err := x.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"p"}}); err != nil || list[0].State != office.WithdrawRefused || x.service.rescinds > 2 {
 					t.Errorf("asked again: %+v, %v", list, err)
 				}
-				time.Sleep(25 * time.Hour)
+				time.Sleep(61 * time.Minute)
 			}
 			if w := x.withdraws(); w.State != office.WithdrawDone {
 				t.Errorf("once more: %+v", w)
