@@ -50,12 +50,13 @@ type Job struct {
 
 // SavedFile is the file on disk, once the job is done.
 type SavedFile struct {
-	Size   int64     `json:"size,omitempty"`   // bytes
-	Digest string    `json:"sha256,omitempty"` // by which package archive recognises the file
-	Done   time.Time `json:"done,omitzero"`
-	Found  bool      `json:"found,omitempty"` // the file was already there: an index may list it
-	Seal   Seal      `json:"seal,omitzero"`   // set once it was examined
-	Match  Match     `json:"match,omitzero"`  // likewise
+	Size     int64     `json:"size,omitempty"`   // bytes
+	Digest   string    `json:"sha256,omitempty"` // by which package archive recognises the file
+	Done     time.Time `json:"done,omitzero"`
+	Found    bool      `json:"found,omitempty"` // the file was already there: an index may list it
+	Seal     Seal      `json:"seal,omitzero"`   // set once it was examined
+	Match    Match     `json:"match,omitzero"`  // likewise, of the file with the digest Compared
+	Compared string    `json:"compared,omitempty"`
 }
 
 // Key is the job's key in the store: its three parts, none of which contains a slash.

@@ -306,6 +306,6 @@ type Exported struct {
 	Packages int             // that have saved files
 	Files    int             // the number of these files
 	Copied   int             // how many of them are in the folder now, including those already there
-	Lost     int             // how many are no longer where they were saved
+	Lost     int             // how many are missing or were changed
 	Problem  message.Message // what prevented copying the others
 }

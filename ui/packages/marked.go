@@ -325,7 +325,7 @@ func howExported(x office.Exported, folder string, without int) string {
 		said[0] = lang.L("Copied to “{{.Folder}}”: {{.Done}} of {{.Files}}.", what)
 	}
 	if x.Lost > 0 {
-		said = append(said, lang.N("{{.PluralCount}} files are no longer where they were saved.", x.Lost))
+		said = append(said, lang.N("{{.PluralCount}} files are missing or were changed.", x.Lost))
 	}
 	if !x.Problem.IsZero() {
 		said = append(said, i18n.Message(x.Problem))

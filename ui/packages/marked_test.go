@@ -357,7 +357,7 @@ func TestTheFilesOfMarkedPackagesAreExportedAndThatIsSaid(t *testing.T) {
 	}{
 		{office.Exported{Packages: 3, Files: 4, Copied: 4}, "Copied to “Export”: 4 files. 1 package has no saved files."},
 		{office.Exported{Packages: 2, Files: 4, Copied: 1, Lost: 2, Problem: message.DiskFull("Export")},
-			"Copied to “Export”: 1 of 4 files. 2 files are no longer where they were saved. " + message.DiskFull("Export").String() + " 2 packages have no saved files."},
+			"Copied to “Export”: 1 of 4 files. 2 files are missing or were changed. " + message.DiskFull("Export").String() + " 2 packages have no saved files."},
 	} {
 		b.Office.Exported, b.Notices = c.x, nil
 		b.do(t, "Export…")

@@ -416,7 +416,7 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 		switch {
 		case err == nil:
 			x.Copied++
-		case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, archive.ErrMissing):
+		case errors.Is(err, errChanged), errors.Is(err, fs.ErrNotExist) && !errors.Is(err, archive.ErrMissing):
 			x.Lost++
 		default:
 			r.Log.Warn("export a file", "err", err)
@@ -428,6 +428,9 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 	return x, nil
 }
 
+// errChanged means that a file is not the one that was saved.
+var errChanged = errors.New("the file is not as it was saved")
+
 // export copies one file under the first free name.
 func export(ctx context.Context, to *archive.Folder, j office.Job) error {
 	source, err := archive.OpenSaved(j.Folder, j.Target)
@@ -435,6 +438,9 @@ func export(ctx context.Context, to *archive.Folder, j office.Job) error {
 		return err
 	}
 	defer source.Close()
+	if same, err := archive.IsSaved(source, j.Size, j.Digest); err != nil || !same {
+		return cmp.Or(err, errChanged)
+	}
 	for n := 1; ; n++ {
 		name := filename.Numbered(j.Target, n)
 		taken, err := to.Exists(name)

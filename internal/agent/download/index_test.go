@@ -405,16 +405,18 @@ func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
 	expect(t, must(os.Stat(filepath.Join(to, "Offer (2).pdf"))).Mode(), own.Mode(), "the copy may be read by %v, the document by %v", own.Mode())
 }
 
-func TestAnExportGoesOnAfterAFileThatIsLostAndSaysSo(t *testing.T) {
+func TestAnExportGoesOnAfterAFileThatIsLostOrChangedAndSaysSo(t *testing.T) {
 	x := newService(t)
-	lost := x.keepFile("p", "Lease.pdf", "lease")
+	lost, changed := x.keepFile("p", "Lease.pdf", "lease"), x.keepFile("c", "Changed.pdf", "sealed")
 	x.keepFile("q", "Offer.pdf", "offer")
 	noErr(t, os.Remove(filepath.Join(lost.Folder, lost.Target)))
+	noErr(t, os.WriteFile(filepath.Join(changed.Folder, changed.Target), []byte(document("forged")), 0o600))
 	to := t.TempDir()
-	got, err := x.Export(t.Context(), []string{"p", "q"}, to)
-	if want := (office.Exported{Packages: 2, Files: 2, Copied: 1, Lost: 1}); err != nil || got != want {
+	got, err := x.Export(t.Context(), []string{"c", "p", "q"}, to)
+	if want := (office.Exported{Packages: 3, Files: 3, Copied: 1, Lost: 2}); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
+	expect(t, inside(t, to), []string{"Offer.pdf"}, "copied are %q")
 	for into, copied := range map[string]int{"a/new one": 1, "Offer.pdf": 0} { // the latter is no folder
 		if got, err := x.Export(t.Context(), []string{"q"}, filepath.Join(to, into)); (err != nil) != (copied == 0) || got.Copied != copied {
 			t.Errorf("%s gets %+v, %v", into, got, err)

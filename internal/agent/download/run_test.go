@@ -760,11 +760,15 @@ func TestFilesAreFetchedOnceMoreAtAWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)
 		x.settings.SaveCAC, x.settings.Index = true, true
-		g := &giver{}
+		body := ""
+		g := &giver{say: func(string, int, string) answer { return answer{body: body} }}
 		defer x.from(g)()
 		j := x.plan("p")
 		x.Wake()
 		synctest.Wait()
+		compared := x.job(j[0])
+		compared.Match, compared.Compared = office.Match{State: office.MatchSame}, compared.Digest
+		x.update(func(tx *store.Tx) error { return tx.PutJob(compared) })
 		again := func() {
 			t.Helper()
 			noErr(t, x.SaveAgain("p"))
@@ -791,6 +795,10 @@ func TestFilesAreFetchedOnceMoreAtAWord(t *testing.T) {
 		if p, _, _ := x.Data.Package("p"); !p.Saved || !p.Planned {
 			t.Errorf("%+v", p)
 		}
+		expect(t, x.job(j[0]).Match, compared.Match, "what was compared with what was sent, which may be gone by now, is %+v")
+		body = document("other bytes")
+		again()
+		expect(t, x.job(j[0]).Match, office.Match{}, "other bytes are said to be %+v")
 		noErr(t, x.SaveAgain("unknown"))
 	})
 }

@@ -175,6 +175,9 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		}
 		j.State, j.Done, j.Seal, j.Problem, j.NextTry = office.JobDone, r.Now(), office.Seal{}, message.Message{}, time.Time{}
 		j.Refused, j.Found = time.Time{}, j.Found || recognised
+		if j.Compared != j.Digest { // saved again, with other bytes
+			j.Match = office.Match{}
+		}
 		r.planLine(tx, &j)
 		tx.PutJob(j)
 		if p, ok, _ := tx.Package(j.PackageID); ok { // otherwise the file is saved regardless

@@ -38,10 +38,9 @@ type astrayFiles struct {
 
 // looked is the progress of a check.
 type looked struct {
-	After string          `json:"after"` // the job checked last
-	Found []astray        `json:"found"`
-	Lost  []string        `json:"lost"`  // jobs whose files are not in place
-	There map[string]bool `json:"there"` // folders that contain any file
+	After    string          `json:"after"`    // the job checked last
+	Suspects []string        `json:"suspects"` // jobs whose files were missing or changed
+	There    map[string]bool `json:"there"`    // folders that contain any file
 }
 
 const (
@@ -151,33 +150,37 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 		}
 	}
 	lost := map[string][]office.Job{} // by folder
-	for _, key := range x.Lost {
+	for _, key := range x.Suspects {
 		j, failed := data.Read(r.Data, "a saved file", func(tx *store.Tx) (office.Job, error) { j, _, err := tx.Job(key); return j, err })
-		lost[j.Folder], err = append(lost[j.Folder], j), errors.Join(err, failed)
+		if err = errors.Join(err, failed); j.State != office.JobDone {
+			continue // it is saved again
+		}
+		switch same, failed := isThere(j); { // it may be back
+		case errors.Is(failed, fs.ErrNotExist) && !errors.Is(failed, errAway):
+			lost[j.Folder] = append(lost[j.Folder], j)
+		case failed == nil && !same:
+			found = append(found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileNotAsSaved(j.Target), false})
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, folder := range slices.Sorted(maps.Keys(lost)) {
-		if !x.There[folder] && disk.Empty(folder) { // also for a job that no longer exists
+		if !x.There[folder] && disk.Empty(folder) {
 			r.Log.Info("nothing is in a folder, as where a disk is not mounted: it is taken to be out of reach", "folder", folder)
 			continue
 		}
 		missing, failed := r.findRenamed(ctx, folder, lost[folder])
-		x.Found, err = append(x.Found, missing...), errors.Join(err, failed)
+		found, err = append(found, missing...), errors.Join(err, failed)
 	}
-	return x.Found[:min(len(x.Found), mostAstray)], err
+	return found, err
 }
 
 // lookAt checks j's file, unless its folder is unreachable.
 func (x *looked) lookAt(j office.Job) {
 	same, err := isThere(j)
-	switch {
-	case errors.Is(err, errAway):
-	case errors.Is(err, fs.ErrNotExist) && len(x.Lost) < mostAstray:
-		x.Lost = append(x.Lost, j.Key())
-	case err == nil && !same && len(x.Found) < mostAstray:
-		x.Found = append(x.Found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileNotAsSaved(j.Target), false})
+	if !same && !errors.Is(err, errAway) && len(x.Suspects) < mostAstray {
+		x.Suspects = append(x.Suspects, j.Key())
 	}
 	if x.After = j.Key(); err == nil {
 		if x.There == nil {
@@ -204,7 +207,7 @@ func (r *Service) findRenamed(ctx context.Context, folder string, lost []office.
 	for _, j := range lost {
 		sizes[j.Size] = true
 	}
-	err = filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
+	err = walk(folder, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() || !strings.EqualFold(filepath.Ext(name), ".pdf") {
 			return ctx.Err()
 		}

@@ -369,6 +369,11 @@ func TestAnyFileIsToldFromThoseThatWereSentAndSaved(t *testing.T) {
 	}
 	expect(t, strings.Join(names, ", "), "Lease.pdf saved stranger, Rent.pdf differs none, foreign.pdf unknown none", "in the folder are %s")
 	expect(t, x.examined.Load()-before, 2, "%d were examined anew")
+	link := filepath.Join(t.TempDir(), "link")
+	noErr(t, os.Symlink(x.folder, link))
+	if all := x.verify(link); len(all) != 3 || all[0].Path != filepath.Join(link, "Lease.pdf") || all[0].Known != office.KnownSaved {
+		t.Errorf("through a link are %+v", all)
+	}
 	names = nil
 	rest := func(after string) error {
 		return x.Verify(t.Context(), []string{x.folder}, filepath.Join(x.folder, after), func(v office.Verified) error {
@@ -411,7 +416,7 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		x.daysLater(30)
 		expect(t, check(), message.Message{}, "of a folder without its disk it says %v")
 		noErr(t, os.Remove(x.folder))
-		noErr(t, os.Rename(away, x.folder))
+		noErr(t, os.Symlink(away, x.folder)) // as to a share
 		x.daysLater(30)
 		want := message.FilesAstray(2, []string{"changed.pdf", "lost.pdf"})
 		shown := 0
@@ -449,11 +454,17 @@ func TestTheQuietCheckGoesOnWhereItWasStopped(t *testing.T) {
 			files = append(files, x.save(fmt.Sprintf("%03d", i), "a"))
 		}
 		noErr(t, os.Remove(x.path(files[0])))
+		body := must(os.ReadFile(x.path(files[9]))) // they all hold the same
+		noErr(t, os.Remove(x.path(files[8])))
+		noErr(t, os.WriteFile(x.path(files[9]), []byte("other"), 0o600))
 		x.nextDay()
 		ctx, stop := context.WithTimeout(t.Context(), (jobsTogether+1)*breath)
 		defer stop()
 		if err := x.checkFiles(ctx); err == nil {
 			t.Error("it was not stopped")
+		}
+		for _, j := range files[8:10] { // they are back before it ends
+			noErr(t, os.WriteFile(x.path(j), body, 0o600))
 		}
 		noErr(t, os.Remove(x.path(files[1])))
 		noErr(t, os.Remove(x.path(files[jobsTogether+1])))

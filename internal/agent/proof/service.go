@@ -169,7 +169,7 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 		}
 		told := stored.Wrong() && !verdict.Wrong() // its seal is not worse than before
 		verdict.Read = told && stored.Seal.Read
-		stored.Seal, stored.Match = verdict, match
+		stored.Seal, stored.Match, stored.Compared = verdict, match, j.Digest
 		tx.PutJob(stored)
 		var fault message.Message
 		if stored.Wrong() && !told {

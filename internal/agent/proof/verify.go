@@ -33,7 +33,7 @@ func (r *Service) Verify(ctx context.Context, paths []string, after string, tell
 	for _, p := range paths {
 		var batch []candidate
 		alone := true
-		err := filepath.WalkDir(p, func(at string, e fs.DirEntry, err error) error {
+		err := walk(p, func(at string, e fs.DirEntry, err error) error {
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
@@ -64,6 +64,22 @@ func (r *Service) Verify(ctx context.Context, paths []string, after string, tell
 		return message.Error(message.FileNotRead(filepath.Base(after)), fs.ErrNotExist)
 	}
 	return nil
+}
+
+// walk is filepath.WalkDir, but root may be a link, as where the documents' folder leads to a share.
+func walk(root string, visit fs.WalkDirFunc) error {
+	real, err := disk.Real(root)
+	if err != nil {
+		real = root // visit is told why
+	}
+	return filepath.WalkDir(real, func(at string, e fs.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(real, at); rel == "." {
+			at = root
+		} else {
+			at = filepath.Join(root, rel)
+		}
+		return visit(at, e, err)
+	})
 }
 
 // candidate is a file to verify.
