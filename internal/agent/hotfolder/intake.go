@@ -147,7 +147,7 @@ func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) 
 	if !known {
 		return true, r.plan(dir, in, "")
 	}
-	if m, may := r.sender(f); !may {
+	if m, may := r.sender(f); !may || f.Paused {
 		if !m.IsZero() {
 			err = &folderError{m}
 		}

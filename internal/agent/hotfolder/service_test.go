@@ -662,6 +662,7 @@ func TestWhatWasTakenBeforeAKillIsSentForTheSameAccountOnceItsDiskIsThere(t *tes
 	}{
 		"another account":     {"folder moved", func(d *desk, _ office.HotFolder) { d.account = Account{ID: "service office max"}; d.looks() }},
 		"nobody is signed in": {"folder moved", func(d *desk, _ office.HotFolder) { d.signedOut = true; d.looks() }},
+		"paused":              {"folder moved", func(d *desk, f office.HotFolder) { d.put(paused(f)); d.looks(); d.put(f) }},
 		"no disk yet":         {"folder recorded", func(d *desk, f office.HotFolder) { d.looksWhileAway(f.Path) }},
 		"no disk any more":    {"folder moved", func(d *desk, f office.HotFolder) { d.looksWhileAway(f.Path) }},
 	} {
