@@ -51,8 +51,9 @@ type provider struct {
 	// token may answer instead of the provider; if it returns false, the provider answers.
 	token func(w http.ResponseWriter, form url.Values, n int) bool
 
-	key      *ecdsa.PrivateKey
-	keysFail int // how often requests for the keys fail
+	key *ecdsa.PrivateKey
+
+	keysFail, userinfoFails int // how often requests for them fail
 
 	irrevocable string   // the kind of token that it does not revoke
 	methods     []string // by which it says it takes the credentials
@@ -114,6 +115,11 @@ func makeProvider(t *testing.T, change func(p *provider)) *provider {
 		}
 	})
 	mux.HandleFunc("GET "+p.path+"/connect/userinfo", func(w http.ResponseWriter, r *http.Request) {
+		if p.userinfoFails > 0 {
+			p.userinfoFails--
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		if p.userinfo == "" || !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer at-") {
 			http.NotFound(w, r)
 			return

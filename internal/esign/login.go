@@ -238,7 +238,7 @@ func (c claims) account() Account {
 }
 
 // identify determines who signed in: from the id_token, which must verify if there is one, and from userinfo for what the
-// id_token lacks. A failing userinfo call does not fail the sign-in.
+// id_token lacks. A userinfo call that fails again and again does not fail the sign-in: the service may offer none.
 func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer, scopes []string) (Account, error) {
 	var a Account
 	if idToken := string(answer.ID); idToken != "" {
@@ -332,8 +332,14 @@ func (k *patientKeys) VerifySignature(ctx context.Context, jwt string) ([]byte, 
 	return keys.VerifySignature(ctx, jwt)
 }
 
+// userInfo retries, for the same reason as patientKeys.
 func (l *Login) userInfo(ctx context.Context, access string) (Account, error) {
-	info, err := l.server.NewProvider(ctx).UserInfo(ctx, oauth2.StaticTokenSource(&oauth2.Token{AccessToken: access}))
+	var info *oidc.UserInfo
+	var err error
+	attempts(ctx, func(int) (again bool) {
+		info, err = l.server.NewProvider(ctx).UserInfo(ctx, oauth2.StaticTokenSource(&oauth2.Token{AccessToken: access}))
+		return err != nil
+	})
 	if err != nil {
 		return Account{}, err
 	}

@@ -157,11 +157,12 @@ func TestTheProfileCompletesTheAccount(t *testing.T) {
 		{"a broken profile", `<html>`, nil, Account{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newProvider(t, func(p *provider) { p.userinfo, p.idToken = c.userinfo, c.idToken })
-			g, err := signIn(t, p)
-			if err != nil || g.Account != c.want {
-				t.Errorf("%+v %v", g.Account, err)
-			}
+			bubble(t, func(p *provider) { p.userinfo, p.userinfoFails, p.idToken = c.userinfo, 2, c.idToken }, func(t *testing.T, p *provider, cfg Config) {
+				g, err := signInWith(t, p, cfg)
+				if err != nil || g.Account != c.want {
+					t.Errorf("%+v %v", g.Account, err)
+				}
+			})
 		})
 	}
 }

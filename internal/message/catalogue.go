@@ -938,6 +938,7 @@ func PasteWholeAddress() Message        { return of("signin.paste-whole-address"
 func ReturnClosed() Message             { return of("signin.return-closed") }
 func ScopeNeedsAdministrator() Message  { return of("signin.scope-needs-administrator") }
 func SettingsChanged() Message          { return of("signin.settings-changed") }
+func SignInAnonymous() Message          { return of("signin.sign-in-anonymous") }
 func SignInDenied() Message             { return of("signin.sign-in-denied") }
 func SignInExpired() Message            { return of("signin.sign-in-expired") }
 func SignInFailed() Message             { return of("signin.sign-in-failed") }

@@ -194,7 +194,7 @@ func (r *Service) adopt(ctx context.Context, l *login, svc *service, g esign.Gra
 		if r.parked.Load() {
 			return o, message.Error(message.MovingNow(), nil)
 		}
-		if err := r.checkOrganization(o.Account, g.Account); err != nil {
+		if err := r.checkAccount(o.Account, g.Account); err != nil {
 			return o, err
 		}
 		o.Account = r.newAccount(o.Account, g)
@@ -245,9 +245,14 @@ func (r *Service) newAccount(old Record, g esign.Grant) Record {
 	return acc
 }
 
-// checkOrganization refuses an account of another organization while packages of the first one are stored here.
-func (r *Service) checkOrganization(old Record, next esign.Account) error {
-	if old.OrganizationID == "" || next.OrganizationID == "" || old.OrganizationID == next.OrganizationID {
+// checkAccount refuses an account of another organization while packages of the first one are stored here, and one of which the
+// service does not say what it said of the old one: it may be anybody's, and what waits would be sent from it.
+func (r *Service) checkAccount(old Record, next esign.Account) error {
+	unsaid := func(was, is string) bool { return was != "" && is == "" }
+	switch {
+	case unsaid(old.OrganizationID, next.OrganizationID), unsaid(old.MemberID, next.MemberID), unsaid(old.Subject, next.Subject):
+		return message.Error(message.SignInAnonymous(), nil)
+	case old.OrganizationID == "", old.OrganizationID == next.OrganizationID:
 		return nil
 	}
 	packages, err := data.Read(r.Data, "how many packages there are", (*store.Tx).PackageCounts)

@@ -293,14 +293,38 @@ func TestAnotherOrganizationSignsInWhereNoPackagesAre(t *testing.T) {
 			t.Errorf("after %q, packages: %v: %v; revoked: %d", c.before, c.here, err, x.owed(t)-owed)
 		}
 	}
-	for _, other := range []string{"", was.OrganizationID} {
-		noErr(t, x.checkOrganization(was, esign.Account{OrganizationID: other}))
-	}
 	x.Data.Store.Fault = func() error { return looptest.ErrFault }
-	if err := x.checkOrganization(was, esign.Account{OrganizationID: "another"}); !errors.Is(err, looptest.ErrFault) {
+	if err := x.checkAccount(Record{Account: Account{OrganizationID: "o"}}, esign.Account{OrganizationID: "another"}); !errors.Is(err, looptest.ErrFault) {
 		t.Errorf("what cannot be read: %v", err)
 	}
 	x.Data.Store.Fault = nil
+}
+
+func TestNobodyUnknownSignsInInPlaceOfSomebodyKnown(t *testing.T) {
+	x := newService(t)
+	x.settings.Scopes = []string{"profile", "offline_access", "organization"} // without openid there is no id_token
+	x.setUp(t)
+	x.signIn(t)
+	was := x.Current().Account
+	x.service.Inject(sandbox.Fault{Path: "/connect/userinfo", Status: 503, Times: 1})
+	x.signIn(t)
+	expect(t, x.Current().Account.Account, was.Account, "signed in as %+v where the service failed once")
+	x.service.Inject(sandbox.Fault{Path: "/connect/userinfo", Status: 503})
+	if err := x.tryToSignIn(t); message.For(err) != message.SignInAnonymous() || x.owed(t) != 1 || x.Current().Account.Account != was.Account {
+		t.Errorf("%v; revoked: %d; signed in as %+v", err, x.owed(t), x.Current().Account)
+	}
+	for _, c := range []struct {
+		before Record
+		want   message.Message
+	}{
+		{Record{}, message.Message{}}, // the service has not said it of anybody
+		{Record{Account: Account{Email: "o@example.com"}}, message.Message{}},
+		{Record{Account: Account{OrganizationID: "o"}}, message.SignInAnonymous()},
+		{Record{Account: Account{MemberID: "m"}}, message.SignInAnonymous()},
+		{Record{Subject: "s"}, message.SignInAnonymous()},
+	} {
+		expect(t, message.For(x.checkAccount(c.before, esign.Account{})), c.want, "told %v after %+v", c.before)
+	}
 }
 
 func TestANarrowerGrantIsToldUntilAWiderOneIsThere(t *testing.T) {
