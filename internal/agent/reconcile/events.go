@@ -182,7 +182,9 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		}
 		signed := apply.Event(&p, e, ev.Received)
 		p.Events++
-		r.checkSoon(&p, e.Action == esign.DocumentSigned && (p.DisplayName() == "" || p.SignerName(e.SignerID) == ""))
+		if p.State != office.PackageRescinded || e.Action != esign.PackageRescinded { // otherwise it says what is known
+			r.checkSoon(&p, e.Action == esign.DocumentSigned && (p.DisplayName() == "" || p.SignerName(e.SignerID) == ""))
+		}
 		r.settle(tx, &p, &found)
 		tx.PutPackage(p)
 		facts := r.deps.News.Signed(tx, p, signed)
@@ -214,8 +216,11 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 }
 
 // checkSoon requests p's status: an event is a hint, the status call is the truth. Events in quick succession share a call; files,
-// and names for which people wait (urgent), do not wait for others.
+// and names for which people wait (urgent), do not wait for others. If p is over, its due date may have been extended.
 func (r *Service) checkSoon(p *office.Package, urgent bool) {
+	if p.State.Over() {
+		p.RecordPending = r.Now() // keeps it from being final
+	}
 	next := r.Now().Add(r.Pace.Retry)
 	if urgent || p.State == office.PackageExecuted {
 		p.NextCheck = office.AtOnce

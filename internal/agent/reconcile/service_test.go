@@ -327,6 +327,7 @@ func TestTheRecordOfAPackageThatWasWithdrawnIsOwed(t *testing.T) {
 			t.Fatalf("it is not asked about any more: %+v", p)
 		}
 		x.known(office.PackageOpen)
+		x.happens("e", esign.PackageRescinded, "p", "", "")
 		noErr(t, x.NoteGone(before))
 		if p := x.now(); !p.Final() {
 			t.Errorf("the service shows it no more, and is to be asked about it: %+v", p)
@@ -390,6 +391,43 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 			}
 		}
 	})
+}
+
+// A due date that had passed can be extended, after which events come again.
+func TestAnEventOfAPackageThatIsOverHasItAskedAboutAgain(t *testing.T) {
+	for _, c := range []struct {
+		over   office.PackageState
+		action string
+		late   bool // the event comes while the answer that it is over is under way
+		again  bool
+	}{
+		{office.PackageExpired, esign.PackageSent, false, true}, {office.PackageExpired, esign.DocumentSigned, false, true},
+		{office.PackageExpired, esign.DocumentSigned, true, true}, {office.PackageExpired, esign.PackageRescinded, false, true},
+		{office.PackageRescinded, esign.DocumentExecuted, false, true}, {office.PackageRescinded, esign.PackageRescinded, false, false},
+	} {
+		looptest.Bubble(t, fmt.Sprint(c), func(t *testing.T) {
+			x := newService(t)
+			x.known(office.PackageOpen)
+			asked := x.now()
+			happens := func() { x.happens("e", c.action, "p", "d", "s") }
+			if c.late {
+				happens()
+			}
+			over := esign.Status{PackageID: "p", Name: "Lease", State: c.over, Signers: []esign.Signer{{ID: "s", StateTold: true}}, RescindMessage: "No."}
+			if noted, err := x.applyCheck(asked, over, false, true); err != nil || !noted {
+				t.Fatal(noted, err)
+			}
+			if !c.late {
+				expect(t, x.now().Final(), true, "before the event it is over: %v")
+				happens()
+			}
+			if p := x.now(); p.Final() == c.again || c.again && p.NextCheck.After(x.Now().Add(x.Pace.Retry)) {
+				t.Errorf("final: %v, asked about at %v", p.Final(), p.NextCheck)
+			}
+			x.check(over)
+			expect(t, x.now().Final(), true, "once it is said to be over again: %v")
+		})
+	}
 }
 
 func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {

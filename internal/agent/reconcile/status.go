@@ -47,7 +47,9 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 		if found, err = r.noteStatus(tx, &p, status, s, folder, recorded); err != nil {
 			return err
 		}
-		r.afterEvents(&p, asked)
+		if recorded { // otherwise the service no longer shows it
+			r.afterEvents(&p, asked)
+		}
 		silent = missedEvent(before, p, found.moved, listening, now)
 		return tx.PutPackage(p)
 	})
