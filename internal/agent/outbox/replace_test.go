@@ -187,6 +187,7 @@ func TestACorrectionGoesOutOnceTheFirstOneIsOutOfTheWayAndNotBefore(t *testing.T
 		r := newService(t, accept)
 		r.end() // the test does what it runs
 		r.deps.PackageAdded = func() {}
+		c.first.Folder = "scans"
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(c.first) }))
 		d := r.newPackage(t)
 		d.Corrects = "p"
@@ -198,8 +199,8 @@ func TestACorrectionGoesOutOnceTheFirstOneIsOutOfTheWayAndNotBefore(t *testing.T
 			noErr(t, err)
 			return d
 		}
-		if d := work(); d.State != c.want || d.Problem != c.says {
-			t.Errorf("%s: it is %s, for %v", name, d.State, d.Problem)
+		if d := work(); d.State != c.want || d.Problem != c.says || (d.Folder == "scans") != (c.first.ID == "p") {
+			t.Errorf("%s: it is %s, for %v, of folder %q", name, d.State, d.Problem, d.Folder)
 		}
 		if c.want == office.DraftSent {
 			continue

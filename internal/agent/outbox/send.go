@@ -78,6 +78,9 @@ func (r *Service) storeDraft(ctx context.Context, d *office.Draft, docs document
 		return err
 	}
 	err := r.Data.Update(func(tx *store.Tx) error {
+		if corrected, _, _ := tx.Package(d.Corrects); d.Folder == "" {
+			d.Folder = corrected.Folder // what is signed is returned there
+		}
 		for _, id := range s.replaces {
 			if err := r.replace(tx, id, d); err != nil {
 				return err
