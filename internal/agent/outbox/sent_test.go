@@ -255,7 +255,7 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 		r.deps.Pages = func(context.Context, string) (int, error) { return c.pages, c.err }
 		info := r.Inspect(t.Context(), c.path)
 		given := r.newPackage(t)
-		given.Files, given.Undo = []string{c.path}, time.Hour
+		given.Files, given.Undo = []string{c.path}, maxUndo
 		if _, err := r.Send(cancelled, given, nil); !c.problem.IsZero() && message.For(err) != c.problem || c.problem.IsZero() && !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: sent with %v", name, err)
 		}
