@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -45,7 +46,7 @@ func (r *Service) Folders() ([]office.HotFolderRow, error) {
 	defer r.mu.Unlock()
 	for i := range rows {
 		if rows[i].Problem = r.problems[rows[i].ID]; rows[i].Problem.IsZero() {
-			rows[i].Problem = r.waiting[rows[i].Path]
+			rows[i].Problem = r.waiting[rows[i].ID]
 		}
 	}
 	return rows, err
@@ -53,7 +54,8 @@ func (r *Service) Folders() ([]office.HotFolderRow, error) {
 
 // Put validates and stores a folder: a new one if its ID is empty, otherwise replacing the one with that ID. It returns the folder
 // as stored, which from then on sends from the account signed in, unless it was only paused or resumed. A folder whose share is
-// unavailable is stored anyway and never created anew in its place. Errors about the input are *office.ConfigError.
+// unavailable is stored anyway and never created anew in its place. Files in progress follow a folder that is no longer where it was.
+// Errors about the input are *office.ConfigError.
 func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
@@ -65,6 +67,13 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	if err != nil {
 		real = "" // its share is unavailable
 	}
+	all, err := r.folders()
+	if err != nil {
+		return f, err
+	}
+	before := slices.IndexFunc(all, func(x office.HotFolder) bool { return x.ID == f.ID })
+	gone := before >= 0 && missing(all[before].Path)
+	renamed := !missing(filepath.Join(f.Path, office.HotWaiting))
 	err = r.Data.Update(func(tx *store.Tx) error {
 		list := foldersIn(tx)
 		kept := f
@@ -76,6 +85,9 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 			}
 			if kept.Path != list[i].Path {
 				kept.Real = real
+				if gone {
+					r.follow(tx, list[i], kept, renamed)
+				}
 			}
 			list[i] = kept
 		} else {
@@ -92,6 +104,28 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 		r.deps.Changed()
 	}
 	return f, err
+}
+
+// missing reports whether there is nothing at a path.
+func missing(path string) bool {
+	_, err := disk.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// follow moves the records of files in progress from where a folder was to where it is now. If it was not renamed, a file that is no
+// draft yet stays where it was: it is nowhere else.
+func (r *Service) follow(tx *store.Tx, was, now office.HotFolder, renamed bool) {
+	for _, prefix := range []string{prefixIntake, prefixResting} {
+		for doc, in := range maps.Collect(store.Docs[office.Intake](tx, prefix, "")) {
+			if in.Folder != now.ID || in.Path != was.Path || in.Draft == "" && !renamed {
+				continue
+			}
+			from := r.fileOf(in, in.At)
+			in.Path, in.Real = now.Path, now.Real
+			r.deps.Moved(tx, in.Draft, from, r.fileOf(in, in.At))
+			tx.PutDoc(doc, in)
+		}
+	}
 }
 
 // Remove removes a folder from the list. Files already taken continue; its files and subfolders stay. It reports whether there was
@@ -378,7 +412,7 @@ func (r *Service) unknownIn(f office.HotFolder, dir *disk.Dir) (found []office.I
 	}
 	known := map[string]bool{}
 	for _, in := range all {
-		if in.Path == f.Path {
+		if in.Path == f.Path || in.Folder == f.ID {
 			known[in.At], known[in.Next] = true, true
 		}
 	}

@@ -126,6 +126,49 @@ func (d *desk) losesRecords() {
 	}
 }
 
+func TestAFolderThatIsRenamedAndChangedToItsNewPathGoesOn(t *testing.T) {
+	back := []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}
+	for name, c := range map[string]struct {
+		sent, undrafted bool
+		move            func(from, to string) error
+		want            []string
+	}{
+		"its document was sent":    {sent: true, move: os.Rename, want: back},
+		"its document waits":       {move: os.Rename, want: back},
+		"its document is no draft": {undrafted: true, move: os.Rename, want: back},
+		"it has both paths":        {move: os.Symlink, want: back},
+		"it is lost": {sent: true, want: back[1:], move: func(from, to string) error {
+			return errors.Join(os.RemoveAll(from), os.MkdirAll(filepath.Join(to, office.HotSent), 0o755))
+		}},
+		"it is away with what is no draft": {undrafted: true, move: func(from, _ string) error { return os.Rename(from, from+" away") }},
+	} {
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			if c.undrafted {
+				d.refuse = errPassing
+			}
+			if d.takesLease(f); c.sent {
+				d.accepted(func(*office.Package) {})
+				d.looks()
+			}
+			to := filepath.Join(filepath.Dir(f.Path), "Contracts")
+			noErr(t, c.move(f.Path, to))
+			f.Path, d.refuse = to, nil
+			d.put(f)
+			d.looks()
+			waits := c.want == nil
+			if says := d.rows()[0].Problem; len(d.drafts()) > 1 || (len(d.drafts()) == 0) != waits || says.IsZero() == waits || d.Health.Has(health.HotFolderWaits) != waits {
+				t.Errorf("of %d drafts, the folder says %q, health %v", len(d.drafts()), says, d.Health.List())
+			}
+			for _, x := range d.drafts(office.DraftQueued) {
+				must(os.Stat(x.Files[0].Path))
+			}
+			d.executed("Lease.pdf", pdf("signed"))
+			d.looks()
+			expect(t, files(t, must(filepath.EvalSymlinks(to))), c.want, "there are %q")
+		})
+	}
+}
+
 // A share that is away comes back, or never does: both ends are known before.
 func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -77,7 +77,7 @@ type Service struct {
 
 	mu       sync.Mutex
 	problems map[string]message.Message // why folders cannot send, by id
-	waiting  map[string]message.Message // what folders' files wait for, by folder path
+	waiting  map[string]message.Message // what folders' files wait for, likewise
 
 	looks     map[string]look // used only by Run's goroutine
 	recovered map[string]bool // folders searched for unknown files; used only by Run's goroutine
@@ -258,7 +258,7 @@ func (r *Service) settle(ctx context.Context) error {
 			continue
 		}
 		if r.retries.Waits(in.ID, r.Now()) {
-			waiting[in.Path] = r.waitingIn(in.Path)
+			waiting[in.Folder] = r.waitingIn(in.Folder)
 			continue
 		}
 		err := r.One(key, func() error { return r.advance(ctx, in) })
@@ -271,7 +271,7 @@ func (r *Service) settle(ctx context.Context) error {
 		case !errors.As(err, &trouble):
 			return err
 		default:
-			waiting[in.Path] = trouble.text
+			waiting[in.Folder] = trouble.text
 			if tries, _ := r.retries.Failed(in.ID, r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, longestRest) }); tries == 1 {
 				r.Log.Warn("a file of a hot folder waits", "intake", in.ID, "err", err)
 			}
@@ -285,10 +285,10 @@ func (r *Service) settle(ctx context.Context) error {
 }
 
 // waitingIn returns what a folder's files wait for, zero for nothing.
-func (r *Service) waitingIn(path string) message.Message {
+func (r *Service) waitingIn(folder string) message.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.waiting[path]
+	return r.waiting[folder]
 }
 
 // folderError is why a folder cannot send now.
@@ -312,8 +312,8 @@ func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]m
 		switch {
 		case !m.IsZero() && stopped.IsZero():
 			stopped = message.Then(message.SendFolderStopped(f.Called()), m)
-		case m.IsZero() && !waiting[f.Path].IsZero() && waits.IsZero():
-			waits = message.Then(message.SendFolderWaits(f.Called()), waiting[f.Path])
+		case m.IsZero() && !waiting[f.ID].IsZero() && waits.IsZero():
+			waits = message.Then(message.SendFolderWaits(f.Called()), waiting[f.ID])
 		}
 	}
 	r.Health.Update(health.HotFolderFails, stopped)
