@@ -757,6 +757,7 @@ func TestEachRefusalIsToldAndExplainedAndNoneOfWhatAPersonTookBack(t *testing.T)
 			}
 			d.decide(func(x *office.Draft) { x.State, x.Problem = office.DraftQueued, message.Message{} })
 			d.looks()
+			expect(t, len(must(filepath.Glob(filepath.Join(f.Path, "Waiting", "*", "Lease.pdf")))), 1, "%d wait in a subfolder of their own")
 		}
 		d.decide(func(x *office.Draft) { x.State = office.DraftCancelled })
 		d.looks()
