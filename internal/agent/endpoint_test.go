@@ -59,6 +59,14 @@ func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
 	}
 }
 
+// An endpoint is registered for the account that is signed in, not for the client (interface.md, "POST /events/endpoints/set").
+func TestAnotherAccountThatSignsInGetsAnEndpointOfItsOwn(t *testing.T) {
+	other := sandbox.User{Email: "bo@example.com", Admin: true, OrganizationID: "11111111-1111-4111-8111-111111111111"}
+	o := newOfficeWith(t, quick, sandbox.Options{Users: append(sandbox.DemoUsers(), other)})
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, func(address string) error { return visit(address + "&login_hint=" + other.Email) }))
+	o.eventually("both are registered", func() bool { return len(o.service.EndpointURLs()) == 2 })
+}
+
 // Whoever stores a sealed value holds the key until that is committed. What is asked within a commit must not wait for it.
 func TestNothingThatIsAskedWithinACommitWaitsForTheKey(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})

@@ -143,7 +143,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Current: func() webhook.Current {
 			o := a.account.Current()
 			client, _ := a.account.OnlineIn(o)
-			return webhook.Current{Settings: o.Settings, Client: client, MayRegister: o.Account.May("organization")}
+			return webhook.Current{Settings: o.Settings, Client: client, Account: o.Sender(), MayRegister: o.Account.May("organization")}
 		},
 		Certificate: a.account.Certificate,
 		Callback:    a.account.ServeCallback,

@@ -30,6 +30,7 @@ type endpoint struct {
 	Secret     string    `json:"secret"`
 	Asked      string    `json:"asked"`     // the address requested
 	ClientID   string    `json:"client_id"` // the client that registered it
+	Account    string    `json:"account"`   // and for whom, see Current.Account
 	Service    string    `json:"service"`   // the service of its packages, see esign.Client.Home
 	Registered time.Time `json:"registered"`
 	Until      time.Time `json:"until,omitzero"` // when it stops being valid; zero while current
@@ -169,7 +170,7 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 	}
 	want := webhookURL(s, t.URL)
 	old := r.registered()
-	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !r.unsure() {
+	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Account == now.Account && old.Secret != "" && !r.unsure() {
 		r.tellRegistered(*old)
 		return nil
 	}
@@ -193,7 +194,7 @@ func (r *Service) Register(ctx context.Context, force bool) error {
 	r.Session.Note(ctx, nil)
 	return r.adopt(issuer.Of(s), endpoint{
 		ID: answer.ID, URL: answer.URL, Secret: answer.Secret,
-		Asked: want, ClientID: s.ClientID, Service: client.Home(), Registered: r.Now(),
+		Asked: want, ClientID: s.ClientID, Account: now.Account, Service: client.Home(), Registered: r.Now(),
 	})
 }
 

@@ -54,6 +54,7 @@ type Vault interface {
 type Current struct {
 	Settings    office.Settings
 	Client      *esign.Client // nil while nobody is signed in or the keys are locked
+	Account     string        // whose endpoint is registered; empty if the service has not said
 	MayRegister bool          // the account has the scope organization
 }
 

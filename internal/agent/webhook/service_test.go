@@ -105,6 +105,7 @@ type testService struct {
 	mu       sync.Mutex
 	now      time.Time
 	settings office.Settings
+	account  string   // who is signed in
 	asked    []string // the addresses that were registered
 	says     string   // the address that the service says it registered; empty for none
 	fail     []int    // how the next registrations are refused; 0 for an answer that is lost
@@ -169,7 +170,7 @@ func newService(t *testing.T) *testService {
 		Current: func() Current {
 			x.mu.Lock()
 			defer x.mu.Unlock()
-			return Current{Settings: x.settings, Client: api, MayRegister: true}
+			return Current{Settings: x.settings, Client: api, Account: x.account, MayRegister: true}
 		},
 		Certificate: func() (tls.Certificate, error) { return tls.Certificate{}, errNoCertificate },
 		Callback:    http.NotFound,
@@ -734,9 +735,13 @@ func TestWhatBecomesOfARegistrationIsToldAndItIsMadeOnlyWhereItIsNeeded(t *testi
 	}
 	noErr(t, try(true))
 	told("a person presses all the same", 8)
+	x.Breaker.Close()
+	x.account = "another"
+	noErr(t, errors.Join(try(false), try(false)))
+	told("somebody else has signed in", 9)
 	x.settings.Tunnel = office.TunnelNone
 	noErr(t, try(false))
-	told("there is no public address", 8, health.NoAddress)
+	told("there is no public address", 9, health.NoAddress)
 	if signals[office.StatusChanged] < 3 {
 		t.Errorf("told of %+v", signals)
 	}
