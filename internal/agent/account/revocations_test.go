@@ -13,7 +13,6 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/secret"
-	"countersign/internal/store"
 )
 
 // silent is a service that is out of order, and counts who asks.
@@ -109,14 +108,8 @@ func TestARevocationThatCannotBeNotedIsNotSentWithoutEnd(t *testing.T) {
 // What is owed to a service that was left before keeps nobody from leaving another one.
 func TestARevocationIsKeptThoughTheOneBeforeIsDamaged(t *testing.T) {
 	for name, damage := range map[string]func(x *Service) error{
-		"sealed by nobody": func(x *Service) error {
-			return x.Data.Update(func(tx *store.Tx) error {
-				b, _ := tx.Sealed(sealedIn("1"))
-				b[len(b)-1] ^= 1
-				return tx.PutSealed(sealedIn("1"), b)
-			})
-		},
-		"no object": func(x *Service) error { return x.keys.Put(map[string][]byte{sealedIn("1"): []byte("[]")}) },
+		"sealed by nobody": func(x *Service) error { return x.spoil(sealedIn("1")) },
+		"no object":        func(x *Service) error { return x.keys.Put(map[string][]byte{sealedIn("1"): []byte("[]")}) },
 	} {
 		x, _ := leaving(t, 0)
 		noErr(t, damage(x))

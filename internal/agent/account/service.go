@@ -65,7 +65,7 @@ type Endpoint interface {
 
 	// MayBeRegistered reports whether there is a registration, or one was requested whose answer is not stored.
 	MayBeRegistered() bool
-	// OutOfReach reports whether there is a registration at i that cannot be read because its key is gone.
+	// OutOfReach reports whether there is a registration at i that can be read no more.
 	OutOfReach(i issuer.Name) (bool, error)
 }
 
@@ -267,7 +267,7 @@ func (r *Service) checkSetUp() {
 	r.Health.Update(health.NotSetUp, missing)
 }
 
-// tellReplaced updates the health issue about values that only a lost key can open; it leaves the issue unchanged if they cannot be
+// tellReplaced updates the health issue about values that are lost; it leaves the issue unchanged if they cannot be
 // read.
 func (r *Service) tellReplaced() {
 	o := r.current.Get()

@@ -292,7 +292,7 @@ func (v *Vault) unlock(ctx context.Context) error {
 	return nil
 }
 
-// lost reports whether the value exists but is sealed with a key that is gone.
+// lost reports whether the value exists but can be opened no more: its key is gone, or it is damaged.
 func (v *Vault) lost(name string) (bool, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -304,7 +304,7 @@ func (v *Vault) lost(name string) (bool, error) {
 		return false, err
 	}
 	_, err = v.box.Open(name, b)
-	return errors.Is(err, secret.ErrWrongKey), nil
+	return err != nil, nil
 }
 
 // sealed returns the value as stored, nil if there is none.
@@ -334,7 +334,7 @@ func (v *Vault) Locked() bool {
 	return v.box == nil
 }
 
-// Get returns a value, or nil if there is none or it was sealed with a key that is gone.
+// Get returns a value, or nil if there is none or it is lost, which tellReplaced tells of those that people entered.
 func (v *Vault) Get(name string) ([]byte, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -349,11 +349,8 @@ func (v *Vault) Get(name string) ([]byte, error) {
 		return nil, err
 	}
 	plain, err := v.box.Open(name, sealed)
-	if errors.Is(err, secret.ErrWrongKey) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, err)
+		return nil, nil
 	}
 	v.opened[name] = plain
 	return plain, nil
@@ -371,7 +368,7 @@ func (v *Vault) Has(name string) (bool, error) {
 	return b != nil, err
 }
 
-// holds is Has, leaving out values whose key is known to be gone.
+// holds is Has, leaving out values that are known to be lost.
 func (v *Vault) holds(name string) (bool, error) {
 	there, err1 := v.Has(name)
 	lost, err2 := v.lost(name)
@@ -545,7 +542,7 @@ func answered(err error) <-chan struct{} {
 	return nil
 }
 
-// HasSecrets reports which secrets are stored, never their values. A secret whose key is gone does not count.
+// HasSecrets reports which secrets are stored, never their values. One that is lost does not count.
 func (r *Service) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
 	s := r.Settings()
 	clientSecret, err1 := r.keys.holds(issuer.ClientSecret.Of(issuer.Of(s)))

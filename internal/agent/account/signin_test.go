@@ -522,6 +522,35 @@ func TestSecretsThatAreOutOfReachAreAskedFor(t *testing.T) {
 	}
 }
 
+// spoil damages a sealed value on disk.
+func (x *Service) spoil(name string) error {
+	return x.Data.Update(func(tx *store.Tx) error {
+		b, err := tx.Sealed(name)
+		b[len(b)-1] ^= 1
+		return errors.Join(err, tx.PutSealed(name, b))
+	})
+}
+
+func TestASecretThatIsDamagedIsAskedFor(t *testing.T) {
+	for kind, do := range map[issuer.Sealed]message.Message{issuer.ClientSecret: message.EnterClientSecret(), issuer.Refresh: message.SignIn()} {
+		x := signedIn(t)
+		noErr(t, x.spoil(kind.Of(issuer.Of(x.settings))))
+		x.Service = x.again(t)
+		if !x.says(health.KeyReplaced, message.Then(message.KeyReplaced(), do)) {
+			t.Errorf("%s: health: %+v", kind, x.Health.List())
+		}
+		must(x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: sandbox.DemoClient().Secret}, keepNothing))
+		if x.signIn(t); x.Health.Has(health.KeyReplaced) || !x.again(t).SignedIn() {
+			t.Errorf("%s: entered again; health: %+v", kind, x.Health.List())
+		}
+		noErr(t, x.spoil(issuer.Refresh.Of(issuer.Of(x.settings))))
+		x.Service = x.again(t)
+		if want := message.Then(message.SignedOutHere(), message.NotRevokedForKey()); message.For(x.SignOut(t.Context())) != want || x.SignedIn() {
+			t.Errorf("%s: signed in after signing out: %v", kind, x.SignedIn())
+		}
+	}
+}
+
 func TestHandingOverEndsTheSignInAndLeavesTheRegistration(t *testing.T) {
 	x := signedIn(t)
 	refused := errors.New("the disk is full")

@@ -19,7 +19,6 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/secret"
 	"countersign/internal/store"
 )
 
@@ -131,7 +130,7 @@ func (r *Service) leave(ctx context.Context, o Current, endpoint bool, values ma
 	return pending, err
 }
 
-// lostSecrets names what cannot be revoked at the service because the key that sealed it is gone.
+// lostSecrets names what cannot be revoked at the service because it is lost here.
 func (r *Service) lostSecrets(o Current) (left []message.Message, err error) {
 	i := issuer.Of(o.Settings)
 	if token, err := r.keys.Get(issuer.Refresh.Of(i)); !o.Account.Fleeting && (err != nil || token == nil) {
@@ -217,12 +216,10 @@ func (r *Service) discard(svc *service, t esign.Tokens) {
 // revocation returns the one sealed under a name. A damaged one is dropped.
 func (r *Service) revocation(name string) (f pendingRevocation, known bool, err error) {
 	b, err := r.keys.Get(name)
-	if known = err == nil && b != nil; known {
-		err = json.Unmarshal(b, &f)
-	} else if !errors.Is(err, secret.ErrDamaged) {
+	if err != nil || b == nil {
 		return f, false, err
 	}
-	if err != nil {
+	if err = json.Unmarshal(b, &f); err != nil {
 		r.Log.Error("read what is pending to a service that was left", "err", err)
 	}
 	return f, err == nil, nil

@@ -17,7 +17,7 @@ var (
 	KeyringLocked = State{ID: "keyring", Step: message.StepSignIn(), Severity: Problem, Action: ActUnlock, After: soon}
 	// KeyOutOfReach ends likewise, but there is nothing to unlock.
 	KeyOutOfReach = State{ID: "keyring", Step: message.StepSignIn(), Severity: Problem, Action: ActRetry, After: soon}
-	// KeyReplaced ends when everything that only the old key opens has been entered again.
+	// KeyReplaced ends when everything that can be opened no more has been entered again.
 	KeyReplaced = State{ID: "keyring-replaced", Step: message.StepSignIn(), Severity: Problem, Action: ActSettings, After: soon}
 	// SecretElsewhere ends when this service's client secret is entered, or somebody signs in without one.
 	SecretElsewhere = State{ID: "secret", Step: message.StepSignIn(), Severity: Problem, Action: ActSettings, After: soon}
