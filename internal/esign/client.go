@@ -19,7 +19,7 @@ import (
 type TokenSource interface {
 	// Access returns a token to send. Its errors are those of this package.
 	Access(ctx context.Context) (string, error)
-	// Invalidate reports that the service rejected the token.
+	// Invalidate reports that the service rejected the token. Access then returns the same one only if it is accepted elsewhere.
 	Invalidate(access string)
 }
 
@@ -181,11 +181,10 @@ func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.
 	if rerr != nil {
 		return nil, rerr
 	}
-	if renewed == access {
-		return nil, err
+	if renewed != access {
+		res, err = c.once(ctx, k, form, renewed)
 	}
-	res, err = c.once(ctx, k, form, renewed)
-	if errors.As(err, &e) && e.Kind == SignedOut { // the sign-in was renewed a moment ago, so it has not expired
+	if errors.As(err, &e) && e.Kind == SignedOut { // the sign-in was renewed or accepted a moment ago, so it has not expired
 		e.told = message.NotAllowed()
 	}
 	return res, err

@@ -1,6 +1,7 @@
 package esign
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -54,6 +55,8 @@ type provider struct {
 	key *ecdsa.PrivateKey
 
 	keysFail, userinfoFails int // how often requests for them fail
+
+	info int // the status of the answer to organizations/info; 0 for 404
 
 	irrevocable string   // the kind of token that it does not revoke
 	methods     []string // by which it says it takes the credentials
@@ -126,6 +129,7 @@ func makeProvider(t *testing.T, change func(p *provider)) *provider {
 		}
 		io.WriteString(w, p.userinfo)
 	})
+	mux.HandleFunc("GET /api/v1/organizations/info", func(w http.ResponseWriter, _ *http.Request) { p.json(w, cmp.Or(p.info, 404), map[string]any{}) })
 	p.handler = mux
 	return p
 }

@@ -290,8 +290,7 @@ func (c *Client) formOfOthers(ctx context.Context) pathForm {
 		return prefixed
 	}
 	// With the token: a service may reject any path without one.
-	probe := &call{op: "looking for the API", route: probeRoute, method: http.MethodGet, path: probeRoute, accept: "application/json", redirect: redirectNowhere}
-	res, err := c.authorized(ctx, probe, prefixed)
+	res, err := c.authorized(ctx, probe(), prefixed)
 	page := err == nil && isPage(res)
 	if err == nil {
 		res.Body.Close()
@@ -305,6 +304,11 @@ func (c *Client) formOfOthers(ctx context.Context) pathForm {
 		c.paths.remember(probeRoute, bare)
 	}
 	return bare
+}
+
+// probe is a call that only reads.
+func probe() *call {
+	return &call{op: "looking for the API", route: probeRoute, method: http.MethodGet, path: probeRoute, accept: "application/json", redirect: redirectNowhere}
 }
 
 // learn takes a success, or a refusal that names something in the path, as proof that the form is served. A web page proves

@@ -28,11 +28,12 @@ type Session struct {
 	cfg   Config
 	vault Vault
 
-	mu     sync.Mutex
-	tokens Tokens // Refresh is always "" here
-	out    bool   // signed out, until Adopt
-	closed bool
-	flight *flight
+	mu      sync.Mutex
+	tokens  Tokens // Refresh is always "" here
+	refused bool   // the service has rejected the access token once
+	out     bool   // signed out, until Adopt
+	closed  bool
+	flight  *flight
 
 	// Owned by the current flight.
 	server  *authority // nil until discovered
@@ -85,7 +86,7 @@ func (s *Session) current(op string) (string, *flight, error) {
 		return "", s.flight, nil
 	case s.out:
 		return "", nil, &Error{Op: op, Kind: SignedOut}
-	case s.tokens.usable(s.cfg.now()):
+	case !s.refused && s.tokens.usable(s.cfg.now()):
 		return s.tokens.Access, nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), refreshBound)
@@ -214,13 +215,13 @@ func (s *Session) Ended() bool {
 	return s.out
 }
 
-// Invalidate reports that the service rejected an access token, so that the next Access renews it. It ignores a token that
-// is no longer the current one.
+// Invalidate reports that the service rejected an access token, so that the next Access renews it; one that cannot be renewed
+// is tried elsewhere first. It ignores a token that is no longer the current one.
 func (s *Session) Invalidate(access string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tokens.Access == access {
-		s.tokens.Access = ""
+		s.refused = true
 	}
 }
 
@@ -264,7 +265,7 @@ func (s *Session) use(t Tokens) {
 	t.Refresh = ""
 	t.Issued, t.Expiry = t.Issued.Round(0), t.Expiry.Round(0)
 	s.mu.Lock()
-	s.tokens, s.out = t, false
+	s.tokens, s.refused, s.out = t, false, false
 	s.mu.Unlock()
 }
 
@@ -292,11 +293,15 @@ func (s *Session) renew(ctx context.Context) (string, error) {
 		return "", s.replacedOr(ctx, &Error{Op: op, Kind: NotKept, err: err})
 	}
 	if kept == "" {
-		if t := s.living(); t.Access != "" {
-			return t.Access, nil
+		t := s.living()
+		if t.Access != "" {
+			err = s.tryElsewhere(ctx, t)
 		}
-		s.end()
-		return "", &Error{Op: op, Kind: SignedOut}
+		if t.Access == "" || errors.Is(err, ErrSignedOut) {
+			s.end()
+			return "", &Error{Op: op, Kind: SignedOut}
+		}
+		return t.Access, s.replacedOr(ctx, err)
 	}
 
 	t, err := s.redeem(ctx, op, kept)
@@ -323,6 +328,32 @@ func (s *Session) renew(ctx context.Context) (string, error) {
 	}
 	return s.commit(op, t)
 }
+
+// tryElsewhere returns an error unless a token that was rejected is accepted by another route: a service may reject one object
+// in this way.
+func (s *Session) tryElsewhere(ctx context.Context, t Tokens) error {
+	s.mu.Lock()
+	refused := s.refused
+	s.mu.Unlock()
+	if !refused {
+		return nil
+	}
+	res, err := NewClient(s.cfg, onlyToken(t.Access)).do(ctx, probe())
+	if err == nil {
+		res.Body.Close()
+	}
+	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == SignedOut || e.Temporary()) {
+		return err
+	}
+	s.use(t)
+	return nil
+}
+
+// onlyToken is the TokenSource of a token that cannot be renewed.
+type onlyToken string
+
+func (t onlyToken) Access(context.Context) (string, error) { return string(t), nil }
+func (onlyToken) Invalidate(string)                        {}
 
 // commit stores the new refresh token in the Vault, and only then returns the access token, if there is one.
 func (s *Session) commit(op string, t Tokens) (string, error) {

@@ -185,6 +185,23 @@ func TestWithoutARefreshTokenTheAccessTokenLivesOut(t *testing.T) {
 	})
 }
 
+func TestATokenThatCannotBeRenewedIsGivenUpOnceItIsRefusedElsewhereToo(t *testing.T) {
+	for status, want := range map[int]Kind{200: "", 403: "", 404: "", 503: Server, 401: SignedOut} {
+		bubble(t, func(p *provider) { p.info = status }, func(t *testing.T, p *provider, cfg Config) {
+			s := NewSession(cfg, &vault{})
+			noErr(t, s.Adopt(t.Context(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, nil))
+			s.Invalidate("a")
+			if a, err := s.Access(t.Context()); kindOf(err) != want || (a == "a") != (err == nil) || s.Ended() != (want == SignedOut) {
+				t.Errorf("%d elsewhere: %q, %v; ended: %v", status, a, err, s.Ended())
+			}
+			p.info = 200
+			if a, err := s.Access(t.Context()); (a == "a") != (want != SignedOut) {
+				t.Errorf("%d elsewhere, and then accepted: %q, %v", status, a, err)
+			}
+		})
+	}
+}
+
 func TestInvalidateConcernsOnlyTheCurrentToken(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		s, _ := started(p, cfg)

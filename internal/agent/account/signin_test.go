@@ -414,6 +414,22 @@ func TestOneRefusedCallEndsNoSignIn(t *testing.T) {
 	if next.lapse(t.Context()); next.Current().Account.Lapsed {
 		t.Error("it has lapsed with the key")
 	}
+
+	x = newService(t)
+	x.settings.Scopes = []string{"profile", "openid", "organization"} // nothing to renew it with
+	x.setUp(t)
+	x.signIn(t)
+	client, _ := x.Online()
+	x.service.Inject(sandbox.Fault{Path: "/packages/*", Status: 401})
+	_, err := client.List(t.Context(), esign.ListQuery{})
+	if x.SignedOut(x.Note(t.Context(), err)) || message.For(err) != message.NotAllowed() {
+		t.Errorf("one refused call ends a short sign-in: %v", err)
+	}
+	x.service.Heal(0)
+	noErr(t, x.service.ExpireAccessTokens())
+	if _, err = client.List(t.Context(), esign.ListQuery{}); !x.SignedOut(err) {
+		t.Errorf("everything is refused: %v", err)
+	}
 }
 
 func TestWhatAnAnswerSaysOfTheServiceIsTold(t *testing.T) {
