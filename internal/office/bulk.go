@@ -554,19 +554,34 @@ func WithData(t *Template, data []map[string]string) *Template {
 
 // marks are hashes that identify a line: who of the documents and signers, what of everything.
 func (b builder) marks(p NewPackage, data []map[string]string) (who, what string) {
-	var people []string
 	p.Signers = slices.Clone(p.Signers)
 	for i := range p.Signers {
 		p.Signers[i].Email = strings.ToLower(p.Signers[i].Email)
-		people = append(people, p.Signers[i].Email)
+	}
+	who = markWho(b.Documents, b.Common.Template, p.Signers)
+	return who, mark(who, p, data)
+}
+
+// Who is what BulkLine.Who would be of a line for d's package.
+func (d Draft) Who() string {
+	var documents []string
+	for _, f := range d.Files {
+		documents = append(documents, f.SHA256)
+	}
+	return markWho(documents, d.Template, d.Signers)
+}
+
+func markWho(documents []string, t *Template, signers []Signer) string {
+	var people []string
+	for _, s := range signers {
+		people = append(people, strings.ToLower(s.Email))
 	}
 	slices.Sort(people)
 	template := ""
-	if b.Common.Template != nil {
-		template = b.Common.Template.ID
+	if t != nil {
+		template = t.ID
 	}
-	who = mark(slices.Sorted(slices.Values(b.Documents)), template, people)
-	return who, mark(who, p, data)
+	return mark(slices.Sorted(slices.Values(documents)), template, people)
 }
 
 func mark(parts ...any) string {

@@ -461,6 +461,16 @@ func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
 	return d, err == nil, err
 }
 
+// LatestDraft returns the draft with that id, or the last one that replaced it.
+func (tx *Tx) LatestDraft(id string) (d office.Draft, known bool, err error) {
+	for ; id != ""; id = d.ReplacedBy {
+		if d, known, err = tx.Draft(id); err != nil || !known {
+			break
+		}
+	}
+	return d, known, err
+}
+
 // Drafts returns the drafts in any of the states, or all drafts if none is given, newest first by Created.
 func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 	var list []office.Draft

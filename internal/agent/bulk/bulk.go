@@ -79,7 +79,7 @@ type line struct {
 
 // sent is a line known by its Who.
 type sent struct {
-	What string `json:"what"`
+	What string `json:"what"` // empty for what was sent in a line's place
 	List string `json:"list"`
 	Line int    `json:"line"`
 }
@@ -157,7 +157,7 @@ func known(tx *store.Tx, lines []office.BulkLine, since string) (before []office
 				list = make([]sent, len(lines)) // it cannot be read
 			}
 			for at, s := range slices.Backward(list) {
-				if since != "" && s.List == since {
+				if since != "" && s.List == since && s.What != "" {
 					list = list[at+1:]
 					break
 				}
@@ -202,10 +202,7 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 		return true, "", false, nil
 	}
 	if x.Handed {
-		d, ok, err := tx.Draft(x.Draft)
-		for n := 0; err == nil && ok && d.ReplacedBy != "" && n < mostStops; n++ {
-			d, ok, err = tx.Draft(d.ReplacedBy)
-		}
+		d, ok, err := tx.LatestDraft(x.Draft)
 		switch {
 		case err != nil && !store.OfOneRecord(err):
 			return true, "", false, err
@@ -214,7 +211,7 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 		case d.State == office.DraftFailed && d.Was != office.DraftUnknown:
 			return false, d.ID, false, nil
 		}
-		return d.State != office.DraftCancelled || d.Was == office.DraftUnknown || d.ReplacedBy != "", "", false, nil
+		return d.State != office.DraftCancelled || d.Was == office.DraftUnknown, "", false, nil
 	}
 	if _, sent := packageOf(tx, x.Draft); sent {
 		return true, "", false, nil
@@ -615,6 +612,23 @@ func (r *Service) Requeued(tx *store.Tx, id string) error {
 	return put(tx, b)
 }
 
+// Replaced is called before the commit in which another draft takes the place of old: if that is a line's, so is the other one, also
+// when it goes to other people.
+func Replaced(tx *store.Tx, old, by office.Draft) {
+	var list, there []sent
+	tx.GetDoc(docSent+old.Who(), &list)
+	tx.GetDoc(docSent+by.Who(), &there)
+	for _, s := range list {
+		var x line
+		tx.GetDoc(lineDoc(s.List, s.Line), &x)
+		d, known, _ := tx.LatestDraft(x.Draft)
+		if !known || d.ID != old.ID || slices.ContainsFunc(there, func(t sent) bool { return t.List == s.List && t.Line == s.Line }) {
+			continue
+		}
+		mark(tx, s.List, map[string][]sent{by.Who(): {{List: s.List, Line: s.Line}}})
+	}
+}
+
 // takeBack takes back the waiting drafts of a list that is stopped, and gives their lines another turn. The IDs of their next drafts
 // derive from the previous ones, so that a backup knows them, too.
 func (r *Service) takeBack(tx *store.Tx, b *office.Bulk) error {
@@ -774,7 +788,7 @@ func results(tx *store.Tx, b office.Bulk) (p office.BulkProgress, list []office.
 		x.Handed = x.Handed || x.Draft == "" // unreadable
 		res := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name, Problem: x.Problem}
 		if x.Handed && x.Problem.IsZero() {
-			d, ok, err := tx.Draft(x.Draft)
+			d, ok, err := tx.LatestDraft(x.Draft)
 			if err != nil && !store.OfOneRecord(err) {
 				return p, nil, err
 			}

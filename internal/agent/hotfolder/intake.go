@@ -235,7 +235,7 @@ func (r *Service) place(in *office.Intake) (string, error) {
 	}
 	var known bool
 	d, err := data.Read(r.Data, "a draft", func(tx *store.Tx) (d office.Draft, err error) {
-		d, known, err = latest(tx, in.Draft)
+		d, known, err = tx.LatestDraft(in.Draft)
 		return d, err
 	})
 	if err != nil {
@@ -284,7 +284,7 @@ const (
 
 // progressOf returns the progress of the draft with that id, or of the one that replaced it.
 func progressOf(tx *store.Tx, id string) (progress, error) {
-	d, known, err := latest(tx, id)
+	d, known, err := tx.LatestDraft(id)
 	switch {
 	case err != nil && !store.OfOneRecord(err):
 		return ended, err
@@ -301,16 +301,6 @@ func progressOf(tx *store.Tx, id string) (progress, error) {
 		return ended, nil
 	}
 	return signing, nil
-}
-
-// latest returns the draft with that id, or the last one that replaced it.
-func latest(tx *store.Tx, id string) (d office.Draft, known bool, err error) {
-	for ; id != ""; id = d.ReplacedBy {
-		if d, known, err = tx.Draft(id); err != nil || !known {
-			break
-		}
-	}
-	return d, known, err
 }
 
 // wasSent reports whether the service has d, according to the service or to a person.

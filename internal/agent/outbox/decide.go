@@ -277,6 +277,7 @@ func (r *Service) replace(tx *store.Tx, draftID string, d *office.Draft) error {
 		old.Was, old.State, old.Changed = stood(old), office.DraftCancelled, r.Now()
 		old.Problem, old.Stopped = message.Message{}, false
 	}
+	r.deps.Replaced(tx, old, *d)
 	if old.ReplacedBy = d.ID; d.Folder == "" {
 		d.Folder = old.Folder
 	}

@@ -47,7 +47,8 @@ type Deps struct {
 	PackageAdded func() // a package's status can be requested
 	FindPackages func() // has the service's list read soon, and its packages claimed, see Claim
 
-	Requeued func(tx *store.Tx, list string) error // a list's draft waits again, because the service did not take it
+	Requeued func(tx *store.Tx, list string) error    // a list's draft waits again, because the service did not take it
+	Replaced func(tx *store.Tx, old, by office.Draft) // by takes the place of old; called before either is stored
 }
 
 // The longest pauses before a draft is retried, and before the packages of drafts are looked for again.

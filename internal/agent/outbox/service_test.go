@@ -157,6 +157,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		Sender:            func() string { return "" },
 		FindPackages:      func() { x.found() },
 		PackageAdded:      func() { x.wakes <- struct{}{} },
+		Replaced:          func(*store.Tx, office.Draft, office.Draft) {},
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
