@@ -734,8 +734,10 @@ func Sent(tx *store.Tx) (known []office.SentLines, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if live || draft != "" { // one that was not accepted moves as a draft, and goes out again as that
+			if live {
 				x.Whats = append(x.Whats, s.What)
+			} else if draft != "" {
+				known = append(known, office.SentLines{Who: x.Who, Whats: []string{s.What}, Draft: draft})
 			}
 		}
 		if len(x.Whats) > 0 {
@@ -749,6 +751,7 @@ func Sent(tx *store.Tx) (known []office.SentLines, err error) {
 func Adopt(tx *store.Tx, known []office.SentLines) {
 	for _, x := range known {
 		var list []sent
+		tx.GetDoc(docSent+x.Who, &list)
 		for _, what := range x.Whats {
 			list = append(list, sent{What: what})
 		}

@@ -374,10 +374,14 @@ func (m *moving) finish() error {
 		}
 		return missing
 	})
-	for i := range m.Drafts {
-		m.Drafts[i].Replaces = slices.DeleteFunc(m.Drafts[i].Replaces, func(id string) bool {
-			return !slices.ContainsFunc(m.Drafts, func(d office.Draft) bool { return d.ID == id })
-		})
+	moved := map[string]bool{}
+	for _, d := range m.Drafts {
+		moved[d.ID] = true
 	}
+	missing := func(id string) bool { return !moved[id] }
+	for i := range m.Drafts {
+		m.Drafts[i].Replaces = slices.DeleteFunc(m.Drafts[i].Replaces, missing)
+	}
+	m.Sent = slices.DeleteFunc(m.Sent, func(x office.SentLines) bool { return x.Draft != "" && missing(x.Draft) })
 	return nil
 }
