@@ -38,13 +38,13 @@ type Signer struct {
 
 // Document is one document of a package.
 type Document struct {
-	ID         string   `json:"id,omitempty"` // documentId
-	Name       string   `json:"name,omitempty"`
-	FileName   string   `json:"file_name,omitempty"`
-	ExternalID string   `json:"external_id,omitempty"`
-	Executed   bool     `json:"executed,omitempty"`
-	SignedBy   []string `json:"signed_by,omitempty"` // signerIds, in the order in which they signed
-	Unlisted   bool     `json:"unlisted,omitempty"`  // the service's last answer that named all documents lacks it
+	ID         string    `json:"id,omitempty"` // documentId
+	Name       string    `json:"name,omitempty"`
+	FileName   string    `json:"file_name,omitempty"`
+	ExternalID string    `json:"external_id,omitempty"`
+	Executed   bool      `json:"executed,omitempty"`
+	SignedBy   []string  `json:"signed_by,omitempty"`     // signerIds, in the order in which they signed
+	Unlisted   time.Time `json:"unlisted_since,omitzero"` // since when the service's answers that name all documents have lacked it
 }
 
 // PackageState is the state of a package, in the service's word (service-facts.md, 5). New words may appear. They are kept

@@ -244,7 +244,11 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 	if _, all := s.Lists(); all {
 		for i := range p.Documents {
 			d := &p.Documents[i]
-			d.Unlisted = d.ID != "" && !slices.ContainsFunc(s.Documents, func(x esign.Document) bool { return x.ID == d.ID })
+			if d.ID == "" || slices.ContainsFunc(s.Documents, func(x esign.Document) bool { return x.ID == d.ID }) {
+				d.Unlisted = time.Time{}
+			} else {
+				office.RefusedFor(&d.Unlisted, now)
+			}
 		}
 	}
 	return news

@@ -121,7 +121,7 @@ func (r *Service) Plan(tx *store.Tx, p *office.Package, s office.Settings, folde
 		return err
 	}
 	for _, d := range p.Documents {
-		if d.ID == "" || d.Unlisted {
+		if d.ID == "" || !d.Unlisted.IsZero() {
 			continue
 		}
 		err = errors.Join(err, add(d, office.FileSigned))

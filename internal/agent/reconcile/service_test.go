@@ -465,34 +465,41 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	}
 }
 
-// A document may be replaced or removed in the service's web application, and an event may name one before it is listed.
+// A document may be replaced or removed in the service's web application, and an event may name one before it is listed. For how long
+// the service has failed does not count.
 func TestADocumentThatIsNotListedIsWaitedForAndThenLetGo(t *testing.T) {
-	x := newService(t)
-	x.known(office.PackageOpen)
-	x.happens("e", esign.DocumentSigned, "p", "replaced", "a")
-	listed := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Lease"}}}
-	x.check(listed)
-	if p := x.now(); p.Planned || x.planned != 1 || len(p.Documents) != 2 {
-		t.Errorf("what may be listed late is not waited for: %+v", p)
-	}
-	noErr(t, x.Data.Update(func(tx *store.Tx) error {
-		p, _, _ := tx.Package("p")
-		p.Refused = x.Now().Add(-office.WithheldAfter)
-		return tx.PutPackage(p)
-	}))
-	x.check(listed)
-	if p := x.now(); !p.Planned || len(p.Documents) != 1 || p.Documents[0].ID != "d" {
-		t.Errorf("what is never listed is waited for: %+v", p)
-	}
-	x.happens("late", esign.DocumentExecuted, "p", "annex", "")
-	if p := x.now(); p.Planned || p.NextCheck.After(x.Now()) {
-		t.Errorf("a document that becomes known after the others were planned is not asked for: %+v", p)
-	}
-	listed.Documents = append(listed.Documents, esign.Document{ID: "annex"})
-	x.check(listed)
-	if p := x.now(); !p.Planned || x.planned != 3 || p.Documents[1].Unlisted {
-		t.Errorf("it is not planned once it is listed: %+v", p)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.known(office.PackageOpen)
+		x.happens("e", esign.DocumentSigned, "p", "replaced", "a")
+		for range 12 {
+			noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: esign.Server, Status: 503}, false))
+			x.failedInRow.Store(0)
+			time.Sleep(office.WithheldAfter / 6)
+		}
+		listed := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d", Name: "Lease"}}}
+		x.check(listed)
+		time.Sleep(office.WithheldAfter/2 - time.Second)
+		x.check(listed)
+		if p := x.now(); p.Planned || x.planned != 2 || len(p.Documents) != 2 {
+			t.Errorf("what may be listed late is not waited for: %+v", p)
+		}
+		time.Sleep(time.Second)
+		x.check(listed)
+		if p := x.now(); !p.Planned || len(p.Documents) != 1 || p.Documents[0].ID != "d" {
+			t.Errorf("what is never listed is waited for: %+v", p)
+		}
+		x.happens("late", esign.DocumentExecuted, "p", "annex", "")
+		if p := x.now(); p.Planned || p.NextCheck.After(x.Now()) {
+			t.Errorf("a document that becomes known after the others were planned is not asked for: %+v", p)
+		}
+		x.check(listed)
+		listed.Documents = append(listed.Documents, esign.Document{ID: "annex"})
+		x.check(listed)
+		if p := x.now(); !p.Planned || x.planned != 5 || !p.Documents[1].Unlisted.IsZero() {
+			t.Errorf("it is not planned once it is listed: %+v", p)
+		}
+	})
 }
 
 // A service that ails is not asked about each package, and nothing is said of a package for that.

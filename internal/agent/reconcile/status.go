@@ -191,15 +191,10 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 // allListed reports whether p, which everyone has signed, has the documents that the service lists. One that is missing there may
 // be listed late. After a while it leaves p: somebody replaced or removed it at the service.
 func (r *Service) allListed(p *office.Package) bool {
-	unlisted := func(d office.Document) bool { return d.Unlisted }
-	if !slices.ContainsFunc(p.Documents, unlisted) {
-		return true
-	}
-	if office.RefusedFor(&p.Refused, r.Now()) < office.WithheldAfter/2 {
-		return false
-	}
-	p.Documents = slices.DeleteFunc(slices.Clone(p.Documents), unlisted)
-	return true
+	p.Documents = slices.DeleteFunc(slices.Clone(p.Documents), func(d office.Document) bool {
+		return !d.Unlisted.IsZero() && r.Now().Sub(d.Unlisted) >= office.WithheldAfter/2
+	})
+	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return !d.Unlisted.IsZero() })
 }
 
 // Note records a status that another service of the agent has requested, with its consequences. asked is the package as known when
