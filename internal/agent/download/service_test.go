@@ -422,6 +422,16 @@ func TestFilesOfOneNameGetTheirOwnPlacesThoughOneOfThemCannotBeRead(t *testing.T
 	expect(t, mine, false, "given to another document: %v, %v", err)
 }
 
+func TestAFileWhoseRecordCannotBeReadMakesNoLoopSpin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.plan("p")
+		looptest.Spoil(t, &x.Base, "", "jobs")
+		x.Session = looptest.Session{Client: esign.NewClient(esign.Config{BaseURL: "https://sign.test"}, nil)}
+		looptest.AtRest(t, x.work, x.saveDue)
+	})
+}
+
 // What cannot be read or kept is neither nothing nor done.
 func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 	type job struct {

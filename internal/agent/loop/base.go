@@ -169,12 +169,15 @@ func (t Base) One(key string, do func() error) error {
 // LeftAlone reports whether the object with that key is in quarantine.
 func (t Base) LeftAlone(key string) bool { return t.Quarantine.Waits(key, t.Now()) }
 
+// besidePause keeps a loop from spinning because of something due that cannot be processed.
+const besidePause = 10 * time.Second
+
 // PauseBeside adjusts pause so that a loop does not spin because of n objects that are due but in quarantine.
 func (t Base) PauseBeside(n int, pause time.Duration) time.Duration {
 	if n == 0 {
 		return pause
 	}
-	return min(max(pause, 10*time.Second), time.Minute)
+	return min(max(pause, besidePause), time.Minute)
 }
 
 // TellQuarantine updates the health issue about the quarantine.

@@ -221,7 +221,7 @@ func TestNothingStoredWaitsLongerThanItWasMeantTo(t *testing.T) {
 	if !(loop.Cooldown{}).Over(now) {
 		t.Error("none lasts")
 	}
-	for next, want := range map[time.Duration]time.Duration{-time.Hour: loop.MinPause, 0: loop.MinPause, time.Minute: time.Minute, 2 * time.Hour: time.Hour} {
+	for next, want := range map[time.Duration]time.Duration{-time.Hour: 10 * time.Second, 0: 10 * time.Second, 1: loop.MinPause, time.Minute: time.Minute, 2 * time.Hour: time.Hour} {
 		expect(t, loop.UntilNext(now, now.Add(next), time.Hour), want, "until %v: %v", next)
 	}
 	expect(t, loop.UntilNext(now, time.Time{}, time.Hour), time.Hour, "without a next: %v")

@@ -40,10 +40,14 @@ const MaxRoundPause = 2 * time.Minute
 // MinPause keeps a loop from spinning if the next event never comes.
 const MinPause = 20 * time.Millisecond
 
-// UntilNext returns the time from now to next, at most limit; limit if next is zero.
+// UntilNext returns the time from now to next, at most limit; limit if next is zero. A next that has passed although nothing was due
+// belongs to an unreadable record; now must be from before the search for what is due.
 func UntilNext(now, next time.Time, limit time.Duration) time.Duration {
-	if next.IsZero() {
+	switch {
+	case next.IsZero():
 		return limit
+	case !next.After(now):
+		return min(besidePause, limit)
 	}
 	return max(min(next.Sub(now), limit), MinPause)
 }

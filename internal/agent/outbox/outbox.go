@@ -141,6 +141,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		if find, err = r.findUnknown(client, idle); err != nil {
 			return 0, err
 		}
+		now := r.Now()
 		due, next, err := r.draftsDue()
 		if err == nil {
 			due, err = r.holdForeign(due)
@@ -153,7 +154,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have just changed
 		})
 		if len(due) == 0 {
-			return pause(r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle))), nil
+			return pause(r.PauseBeside(all, loop.UntilNext(now, next, idle))), nil
 		}
 		if err = r.send(ctx, client, uploader, due); r.Session.SignedOut(err) {
 			return pause(idle), nil

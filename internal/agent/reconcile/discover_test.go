@@ -195,6 +195,17 @@ func TestAPackageThatCannotBeReadHoldsUpNoOtherOfTheList(t *testing.T) {
 	expect(t, l.reading == nil, true, "the list was read to its end: %v")
 }
 
+func TestAPackageThatCannotBeReadMakesNoLoopSpin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, client := newService(t), (&shelf{}).client("office")
+		x.Session = looptest.Session{Client: client}
+		x.update(func(tx *store.Tx) error { return tx.UseService(client.Home()) })
+		x.keeps(office.Package{ID: "p", State: office.PackageOpen, Inquiry: office.Inquiry{NextCheck: x.Now()}})
+		looptest.Spoil(t, &x.Base, "", "packages", "package_lines")
+		looptest.AtRest(t, x.work, x.reconcile)
+	})
+}
+
 func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, s := newService(t), &shelf{}

@@ -90,6 +90,7 @@ func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 		if left := r.Breaker.Left(r.Now()); left > 0 {
 			return left, nil
 		}
+		now := r.Now()
 		var next time.Time
 		due, err := data.Read(r.Data, "the packages to be withdrawn", func(tx *store.Tx) (due []office.Package, err error) {
 			next, _ = tx.NextWithdrawal()
@@ -103,7 +104,7 @@ func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 			return p.Service != client.Home() || r.LeftAlone(key(p)) // the service may have just changed
 		})
 		if len(due) == 0 {
-			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil
+			return r.PauseBeside(all, loop.UntilNext(now, next, idle)), nil
 		}
 		for _, p := range due {
 			if ctx.Err() != nil || r.Breaker.Left(r.Now()) > 0 {

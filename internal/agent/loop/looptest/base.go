@@ -100,6 +100,21 @@ func Bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
+// AtRest checks that due, repeated on ring for a minute of a bubble in which there is nothing to do, does not spin.
+func AtRest(t testing.TB, ring <-chan struct{}, due func(context.Context) (time.Duration, error)) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	rounds := 0
+	trytest.NoErr(t, loop.Repeat(ctx, ring, func(ctx context.Context) (time.Duration, error) {
+		rounds++
+		return due(ctx)
+	}))
+	if rounds > 20 {
+		t.Errorf("%d rounds in a minute with nothing to do", rounds)
+	}
+}
+
 // Spoil makes every record that contains part in those buckets unreadable, and reopens the store.
 func Spoil(t testing.TB, tools *loop.Base, part string, buckets ...string) {
 	t.Helper()
