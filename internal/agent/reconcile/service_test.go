@@ -430,6 +430,27 @@ func TestAnEventOfAPackageThatIsOverHasItAskedAboutAgain(t *testing.T) {
 	}
 }
 
+// A package that was begun in the service's editor and dropped is deleted there (service-facts.md, 5).
+func TestAPackageThatWasNeverSentIsOverOnceItHasBeenGoneForADay(t *testing.T) {
+	for kind, over := range map[esign.Kind]bool{esign.NotFound: true, esign.Forbidden: false} {
+		looptest.Bubble(t, string(kind), func(t *testing.T) {
+			x := newService(t)
+			x.happens("e", esign.PackageAdd, "p", "", "")
+			x.check(esign.Status{PackageID: "p", State: "add"})
+			began := x.Now()
+			for range 20 {
+				noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: kind}, false))
+				if p := x.now(); p.Final() != (over && time.Since(began) >= maxMiss) || p.Status() == office.StatusProblem {
+					t.Fatalf("after %v it is %s, final: %v", time.Since(began), p.Status(), p.Final())
+				}
+				time.Sleep(maxMiss / 8)
+			}
+			x.happens("sent", esign.PackageSent, "p", "", "")
+			expect(t, x.now().Final(), false, "over though it was sent: %v")
+		})
+	}
+}
+
 func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 	for _, over := range []office.PackageState{office.PackageExpired, office.PackageRescinded} {
 		x := newService(t)

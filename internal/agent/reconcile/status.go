@@ -256,13 +256,16 @@ func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause ti
 		p.NextCheck = now.Add(pause)
 		if pause == 0 {
 			p.NextCheck = now.Add(min(max(since, 5*r.Pace.Retry), maxMiss))
-			p.Gone = since >= office.WithheldAfter
+			p.Gone = since >= office.WithheldAfter && !p.State.Unsent()
+		}
+		if cause.Kind == esign.NotFound && since >= maxMiss && p.State.Unsent() { // dropped in the service's editor, not lost
+			p.State, p.RecordPending = office.PackageRescinded, time.Time{}
 		}
 		r.afterEvents(&p, asked)
 		if since >= office.WithheldAfter && p.State == office.PackageExecuted && !p.Planned {
 			p.Problem = loop.RefusalProblem(cause)
 		}
-		shown = p.Gone != before.Gone || p.Problem != before.Problem
+		shown = p.Gone != before.Gone || p.State != before.State || p.Problem != before.Problem
 		return tx.PutPackage(p)
 	})
 	if err != nil {
