@@ -125,6 +125,7 @@ type Inquiry struct {
 	Checked       time.Time `json:"checked,omitzero"`        // time of the last status answer
 	NextCheck     time.Time `json:"next_check,omitzero"`     // when to ask again
 	Events        int       `json:"events,omitempty"`        // number of handled events: an answer requested before the last of them may be outdated
+	Arrived       bool      `json:"arrived,omitempty"`       // an event was handled since it was asked about
 	RecordPending time.Time `json:"record_pending,omitzero"` // since when its full record, which may say more, is to be requested
 	Heard         time.Time `json:"heard,omitzero"`          // when the service last said which signers had declined
 	Gone          bool      `json:"gone,omitempty"`          // the service has not shown it for a while; it is still asked for

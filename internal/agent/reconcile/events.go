@@ -181,7 +181,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 			p.Service = ev.Service
 		}
 		signed := apply.Event(&p, e, ev.Received)
-		p.Events++
+		p.Events, p.Arrived = p.Events+1, true
 		if p.State != office.PackageRescinded || e.Action != esign.PackageRescinded { // otherwise it says what is known
 			r.checkSoon(&p, e.Action == esign.DocumentSigned && (p.DisplayName() == "" || p.SignerName(e.SignerID) == ""))
 		}

@@ -197,6 +197,13 @@ func TestASignatureThatNoEventToldOfIsOneThatWasMissed(t *testing.T) {
 		status.Documents[0].Revisions = []esign.Revision{{SignerID: "a", IsSigned: true}}
 		x.check(status)
 		expect(t, x.missed, 1, "%d events are missed")
+		x.happens("e", esign.DocumentExecuted, "p", "d", "") // overtakes the event of the other signature
+		status.Documents[0].Revisions = append(status.Documents[0].Revisions, esign.Revision{SignerID: "j", IsSigned: true})
+		x.check(status)
+		expect(t, x.missed, 1, "%d events are missed, though they do arrive")
+		status.State = office.PackageExecuted
+		x.check(status)
+		expect(t, x.missed, 2, "%d events are missed since the last that arrived")
 	})
 }
 
@@ -214,6 +221,7 @@ func TestWhatIsOwedAnEvent(t *testing.T) {
 		"asked about since, nothing new":       {office.Package{Inquiry: office.Inquiry{Checked: now.Add(-time.Hour)}}, false, since, false},
 		"asked about before":                   {office.Package{Inquiry: office.Inquiry{Checked: since.Add(-time.Hour)}}, true, since, false},
 		"asked about by a clock that was fast": {office.Package{Inquiry: office.Inquiry{Checked: now.Add(time.Hour)}}, true, since, false},
+		"asked about since, events do arrive":  {office.Package{Inquiry: office.Inquiry{Checked: now.Add(-time.Hour), Arrived: true}}, true, since, false},
 		"while nobody listened":                {office.Package{Inquiry: office.Inquiry{Checked: now.Add(-time.Hour)}}, true, time.Time{}, false},
 		"met in the list, finished since":      {office.Package{Executed: office.When{Time: now.Add(-time.Hour)}}, true, since, true},
 		"met in the list, finished just now":   {office.Package{Executed: office.When{Time: now.Add(-time.Minute)}}, true, since, false},

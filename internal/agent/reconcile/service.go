@@ -127,10 +127,11 @@ func (r *Service) Swept() (last time.Time, under bool) { return r.sweep.state() 
 const clockMargin = 15 * time.Minute
 
 // missedEvent reports whether the change from before to p in a status answer should have arrived as an event, given since when we have
-// been listening: for a package checked since then, any change; for one unknown before, that it was finished since.
+// been listening: for a package checked since then, any change; for one unknown before, that it was finished since. Events of a
+// package may overtake each other: if one has arrived, the others are not missed yet.
 func missedEvent(before, p office.Package, moved bool, listening, now time.Time) bool {
 	switch {
-	case listening.IsZero():
+	case listening.IsZero(), before.Arrived:
 		return false
 	case !before.Checked.IsZero():
 		return moved && before.Checked.After(listening) && !before.Checked.After(now) // otherwise recorded by a wrong clock

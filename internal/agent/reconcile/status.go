@@ -51,6 +51,7 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 			r.afterEvents(&p, asked)
 		}
 		silent = missedEvent(before, p, found.moved, listening, now)
+		p.Arrived = p.Events != asked.Events
 		return tx.PutPackage(p)
 	})
 	if err != nil {
