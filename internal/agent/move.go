@@ -45,6 +45,7 @@ import (
 //     backup. So two computers with the same office, because a person took it back after moving it, send nothing twice by
 //     themselves.
 //   - No list moves: it ends or is stopped first, and its lines that were sent are known on the new computer.
+//   - What a hot folder has taken becomes a draft first: nobody else would find it in Waiting.
 //   - Downloads are planned again, into the folder chosen here; hot folders are paused.
 //   - Trusted seal authorities are not in the file: a person decides here again, and is shown whose seal it is.
 
@@ -120,6 +121,13 @@ func (a *Agent) mayMove(ctx context.Context, path string) error {
 	}
 	if list != "" {
 		return message.Error(message.ListsUnfinished(list), nil)
+	}
+	folder, err := data.Read(a.Data, "the folders that send", hotfolder.Unfinished)
+	if err != nil {
+		return err
+	}
+	if folder != "" {
+		return message.Error(message.FolderUnfinished(folder), nil)
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return message.Error(message.NameTaken(filepath.Base(path)), nil)

@@ -436,7 +436,16 @@ func TestAnOfficeMovesOnceItsListsAreSentOrStoppedAndKnowsWhatWasSent(t *testing
 	if err := old.MoveOut(t.Context(), file, password); err == nil || Message(err) != message.ListsUnfinished("people.csv") {
 		t.Errorf("with a list of which lines are left: %v", err)
 	}
-	noErr(t, errors.Join(old.DecideList("l", office.BulkStopped), old.MoveOut(t.Context(), file, password)))
+	noErr(t, old.DecideList("l", office.BulkStopped))
+	f := must(old.PutHotFolder(office.HotFolder{Path: filepath.Join(t.TempDir(), "Scans"), Signers: []office.Signer{{Email: "ana@example.com"}}, Paused: true}))
+	noErr(t, old.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDoc("hot-folder-intake/i", office.Intake{ID: "i", Folder: f.ID, Path: f.Path, Real: f.Real, Name: "Lease.pdf", At: "Waiting/1/Lease.pdf"})
+	}))
+	if err := old.MoveOut(t.Context(), file, password); err == nil || Message(err) != message.FolderUnfinished("Scans") {
+		t.Errorf("with a document that a watched folder has taken: %v", err)
+	}
+	must(old.RemoveHotFolder(f.ID))
+	noErr(t, old.MoveOut(t.Context(), file, password))
 	now := old.newComputer()
 	noErr(t, now.arrive(file))
 	var known []office.SentLines

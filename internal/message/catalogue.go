@@ -506,6 +506,9 @@ func FileOfBefore(file string) Message  { return of("moving.file-of-before", Nam
 func FolderLeftOut(folder string) Message {
 	return of("moving.folder-left-out", Name("Folder", folder))
 }
+func FolderUnfinished(folder string) Message {
+	return of("moving.folder-unfinished", Name("Folder", folder))
+}
 func FromBackup(date string) Message      { return of("moving.from-backup", Day("Date", date)) }
 func ListsUnfinished(file string) Message { return of("moving.lists-unfinished", Name("File", file)) }
 func LookThroughDrafts() Message          { return of("moving.look-through-drafts") }

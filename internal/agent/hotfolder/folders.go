@@ -301,6 +301,16 @@ func (r *Service) recorded(folder string) (map[string]bool, error) {
 	return names, err
 }
 
+// Unfinished returns the name of a folder that has taken a document of which there is no draft yet; empty for none.
+func Unfinished(tx *store.Tx) (name string, err error) {
+	for _, in := range intakesIn(tx) {
+		if f, known := folderIn(tx, in.Folder); known && in.Draft == "" && in.Problem.IsZero() {
+			name = f.Called()
+		}
+	}
+	return name, nil
+}
+
 func putIntake(tx *store.Tx, in office.Intake) error { return tx.PutDoc(prefixIntake+in.ID, in) }
 
 func (r *Service) put(in office.Intake) error {
