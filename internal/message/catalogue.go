@@ -370,9 +370,10 @@ func SendFolderOtherAccountAs(email string) Message {
 func SendFolderOverlaps(folder string) Message {
 	return of("hot-folder.send-folder-overlaps", Name("Folder", folder))
 }
-func SendFolderPath() Message    { return of("hot-folder.send-folder-path") }
-func SendFolderResumes() Message { return of("hot-folder.send-folder-resumes") }
-func SendFolderSavesTo() Message { return of("hot-folder.send-folder-saves-to") }
+func SendFolderPath() Message           { return of("hot-folder.send-folder-path") }
+func SendFolderResumes() Message        { return of("hot-folder.send-folder-resumes") }
+func SendFolderSavedElsewhere() Message { return of("hot-folder.send-folder-saved-elsewhere") }
+func SendFolderSavesTo() Message        { return of("hot-folder.send-folder-saves-to") }
 func SendFolderStopped(folder string) Message {
 	return of("hot-folder.send-folder-stopped", Name("Folder", folder))
 }

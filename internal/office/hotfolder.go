@@ -178,7 +178,7 @@ type SeenFile struct {
 type HotFolderRow struct {
 	HotFolder
 	Waiting int             `json:"waiting"`           // documents taken in that the service does not have yet
-	Problem message.Message `json:"problem,omitzero"`  // what keeps the folder from sending
+	Problem message.Message `json:"problem,omitzero"`  // what keeps it from sending, or from getting signed documents
 	Confirm bool            `json:"confirm,omitempty"` // another account set it up: it sends nothing until somebody saves it again
 }
 

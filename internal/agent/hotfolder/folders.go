@@ -1,6 +1,7 @@
 package hotfolder
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -42,12 +43,14 @@ func (r *Service) Folders() ([]office.HotFolderRow, error) {
 		}
 		return rows, nil
 	})
+	var nothingBack message.Message
+	if r.deps.Settings().SavedElsewhere {
+		nothingBack = message.SendFolderSavedElsewhere()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range rows {
-		if rows[i].Problem = r.problems[rows[i].ID]; rows[i].Problem.IsZero() {
-			rows[i].Problem = r.waiting[rows[i].ID]
-		}
+		rows[i].Problem = cmp.Or(r.problems[rows[i].ID], r.waiting[rows[i].ID], nothingBack)
 	}
 	return rows, err
 }

@@ -169,6 +169,16 @@ func TestAFolderThatIsRenamedAndChangedToItsNewPathGoesOn(t *testing.T) {
 	}
 }
 
+func TestAFolderSaysThatNothingComesBackWhereAnotherComputerSaves(t *testing.T) {
+	d := newDesk(t)
+	d.deps.Settings = func() office.Settings {
+		return office.Settings{SaveSettings: office.SaveSettings{SavedElsewhere: true}}
+	}
+	d.restart()
+	d.folder()
+	expect(t, d.rows()[0].Problem, message.SendFolderSavedElsewhere(), "it says %v")
+}
+
 // A share that is away comes back, or never does: both ends are known before.
 func TestAFolderThatIsRemovedWhileItsShareIsAwayIsDoneWithWhenThatIsBack(t *testing.T) {
 	for name, c := range map[string]struct {
