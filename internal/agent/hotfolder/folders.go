@@ -75,8 +75,11 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 		return f, err
 	}
 	before := slices.IndexFunc(all, func(x office.HotFolder) bool { return x.ID == f.ID })
-	gone := before >= 0 && missing(all[before].Path)
+	gone := before >= 0 && all[before].Path != f.Path && missing(all[before].Path)
 	renamed := !missing(filepath.Join(f.Path, office.HotWaiting))
+	if gone && !renamed {
+		_ = disk.MkdirAll(filepath.Join(f.Path, office.HotSigned), 0o755) // or it counts as not there, see isThere
+	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		list := foldersIn(tx)
 		kept := f
@@ -88,9 +91,9 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 			}
 			if kept.Path != list[i].Path {
 				kept.Real = real
-				if gone {
-					r.follow(tx, list[i], kept, renamed)
-				}
+			}
+			if gone {
+				r.follow(tx, list[i], kept, renamed)
 			}
 			list[i] = kept
 		} else {

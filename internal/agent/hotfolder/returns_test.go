@@ -133,13 +133,11 @@ func TestAFolderThatIsRenamedAndChangedToItsNewPathGoesOn(t *testing.T) {
 		move            func(from, to string) error
 		want            []string
 	}{
-		"its document was sent":    {sent: true, move: os.Rename, want: back},
-		"its document waits":       {move: os.Rename, want: back},
-		"its document is no draft": {undrafted: true, move: os.Rename, want: back},
-		"it has both paths":        {move: os.Symlink, want: back},
-		"it is lost": {sent: true, want: back[1:], move: func(from, to string) error {
-			return errors.Join(os.RemoveAll(from), os.MkdirAll(filepath.Join(to, office.HotSent), 0o755))
-		}},
+		"its document was sent":            {sent: true, move: os.Rename, want: back},
+		"its document waits":               {move: os.Rename, want: back},
+		"its document is no draft":         {undrafted: true, move: os.Rename, want: back},
+		"it has both paths":                {move: os.Symlink, want: back},
+		"it is lost":                       {sent: true, move: func(from, _ string) error { return os.RemoveAll(from) }, want: back[1:]},
 		"it is away with what is no draft": {undrafted: true, move: func(from, _ string) error { return os.Rename(from, from+" away") }},
 	} {
 		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
