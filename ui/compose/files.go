@@ -293,7 +293,7 @@ func (s *Screen) proposeName() {
 }
 
 func (s *Screen) placeDocument(from, to int) {
-	if from != to {
+	if from != to && s.handing == nil {
 		s.docs = moved(s.docs, from, to)
 		s.filesChanged()
 	}
@@ -306,7 +306,7 @@ func (s *Screen) removeDocument(d *document) {
 		return
 	}
 	i := slices.Index(s.docs, d)
-	if i < 0 {
+	if i < 0 || s.busy() {
 		return
 	}
 	s.docs = slices.Delete(s.docs, i, i+1)

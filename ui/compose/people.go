@@ -230,9 +230,9 @@ func (s *Screen) showPeople() {
 	s.layOutAnew()
 }
 
-// placePerson moves a person if the order can be changed.
+// placePerson moves a person if the order matters and can be changed.
 func (s *Screen) placePerson(from, to int) {
-	if s.sequential() && from != to {
+	if s.sequential() && from != to && s.handing == nil {
 		s.people = moved(s.people, from, to)
 		s.showPeople()
 		s.changed()
@@ -242,7 +242,7 @@ func (s *Screen) placePerson(from, to int) {
 // removeSigner removes a person; one empty person always stays.
 func (s *Screen) removeSigner(p *person) {
 	i := slices.Index(s.people, p)
-	if i < 0 {
+	if i < 0 || s.busy() {
 		return
 	}
 	s.people = slices.Delete(s.people, i, i+1)
@@ -675,9 +675,12 @@ func (c *copies) remove(row *copyTo) {
 
 // turn removes a default recipient from this package, or restores it.
 func (c *copies) turn(r office.Recipient) {
-	if c.isOff(r) {
+	switch {
+	case c.screen.busy():
+		return
+	case c.isOff(r):
 		c.off = slices.DeleteFunc(c.off, r.Same)
-	} else {
+	default:
 		c.off = append(c.off, r.Email)
 	}
 	c.screen.changed()

@@ -26,7 +26,10 @@ import (
 // Send validates the input and passes it to the office, which sends it some seconds later unless that is undone, even if the program
 // ends in between. Errors show next to their fields, and nothing is sent. What the office has accepted is in the outbox, above the
 // packages, and the form is free for the next one.
-func (s *Screen) Send() {
+func (s *Screen) Send() { s.send(false) }
+
+// send sends also if fields of the template are empty, once a person has said so.
+func (s *Screen) send(emptyFields bool) {
 	if s.handing != nil {
 		return
 	}
@@ -47,6 +50,7 @@ func (s *Screen) Send() {
 	}
 	s.tried = true
 	d := s.draft()
+	d.EmptyFields = emptyFields
 	if w := s.check(d); w.any() {
 		s.showWrong(w)
 		s.bar.marked(true)
@@ -54,14 +58,9 @@ func (s *Screen) Send() {
 		return
 	}
 	s.showWrong(wrong{})
-	if empty := d.Template.EmptyFields(); len(empty) > 0 {
+	if empty := d.Template.EmptyFields(); len(empty) > 0 && !emptyFields {
 		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Some fields are empty"), Text: i18n.Message(message.TemplateFieldsEmpty(empty)),
-			Safe: lang.L("Fill them in"), Do: lang.L("Send anyway"), OnDo: func() {
-				if s.handing == nil {
-					d.EmptyFields = true
-					s.hand(d)
-				}
-			}})
+			Safe: lang.L("Fill them in"), Do: lang.L("Send anyway"), OnDo: func() { s.send(true) }})
 		return
 	}
 	s.hand(d)
