@@ -462,7 +462,8 @@ func TestATemplateStaysTypedUntilTheOfficeHasIt(t *testing.T) {
 		return office.SendState{}, message.Error(message.OwnDiskFull(), nil)
 	}
 	b.screen.Send()
-	b.screen.changed() // as when the settings are others
+	b.screen.changed()         // as when the settings are others
+	b.screen.cancel.OnTapped() // too late
 	if b.screen.handing == nil {
 		t.Fatal("it is not sent")
 	}
@@ -1160,6 +1161,35 @@ func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
 	if screentest.Top(b.Window) == nil || len(b.screen.docs) != 0 {
 		t.Error("Undo asks before it takes the place of something typed since")
 	}
+}
+
+// The office may refuse what it is given, which then stays in the form; else that is cleared for the next one.
+func TestNothingTakesThePlaceOfWhatIsBeingSent(t *testing.T) {
+	b, o := withTemplates(t)
+	b.add("Contract.pdf")
+	b.screen.Clear()
+	b.add("Lease.pdf")
+	b.screen.people[0].fill(ana)
+	asked, answer, begun, accept := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	o.Do("Templates", func() error { close(asked); <-answer; return nil })
+	o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
+		close(begun)
+		<-accept
+		return office.SendState{DraftID: "d", State: office.DraftSent, PackageID: "p1"}, nil
+	}
+	b.screen.FromTemplate("t-lease", "Lease agreement")
+	<-asked
+	b.screen.Send()
+	<-begun
+	close(answer)
+	b.Until(func() bool { return screentest.Top(b.Window) != nil || len(b.Notices) == 1 })
+	b.Deeds[0].Undone()
+	if screentest.Top(b.Window) != nil || !slices.Equal(b.names(), []string{"Lease.pdf"}) {
+		t.Errorf("while it is sent, the form has %q", b.names())
+	}
+	close(accept)
+	b.Settle()
+	screentest.Equal(t, "once it is sent, what was cleared is back", b.names(), []string{"Contract.pdf"})
 }
 
 func TestWhatCannotBeSentIsRemovedAtOnce(t *testing.T) {

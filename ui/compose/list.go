@@ -242,8 +242,10 @@ func (p *listPanel) follow(id string) {
 		case progress.Undone && sent.id == id:
 			s.lists.sent = sentList{}
 			s.Leave()
-			s.replace(func() { s.begin(sent.typed, sent.docs...); s.openList(sent.typed.List) })
-			s.env.Go.ShowCompose()
+			s.afterwards(func() {
+				s.replace(func() { s.begin(sent.typed, sent.docs...); s.openList(sent.typed.List) })
+				s.env.Go.ShowCompose()
+			})
 			s.Reload() // it is not among those that were sent
 			return
 		case !first && s.lists.panel != p:
@@ -559,8 +561,7 @@ func (p *listPanel) send() {
 	async.Then(s.env.Work, func(ctx context.Context) (string, error) {
 		return s.office.SendList(ctx, p.list, again, widgets.UndoTime)
 	}, func(id string, err error) {
-		s.handing = nil
-		s.enable(true)
+		defer s.free()()
 		if err != nil {
 			p.refresh()
 			s.changed()

@@ -79,6 +79,7 @@ type Screen struct {
 	basis    *basis          // the template it is made from; nil for none
 	tried    bool            // the button was pressed: from now on errors show during typing
 	handing  *handing        // what the office is accepting; nil for nothing
+	after    []func()        // what waits until that is over
 	corrects string          // id of the package that this one replaces; empty for none
 	replaces string          // id of the draft being edited here; empty for none
 	external json.RawMessage // what a program gave for it
@@ -434,8 +435,10 @@ func (s *Screen) Clear() {
 	s.changed()
 	s.Focus()
 	s.env.Soon(env.Undoable{Says: lang.L("The form was cleared."), Undone: func() {
-		s.replace(func() { s.begin(before, docs...) })
-		s.env.Go.ShowCompose()
+		s.afterwards(func() {
+			s.replace(func() { s.begin(before, docs...) })
+			s.env.Go.ShowCompose()
+		})
 	}})
 }
 

@@ -142,13 +142,36 @@ func (s *Screen) pass() {
 	}
 }
 
-// release frees the form before the office has any of it.
+// release frees the form before the office has any of it; Cancel may be pressed just after that.
 func (s *Screen) release() {
-	s.handing = nil
-	s.enable(true)
+	if s.handing == nil || s.handing.passed {
+		return
+	}
+	defer s.free()()
 	widgets.Show(s.cancel, false)
 	s.bar.say("")
 	s.changed()
+}
+
+// free ends what is being sent, and returns what to call once the form shows that: it runs what waits.
+func (s *Screen) free() (over func()) {
+	after := s.after
+	s.handing, s.after = nil, nil
+	s.enable(true)
+	return func() {
+		for _, do := range after {
+			do()
+		}
+	}
+}
+
+// afterwards runs what would take the place of what is being sent, or go with it.
+func (s *Screen) afterwards(do func()) {
+	if s.handing != nil {
+		s.after = append(s.after, do)
+		return
+	}
+	do()
 }
 
 func (s *Screen) enable(enabled bool) {
@@ -209,8 +232,7 @@ func (s *Screen) handed(h *handing) {
 	if s.handing != h || slices.ContainsFunc(h.parcels, waits) {
 		return
 	}
-	s.handing = nil
-	s.enable(true)
+	defer s.free()()
 	left, wrong := s.docs, ""
 	for _, p := range h.parcels {
 		for _, doc := range p.docs {

@@ -350,14 +350,13 @@ func (s *Screen) correct(packageID string) {
 // Like starts a new package with a draft's people, order, message, reference and files, for example that of a package already sent.
 // It asks before replacing input.
 func (s *Screen) Like(d office.NewPackage) {
-	if s.busy() {
-		return
-	}
-	f := s.formOf(d)
-	if d.Corrects == "" {
-		f.External = nil // a program's data is of one package; its reference is shown
-	}
-	s.replace(func() { s.begin(f) })
+	s.replace(func() {
+		f := s.formOf(d)
+		if d.Corrects == "" {
+			f.External = nil // a program's data is of one package; its reference is shown
+		}
+		s.begin(f)
+	})
 }
 
 // begin replaces the input with a form. docs are those of its documents of which there are pictures.
@@ -372,23 +371,27 @@ func (s *Screen) begin(f office.Form, docs ...*document) {
 // Edit opens a draft that was not accepted, with its documents, to change it and send it in its place.
 func (s *Screen) Edit(kept office.Draft) {
 	outbox.Again(s.env, s.office, kept.ID, func(d office.NewPackage) {
-		if s.busy() {
-			return
-		}
-		f := s.formOf(d)
-		f.Replaces = kept.ID
-		s.replace(func() { s.begin(f) })
+		s.replace(func() {
+			f := s.formOf(d)
+			f.Replaces = kept.ID
+			s.begin(f)
+		})
 	})
 }
 
-// replace runs fill, first asking if it would replace input.
+// replace runs fill, first asking if it would replace input, but not what is being sent, which may be refused.
 func (s *Screen) replace(fill func()) {
-	if s.form().Empty() {
-		fill()
+	once := func() {
+		if !s.busy() {
+			fill()
+		}
+	}
+	if s.handing != nil || s.form().Empty() {
+		once()
 		return
 	}
 	widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Start over?"), Text: lang.L("What you entered under “Send” will be deleted."),
-		Safe: lang.L("Keep what you entered"), Do: lang.L("Start over"), OnDo: fill})
+		Safe: lang.L("Keep what you entered"), Do: lang.L("Start over"), OnDo: once})
 }
 
 // pickFiles opens the file dialog in the folder used last.
