@@ -362,13 +362,16 @@ func TestWhatIsSentIsShownInTheOutboxAndMakesRoomForTheNext(t *testing.T) {
 }
 
 func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
+	full := message.OwnDiskFull()
 	for name, c := range map[string]struct {
-		state office.DraftState
-		left  int
-		said  []string
+		state   office.DraftState
+		refused error
+		left    int
+		said    []string
 	}{
-		"in time":  {office.DraftQueued, 1, nil},
-		"too late": {office.DraftAdding, 0, []string{"Too late to cancel. The signing service already has the package."}},
+		"in time":           {office.DraftQueued, nil, 1, nil},
+		"too late":          {office.DraftAdding, nil, 0, []string{"Too late to cancel. The signing service already has the package."}},
+		"it cannot be kept": {office.DraftQueued, message.Error(full, nil), 0, []string{full.String()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := officetest.Busy()
@@ -379,7 +382,7 @@ func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
 					t.Error("it is cancelled before the form has it: a kill would lose it")
 				}
 				return nil
-			}}
+			}, "Stop": func() error { return c.refused }}
 			b.send()
 			<-begun
 			o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting[len(o.Waiting)-1].State = c.state })

@@ -270,11 +270,13 @@ func (s *Screen) handed(h *handing) {
 func (s *Screen) takeBack(h *handing) {
 	taken := slices.DeleteFunc(slices.Clone(h.parcels), func(p *parcel) bool { return !p.taken })
 	var back []*parcel
+	late := false
 	each := func(act func(id string) (inTime bool, err error)) func(context.Context) error {
 		return func(context.Context) (err error) {
-			back = nil
+			back, late = nil, false
 			for _, p := range taken {
 				inTime, e := act(p.id)
+				late = late || !inTime && e == nil
 				if err = errors.Join(err, e); inTime {
 					back = append(back, p)
 				}
@@ -283,7 +285,7 @@ func (s *Screen) takeBack(h *handing) {
 		}
 	}
 	s.env.Attempt(each(s.office.Stop), func() {
-		if len(back) < len(taken) {
+		if late {
 			s.env.Notice(outbox.TooLate())
 		}
 		switch f := h.typed; {

@@ -191,6 +191,9 @@ func (o *Office) eachDraft(id string, change func(*office.Draft)) {
 
 // Stop imitates the agent's. It is too late for a draft that is already with the service.
 func (o *Office) Stop(draftID string) (inTime bool, err error) {
+	if err := o.first("Stop"); err != nil {
+		return false, err
+	}
 	o.unhold(draftID)
 	o.eachDraft(draftID, func(d *office.Draft) {
 		if d.State == office.DraftQueued || d.Decision.Pending() {
