@@ -1411,7 +1411,8 @@ func TestAFileDroppedOnADocumentOfTheTemplateTakesItsPlace(t *testing.T) {
 	b.choose("lease")
 	rules := b.screen.basis.originals[1]
 	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(rules.row).AddXY(20, 10)
-	drop := func() { b.screen.Drop([]string{"/x/Our rules.pdf"}, at); b.Settle() }
+	path := filepath.Join(drawer(t, "Our rules.pdf"), "Our rules.pdf") // of a program that removes it soon
+	drop := func() { b.screen.Drop([]string{path}, at); b.Settle() }
 	b.screen.handing = &handing{passed: true}
 	if drop(); rules.instead != nil {
 		t.Error("what is being sent is shown with another document")
@@ -1420,6 +1421,10 @@ func TestAFileDroppedOnADocumentOfTheTemplateTakesItsPlace(t *testing.T) {
 	drop()
 	if rules.instead == nil || len(b.screen.docs) != 0 {
 		t.Fatalf("it was added: %q", b.names())
+	}
+	_, err := os.Stat(rules.filled().File)
+	if err = errors.Join(os.Remove(path), err); err != nil || rules.filled().File == path {
+		t.Errorf("the form has %q, which is gone: %v", rules.filled().File, err)
 	}
 	b.screen.Drop([]string{"/x/Plan.pdf"}, fyne.NewPos(0, 0))
 	b.Settle()

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
+	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
@@ -197,12 +199,18 @@ func (o *original) picked(paths []string) {
 	o.Replace(path)
 }
 
-// Replace replaces the document with a file, and examines it.
+// Replace replaces the document with a file, of which it makes a copy as unfold does, and examines it.
 func (o *original) Replace(path string) {
-	o.replace(path)
-	o.screen.filesChanged()
-	o.screen.inspect([]*document{o.instead})
-	widgets.Focus(o.screen.env.Window.Canvas(), o.instead.remove)
+	s := o.screen
+	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.office.NewDelivery().Keep(ctx, path), nil }, func(kept string, _ error) {
+		if s.busy() || s.basis == nil || !slices.Contains(s.basis.originals, o) {
+			return
+		}
+		o.replace(kept)
+		s.filesChanged()
+		s.inspect([]*document{o.instead})
+		widgets.Focus(s.env.Window.Canvas(), o.instead.remove)
+	})
 }
 
 func (o *original) replace(path string) {
@@ -298,9 +306,7 @@ func (s *Screen) Drop(paths []string, at fyne.Position) {
 		at = fyne.Position{}
 	}
 	if o := s.originalAt(at); o != nil && len(paths) == 1 {
-		if !s.busy() {
-			o.Replace(paths[0])
-		}
+		o.Replace(paths[0])
 		return
 	}
 	if at.IsZero() {
