@@ -1247,13 +1247,16 @@ func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
 	for i := range manyFiles + 1 {
 		names = append(names, fmt.Sprintf("%02d.pdf", i))
 	}
-	b.screen.Add([]string{drawer(t, names...)})
-	b.Settle()
+	add := func() { b.screen.Add([]string{"/x/Lease.pdf", drawer(t, names...)}); b.Settle() }
+	add()
 	if len(b.screen.docs) != 0 || screentest.Top(b.Window) == nil {
 		t.Fatalf("%d documents were added unasked", len(b.screen.docs))
 	}
 	widgets.CloseAll(b.Window.Canvas())
 	screentest.Equal(t, "to leave is to add nothing", len(b.screen.docs), 0)
+	add()
+	b.Press(screentest.Top(b.Window), "Do not add")
+	screentest.Equal(t, "without the folder", b.names(), []string{"Lease.pdf"})
 }
 
 func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {

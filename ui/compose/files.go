@@ -68,7 +68,8 @@ func (s *Screen) addAt(paths []string, at int) {
 		for _, folder := range f.empty {
 			s.env.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", i18n.V{"Folder": filepath.Base(folder)}))
 		}
-		all := func() { s.addFiles(f.files, at); s.focusNeeded() }
+		add := func(files []office.FormFile) { s.addFiles(files, at); s.focusNeeded() }
+		all := func() { add(f.files) }
 		if list, sure, rest := s.listAmong(f.files); list.Path != "" && f.inFolders == 0 {
 			s.offerList(list, sure, rest, all)
 			return
@@ -77,17 +78,18 @@ func (s *Screen) addAt(paths []string, at int) {
 			all()
 			return
 		}
-		add := lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(f.files))})
+		do := lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(f.files))})
 		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Add the whole folder?"),
-			Text: lang.L("The folder contains many documents."), Safe: lang.L("Do not add"), Do: add, OnDo: all})
+			Text: lang.L("The folder contains many documents."), Safe: lang.L("Do not add"), OnSafe: func() { add(f.beside) }, Do: do, OnDo: all})
 	})
 }
 
 // found is what dropped paths stand for.
 type found struct {
 	files     []office.FormFile
-	inFolders int      // how many of them came from folders
-	empty     []string // folders without documents
+	beside    []office.FormFile // those of them that did not come from folders
+	inFolders int               // how many did
+	empty     []string          // folders without documents
 }
 
 // unfold reads which documents are in the folders among paths, until there are too many, and makes copies of those that may not last
@@ -104,7 +106,7 @@ func (s *Screen) unfold(ctx context.Context, paths []string) (f found) {
 			if file.Path != path {
 				file.From = path
 			}
-			f.files = append(f.files, file)
+			f.files, f.beside = append(f.files, file), append(f.beside, file)
 			continue
 		}
 		inside, err := browse.Documents(path)
