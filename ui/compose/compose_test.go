@@ -224,6 +224,7 @@ func TestSendingWaitsForTheDocumentsToBeLoaded(t *testing.T) {
 			t.Fatal("who waits cannot cancel")
 		}
 		b.screen.Send()
+		b.screen.content.Hide() // for another screen
 		close(slow.let)
 		b.Until(func() bool { return b.screen.handing == nil })
 		close(slow.draw)
@@ -231,6 +232,7 @@ func TestSendingWaitsForTheDocumentsToBeLoaded(t *testing.T) {
 		if len(o.Sent) != sent || b.screen.cancel.Visible() || b.screen.filesField.IsWrong() != (name == "Offer.pdf") || strings.Contains(b.screen.bar.text.Text, "loaded") {
 			t.Errorf("with %s, %d are sent, and it says %q", name, len(o.Sent), b.screen.bar.text.Text)
 		}
+		screentest.Equal(t, "who went elsewhere is led to", b.Went, nil)
 		if name == "Floor plans.pdf" {
 			b.sent()
 			screentest.Equal(t, "sent once the warning was seen", len(o.Sent), 1)

@@ -226,7 +226,8 @@ func (s *Screen) take(h *handing, p *parcel) {
 	s.handed(h)
 }
 
-// handed clears the form for the next package once the office has everything it accepts, and offers to undo.
+// handed clears the form for the next package once the office has everything it accepts, and offers to undo. Who has gone to another
+// screen stays there.
 func (s *Screen) handed(h *handing) {
 	waits := func(p *parcel) bool { return !p.taken && p.wrong == "" }
 	if s.handing != h || slices.ContainsFunc(h.parcels, waits) {
@@ -260,7 +261,7 @@ func (s *Screen) handed(h *handing) {
 			Says: outbox.Sending(names), Undone: func() { s.takeBack(h) }, Pressed: h.pressed,
 		})
 	}
-	if id := h.parcels[0].id; id != "" {
+	if id := h.parcels[0].id; id != "" && s.content.Visible() {
 		s.env.Go.ShowPackage(outbox.RowID(id))
 	}
 }
