@@ -208,6 +208,9 @@ func (s *Screen) inspect(docs []*document) {
 func (s *Screen) preview(ctx context.Context, d *document, path string) {
 	if page, err := s.office.Preview(ctx, path, 3*int(pictureSize.Width)); err == nil {
 		s.env.Work.Do(func() {
+			if d.path != path {
+				return // added again meanwhile
+			}
 			d.showPage(page)
 			if p := s.lists.panel; p != nil && p.id == "" {
 				p.showPage(s.files())

@@ -98,13 +98,16 @@ func (s *Screen) openList(file office.FormFile) {
 		s.env.Notice(lang.L("The list is kept. Add the document for it."))
 		return
 	}
-	common := s.draft()
+	common, kept := s.draft(), s.lists.draft == file
 	env.Get(s.env, func(ctx context.Context) (office.BulkList, error) {
 		d := common
 		d.Signers = slices.DeleteFunc(slices.Clone(d.Signers), func(x office.Signer) bool { return x.FirstName+x.LastName+x.Email == "" })
 		return s.office.PrepareList(ctx, file.Path, d, s.days().Order())
 	}, func(l office.BulkList) {
-		if !reflect.DeepEqual(common, s.draft()) { // it was changed meanwhile
+		switch {
+		case kept && s.lists.draft != file: // it was removed meanwhile
+			return
+		case !reflect.DeepEqual(common, s.draft()): // it was changed meanwhile
 			s.openList(file)
 			return
 		}

@@ -206,6 +206,22 @@ func TestAListHasWhatWasTypedWhileItWasRead(t *testing.T) {
 	screentest.Equal(t, "the message", b.screen.lists.panel.list.Common.Message, "hello")
 }
 
+func TestAListThatIsRemovedWhileItIsReadStaysAway(t *testing.T) {
+	b := newBench(t, told(officetest.Busy()))
+	b.Office.Table = people
+	b.add("Lease Sonnenweg 4.pdf")
+	slow := &copying{b.Office, make(chan struct{})}
+	b.screen.office = slow
+	b.screen.setList(office.FormFile{Path: "/x/People.csv"})
+	b.screen.Send()
+	b.screen.setList(office.FormFile{})
+	close(slow.let)
+	b.Settle()
+	if b.screen.lists.draft.Path != "" || b.screen.lists.panel != nil {
+		t.Errorf("the form is for %q", b.screen.lists.draft.Path)
+	}
+}
+
 func TestAListIsSentOnceAndTakesNothingElseWithIt(t *testing.T) {
 	b := listed(t, officetest.Busy())
 	slow := &copying{b.Office, make(chan struct{})}
@@ -257,6 +273,12 @@ func TestThePictureOfADocumentIsShownOnceItIsDrawn(t *testing.T) {
 	b.Settle()
 	if len(b.screen.lists.panel.page.Objects) != 1 {
 		t.Error("a list has no picture of what it sends")
+	}
+	d := b.screen.docs[0]
+	d.path, d.sight = "/x/of another drop/Lease Sonnenweg 4.pdf", nil
+	b.screen.preview(t.Context(), d, "/x/Lease Sonnenweg 4.pdf")
+	if b.Settle(); d.sight != nil {
+		t.Error("a document that was added again is shown as it was before")
 	}
 }
 
