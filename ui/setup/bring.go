@@ -70,6 +70,7 @@ func (b *bring) press() {
 		b.do.Disable()
 		async.Then(b.screen.env.Work, func(ctx context.Context) (agent.Arrival, error) { return office.ReadMove(ctx, b.path, password) }, func(x agent.Arrival, err error) {
 			if b.ended(b.ask, err) {
+				b.password.SetText(password) // which opened it, whatever was typed meanwhile
 				b.show(x)
 			}
 		})

@@ -870,6 +870,7 @@ func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T
 	}
 	b.password.SetText(officetest.MovePassword)
 	b.press()
+	b.password.SetText("typed while the file is read")
 	w.Settle()
 	if w.done != 0 || len(w.Office.Done) > 0 || !b.says.Visible() || b.ask.Visible() {
 		t.Fatal("it was brought over before anybody saw what is in it")
