@@ -202,12 +202,11 @@ func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk) string {
 
 // openSetup replaces the screens with the wizard, including its earlier input.
 func (w *Window) openSetup() {
-	at, exits := *w.env, setup.Exits{Done: w.closeSetup}
+	exits := setup.Exits{Done: w.closeSetup}
 	if w.options.StartDemo != nil {
 		exits.Demo = w.tryDemo
 	}
-	w.setup = setup.New(&at, w.office, &w.answers, exits)
-	at.Notice = w.setup.Say
+	w.setup = setup.New(w.env, w.office, &w.answers, exits)
 	w.hang(w.setup.Content())
 	w.setup.Focus()
 }

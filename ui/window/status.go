@@ -148,6 +148,15 @@ func (w *Window) showOverview(o overview, err error) {
 	}
 }
 
+// say tells the person something where it is seen: in the wizard, which covers the window, at its foot.
+func (w *Window) say(text string) {
+	if w.setup != nil {
+		w.setup.Say(text)
+		return
+	}
+	w.notice.Say(text)
+}
+
 // soon offers to undo an action, even while the window is hidden.
 func (w *Window) soon(u env.Undoable) (over func()) {
 	var passed time.Duration

@@ -97,7 +97,7 @@ func (w *Window) enter(office Office, demo bool) {
 	w.notice = widgets.NewToasts(w.later)
 	w.grace = widgets.NewUndoBar(w.options.Now, w.later)
 	w.env = &env.Env{Soon: w.soon, Later: w.later, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
-		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
+		Notice: w.say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.shown.Store(&office)
 	w.packages, w.activity = packages.New(w.env, w.office), activity.New(w.env, w.office)
 	w.packages.OnListed = func() {

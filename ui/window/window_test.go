@@ -132,6 +132,9 @@ func TestAWebAddressCannotBeDropped(t *testing.T) {
 	if b.window.at != showPackages || !strings.Contains(b.window.notice.AccessibilityLabel(), "Only files can be dropped") {
 		t.Errorf("got %q", b.window.notice.AccessibilityLabel())
 	}
+	first := newBench(t, unset())
+	first.window.OnDropped(fyne.Position{}, []fyne.URI{uri})
+	screentest.Equal(t, "the wizard says", first.window.setup.Said(), message.DropNoFile().String())
 }
 
 func TestSigningInByPaste(t *testing.T) {
