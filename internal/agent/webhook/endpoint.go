@@ -496,5 +496,5 @@ func (r *Service) Deaf() bool {
 	if since, desk := r.Office.ListeningSince(); desk {
 		return since.IsZero()
 	}
-	return r.registered() == nil || r.lost()
+	return r.openSince(time.Time{}).IsZero() || r.lost()
 }
