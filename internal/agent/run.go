@@ -152,7 +152,6 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		HTTP:        p.HTTP,
 		Office:      a.desks,
 		Arrived:     func() { a.packages.WakeEvents() },
-		Settled:     func(id string) { a.packages.Settled(id) },
 		Sweep:       func(why string) { a.packages.Sweep(why) },
 		Returned:    func() { a.packages.SweepOpened() },
 	})

@@ -48,12 +48,11 @@ func (k Key) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "inbox.Key{%s}", k.URL
 // Received is one authentic notification.
 type Received struct {
 	ID        string      // eventId, or "sha256:" and the hex SHA-256 of the body if there is no usable one
-	Event     esign.Event // zero unless Parsed
-	Parsed    bool
-	Body      []byte // raw; the receiver may keep it
-	URL       string // the registered address it was verified against
-	Signature string // as received
-	Service   string // the Service of the Key that verified it
+	Event     esign.Event // zero if it cannot be read
+	Body      []byte      // raw; the receiver may keep it
+	URL       string      // the registered address it was verified against
+	Signature string      // as received
+	Service   string      // the Service of the Key that verified it
 	At        time.Time
 }
 
@@ -200,9 +199,8 @@ func authentic(keys []Key, signature string, body []byte) (key Key, ok bool) {
 // open parses an authentic body. An unreadable one is kept anyway: refusing it would only make the service send it again.
 func (in *Inbox) open(key Key, body []byte) Received {
 	r := Received{Body: append([]byte(nil), body...), URL: key.URL, Service: key.Service, At: in.opt.Now()}
-	event, err := esign.ParseEvent(r.Body)
-	r.Event, r.Parsed = event, err == nil
-	r.ID = event.EventID
+	r.Event, _ = esign.ParseEvent(r.Body)
+	r.ID = r.Event.EventID
 	if r.ID == "" || len(r.ID) > maxEventID || strings.ContainsFunc(r.ID, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
 		sum := sha256.Sum256(body)
 		r.ID = "sha256:" + hex.EncodeToString(sum[:])

@@ -71,7 +71,6 @@ type Deps struct {
 	Office Office // the other desks
 
 	Arrived  func()           // an event has been stored
-	Settled  func(id string)  // an event has been stored that cannot be processed
 	Sweep    func(why string) // requests the status of every open package
 	Returned func()           // likewise, possibly in bursts: the address is open again
 }
@@ -321,9 +320,6 @@ func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, 
 		Body: in.Body, URL: in.URL, Signature: in.Signature, // Received is set at commit, so that a reader of later events has seen this one
 		Service: in.Service, // possibly no longer the current service
 	}
-	if !in.Parsed {
-		ev.Outcome, ev.Reason, ev.Handled = office.EventUnprocessable, message.EventUnreadable(), in.At
-	}
 	err = r.Data.UpdateFirst(func(tx *store.Tx) error {
 		var err error
 		added, err = tx.AddEvent(ev)
@@ -336,9 +332,6 @@ func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, 
 	r.Crash("event stored")
 	if added {
 		r.Office.Stored(ev.ID)
-	}
-	if added && ev.Outcome != office.EventPending {
-		r.Settled(ev.ID)
 	}
 	r.Signal(office.StatusChanged)
 	return added, nil
