@@ -133,6 +133,7 @@ func (r *Service) Load() error {
 func (r *Service) Begin(ctx context.Context) {
 	r.Unlock(ctx)
 	r.checkSetUp()
+	r.tellScopes()
 	r.MendSince(0)
 }
 

@@ -217,7 +217,7 @@ func (r *Service) adopt(ctx context.Context, l *login, svc *service, g esign.Gra
 	}
 	acc := r.current.Get().Account
 	r.tellSignedOut()
-	r.tellScopes(acc)
+	r.tellScopes()
 	text := message.SignedIn()
 	if acc.Email != "" {
 		text = message.SignedInAs(acc.Email)
@@ -262,13 +262,16 @@ func (r *Service) checkAccount(old Record, next esign.Account) error {
 	return message.Error(message.OtherOrganization(), nil)
 }
 
-// tellScopes reports to health what missing scopes mean for the office.
-func (r *Service) tellScopes(acc Record) {
+// tellScopes reports to health what scopes that the sign-in lacks mean for the office.
+func (r *Service) tellScopes() {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	acc := r.current.Get().Account
 	var short, none message.Message
-	if acc.Fleeting {
+	if acc.SignedIn && acc.Fleeting {
 		short = message.SignInShort()
 	}
-	if !acc.May("organization") && !acc.May("member") {
+	if acc.SignedIn && !acc.May("organization") && !acc.May("member") {
 		none = message.MayNotSend()
 	}
 	r.Health.Update(health.SignInShort, short)

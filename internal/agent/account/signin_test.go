@@ -344,6 +344,13 @@ func TestANarrowerGrantIsToldUntilAWiderOneIsThere(t *testing.T) {
 	if expect(t, x.owed(t), 0, "%d owed"); x.asked("/connect/revoke") == 0 {
 		t.Error("nobody has revoked the short sign-in")
 	}
+	x.set(t, func(s *office.Settings) { s.Scopes = []string{"profile", "openid", "offline_access"} })
+	x.signIn(t)
+	for when, do := range map[string]func(){"restart": func() { x.again(t) }, "restoring": func() { noErr(t, x.Reload(t.Context())) }} {
+		x.Health.Clear(health.MayNotSend)
+		do()
+		expect(t, x.Health.Has(health.MayNotSend), true, "told after a %[2]s: %[1]v", when)
+	}
 	for _, scope := range []string{"organization", "member"} {
 		x.set(t, func(s *office.Settings) { s.Scopes = []string{"profile", "openid", "offline_access", scope} })
 		x.signIn(t)

@@ -481,6 +481,7 @@ func (r *Service) Reload(ctx context.Context) error {
 	r.Endpoint.Open(issuer.Of(r.Settings()))
 	r.connect()
 	r.checkSetUp()
+	r.tellScopes()
 	return nil
 }
 
