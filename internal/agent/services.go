@@ -158,14 +158,16 @@ func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Imag
 	return a.documents.FirstPage(ctx, path, width)
 }
 
-// DraftPage draws page 1 of the copy of a draft's file, which is what is sent.
-func (a *Agent) DraftPage(ctx context.Context, d office.Draft, file, width int) (image.Image, error) {
-	path, err := a.outbox.CopyPath(d.Files[file])
+// DraftPage draws page 1 of the copy of a draft's file, which is what is or was sent.
+func (a *Agent) DraftPage(ctx context.Context, f office.DraftFile, width int) (image.Image, error) {
+	file, err := a.outbox.OpenSent(f)
 	if err != nil {
 		return nil, err
 	}
-	return a.documents.FirstPage(ctx, path, width)
+	defer file.Close()
+	return a.documents.Page(ctx, file, 1, width)
 }
+func (a *Agent) Original(f office.DraftFile) (path string, err error) { return a.outbox.Original(f) }
 
 // Withdrawals; see package withdraw.
 func (a *Agent) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {

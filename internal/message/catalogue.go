@@ -151,15 +151,16 @@ func FileSealed() Message                  { return of("draft.file-sealed") }
 func FileType(file string) Message         { return of("draft.file-type", Name("File", file)) }
 
 // ForAnotherAccount is of a draft that another account was to send than the one that is signed in.
-func ForAnotherAccount() Message        { return of("draft.for-another-account") }
-func ForAnotherService() Message        { return of("draft.for-another-service") }
-func MayNotSendDocuments() Message      { return of("draft.may-not-send-documents") }
-func NoDocument() Message               { return of("draft.no-document") }
-func NoRoomForCopy(file string) Message { return of("draft.no-room-for-copy", Name("File", file)) }
-func NoSigner() Message                 { return of("draft.no-signer") }
-func NotCopied(file string) Message     { return of("draft.not-copied", Name("File", file)) }
-func NotSent(called string) Message     { return of("draft.not-sent", Package("Package", called)) }
-func NotSentYet(called string) Message  { return of("draft.not-sent-yet", Package("Package", called)) }
+func ForAnotherAccount() Message          { return of("draft.for-another-account") }
+func ForAnotherService() Message          { return of("draft.for-another-service") }
+func MayNotSendDocuments() Message        { return of("draft.may-not-send-documents") }
+func NoDocument() Message                 { return of("draft.no-document") }
+func NoRoomForCopy(file string) Message   { return of("draft.no-room-for-copy", Name("File", file)) }
+func NoSigner() Message                   { return of("draft.no-signer") }
+func NotCopied(file string) Message       { return of("draft.not-copied", Name("File", file)) }
+func NotSent(called string) Message       { return of("draft.not-sent", Package("Package", called)) }
+func NotSentYet(called string) Message    { return of("draft.not-sent-yet", Package("Package", called)) }
+func OriginalChanged(file string) Message { return of("draft.original-changed", Name("File", file)) }
 func OutcomeUnknown(called string) Message {
 	return of("draft.outcome-unknown", Package("Package", called))
 }

@@ -246,8 +246,15 @@ func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, erro
 	return "", message.Error(message.NoLinks(), agent.ErrNoLinks)
 }
 
-func (o *Office) DraftPage(ctx context.Context, d office.Draft, file, width int) (image.Image, error) {
-	return o.Preview(ctx, d.Files[file].Name, width)
+func (o *Office) DraftPage(ctx context.Context, f office.DraftFile, width int) (image.Image, error) {
+	return o.Preview(ctx, f.Name, width)
+}
+
+func (o *Office) Original(f office.DraftFile) (path string, err error) {
+	if o.lacks(f.Path) {
+		return "", message.Error(message.OriginalChanged(f.Name), nil)
+	}
+	return f.Path, nil
 }
 
 func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, error) {

@@ -21,6 +21,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/keys"
 	"countersign/ui/outbox"
@@ -371,7 +372,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 		files = append(files, s.tile(leaf{name: own.DisplayName(), note: lang.L("from the template")}, size))
 	}
 	for i, f := range d.Files {
-		files = append(files, s.tile(leaf{name: f.Name, path: f.Path, picture: pictureOf(d, i)}, size))
+		files = append(files, s.tile(leaf{name: f.Name, path: f.Path, picture: pictureOf(d, i), given: &f}, size))
 	}
 	page := widgets.Stack(24, head)
 	if len(files) > 0 {
@@ -627,16 +628,22 @@ type picture struct {
 
 func (s *Screen) picturesOf(p record) (pages []picture) {
 	for _, l := range p.files() {
-		if strings.EqualFold(filepath.Ext(l.path), ".pdf") {
+		if l.given != nil {
+			pages = append(pages, s.givenPage(l.picture, *l.given))
+		} else if strings.EqualFold(filepath.Ext(l.path), ".pdf") {
 			pages = append(pages, picture{l.path, func(ctx context.Context) (image.Image, error) { return s.office.Preview(ctx, l.path, pictureWidth) }})
 		}
 	}
 	return pages[:min(len(pages), maxPictures)]
 }
 
-// pictureOf returns the key of a draft's file: its picture shows the copy that will be sent.
+// pictureOf returns the key of a draft's file: its picture shows the copy that is or was sent.
 func pictureOf(d office.Draft, file int) string {
 	return fmt.Sprintf("%s/%d", outbox.RowID(d.ID), file)
+}
+
+func (s *Screen) givenPage(key string, f office.DraftFile) picture {
+	return picture{key, func(ctx context.Context) (image.Image, error) { return s.office.DraftPage(ctx, f, pictureWidth) }}
 }
 
 const (
@@ -694,8 +701,8 @@ func (s *Screen) fetch(pages []picture) {
 
 func (s *Screen) fetchDraft(d office.Draft, most int) {
 	var pages []picture
-	for i := range d.Files[:min(len(d.Files), most)] {
-		pages = append(pages, picture{pictureOf(d, i), func(ctx context.Context) (image.Image, error) { return s.office.DraftPage(ctx, d, i, pictureWidth) }})
+	for i, f := range d.Files[:min(len(d.Files), most)] {
+		pages = append(pages, s.givenPage(pictureOf(d, i), f))
 	}
 	s.fetch(pages)
 }
@@ -718,8 +725,9 @@ func pageSize(n int) fyne.Size {
 type leaf struct {
 	name, note string
 	mark       theme.Mark
-	path       string // the file to open; empty if there is none on this computer
-	picture    string // the key of its picture, if not path
+	path       string            // the file to open; empty if there is none on this computer
+	picture    string            // the key of its picture, if not path
+	given      *office.DraftFile // what is or was sent, if path is only its original
 }
 
 // page shows the picture of a first page, or a drawn page of the same size while there is none.
@@ -741,7 +749,7 @@ func tiles(list ...fyne.CanvasObject) fyne.CanvasObject {
 // tile is a page with its name and state below. A press opens it; a secondary click or the menu key opens its menu.
 type tile struct {
 	widgets.Tappable
-	menu func() *fyne.Menu // nil for none
+	menu func(open func(*fyne.Menu)) // nil for none
 }
 
 func newTile(page fyne.CanvasObject, name string, note fyne.CanvasObject, open func()) *tile {
@@ -765,7 +773,8 @@ func (t *tile) TypedKey(e *fyne.KeyEvent) {
 
 func (t *tile) openMenu(at fyne.Position) {
 	if t.menu != nil {
-		widgets.OpenMenuAt(fyne.CurrentApp().Driver().CanvasForObject(t), t.menu(), at)
+		canvas := fyne.CurrentApp().Driver().CanvasForObject(t)
+		t.menu(func(m *fyne.Menu) { widgets.OpenMenuAt(canvas, m, at) })
 	}
 }
 
@@ -786,7 +795,14 @@ func (s *Screen) tile(l leaf, size fyne.Size) fyne.CanvasObject {
 		return t.Content
 	}
 	row := s.record.row // a path belongs to the package on show
-	t.OnPress, t.menu = func() { s.env.OpenFile(l.path) }, func() *fyne.Menu { return s.menuOfFile(row, l.path) }
+	with := func(use func(path string)) { use(l.path) }
+	if l.given != nil { // another document may have taken its place
+		with = func(use func(path string)) {
+			env.Get(s.env, func(context.Context) (string, error) { return s.office.Original(*l.given) }, use)
+		}
+	}
+	t.OnPress = func() { with(s.env.OpenFile) }
+	t.menu = func(open func(*fyne.Menu)) { with(func(path string) { open(s.menuOfFile(row, path)) }) }
 	t.Says = func() string { return widgets.Said(lang.L("Open {{.File}}", i18n.V{"File": l.name}), l.note) }
 	return t
 }
@@ -849,7 +865,7 @@ func (p record) document(i int, d office.Document) leaf {
 		l.mark, l.note = theme.MarkSigned, lang.L("fully signed")
 	}
 	if len(p.draft.Files) == len(p.row.Documents) { // both lists are in the order of adding
-		l.path = p.originals[i]
+		l.path, l.picture, l.given = p.originals[i], pictureOf(p.draft, i), &p.draft.Files[i]
 	}
 	return l
 }

@@ -493,6 +493,39 @@ func TestTheMenusOfFilesOpenByKeysAndByTheOtherMouseButton(t *testing.T) {
 	screentest.Equal(t, "Enter", b.System.Opened, []string{"file " + paths[1]})
 }
 
+func TestAnOriginalOpensOnlyWhileItIsWhatWasSent(t *testing.T) {
+	o := scanned()
+	lease := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == "p1" })
+	o.Rows[lease].Documents = []office.Document{{ID: "d", Name: "Lease Sonnenweg 4"}}
+	for id, f := range map[string]office.DraftFile{"p1": o.Origins["p1"].Files[0], outbox.RowID("Lease Sonnenweg 7"): o.Waiting[0].Files[0]} {
+		o.Lacks = nil
+		b := showing(t, o, id)
+		if len(screentest.All[*canvas.Image](b.screen.sheet)) == 0 {
+			t.Errorf("%s: what was sent is not shown", id)
+		}
+		use := func(do func(*tile)) (opened []string, menu bool) {
+			b.System.Opened = nil
+			do(screentest.All[*tile](b.screen.detail)[0])
+			b.Settle()
+			menu = screentest.Top(b.Window) != nil
+			b.Window.Canvas().Overlays().Remove(screentest.Top(b.Window))
+			return b.System.Opened, menu
+		}
+		press, second := func(x *tile) { x.OnPress() }, func(x *tile) { x.TappedSecondary(&fyne.PointEvent{}) }
+		opened, _ := use(press)
+		screentest.Equal(t, id+" opens", opened, []string{"file " + f.Path})
+		if _, menu := use(second); !menu {
+			t.Errorf("%s: it has no menu", id)
+		}
+		b.Office.Change("", func(o *officetest.Office) { o.Lacks = []string{f.Path} }) // it is filled in for the next client
+		opened, _ = use(press)
+		_, menu := use(second)
+		if said := message.OriginalChanged(f.Name).String(); len(opened) > 0 || menu || !slices.Equal(b.Notices, []string{said, said}) {
+			t.Errorf("%s: of another document, opened is %q, a menu %v; said is %q", id, opened, menu, b.Notices)
+		}
+	}
+}
+
 // actions are what can be done with the chosen package, by their names.
 func (b *bench) actions() map[string]func() {
 	all := map[string]func(){}

@@ -40,7 +40,8 @@ type Office interface {
 
 	Drafts() ([]office.Draft, error)
 	HotFolders() ([]office.HotFolderRow, error)
-	DraftPage(ctx context.Context, d office.Draft, file, width int) (image.Image, error)
+	DraftPage(ctx context.Context, f office.DraftFile, width int) (image.Image, error)
+	Original(f office.DraftFile) (path string, err error)
 	Settings() office.Settings
 	Preview(ctx context.Context, path string, width int) (image.Image, error)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -25,10 +26,17 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 		r := newService(t, accept)
 		d := r.newPackage(t)
 		id := must(r.Hold(d))
-		if held, _, err := r.Data.Draft(id); err != nil || held.State != office.DraftHeld || !held.Stopped {
+		held, _, err := r.Data.Draft(id)
+		if err != nil || held.State != office.DraftHeld || !held.Stopped {
 			t.Errorf("%s: what was stopped is %+v, %v", name, held, err)
 		}
+		if path, err := r.Original(held.Files[0]); err != nil || path != d.Files[0] {
+			t.Errorf("%s: before that, opened is %q, %v", name, path, err)
+		}
 		noErr(t, change(d.Files[0]))
+		if path, err := r.Original(held.Files[0]); path != "" || message.For(err) != message.OriginalChanged("Lease.pdf") {
+			t.Errorf("%s: opened is %q, %v", name, path, err)
+		}
 		noErr(t, r.Resolve(id, true, 0))
 		eventually(t, "it is sent", func() bool { return r.service.added() == 1 })
 		if got := r.service.sent(); len(got) != 1 || !bytes.Contains(got[0], given) {
@@ -107,8 +115,8 @@ func TestADraftWithoutItsWholeCopySendsNothing(t *testing.T) {
 		noErr(t, err)
 		noErr(t, lose(&held.Files[0], filepath.Join(locations.Outbox(r.dir), held.Files[0].Copy)))
 		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(held) }))
-		if path, err := r.CopyPath(held.Files[0]); err == nil && name != "its copy is damaged" {
-			t.Errorf("%s: shown is %s", name, path)
+		if file, err := r.OpenSent(held.Files[0]); err == nil {
+			t.Errorf("%s: shown is %s", name, file.Name())
 		}
 		noErr(t, r.Resolve(id, true, 0))
 		_, err = r.sendDue(t.Context())

@@ -180,15 +180,6 @@ func (r *Service) copiesDir() string { return locations.Outbox(r.deps.DataDir) }
 // copyOf returns the path of f's copy, for programs that read it.
 func (r *Service) copyOf(f office.DraftFile) string { return filepath.Join(r.copiesDir(), f.Copy) }
 
-// CopyPath returns the path of f's copy, after making sure that it exists.
-func (r *Service) CopyPath(f office.DraftFile) (string, error) {
-	file, err := r.openCopy(f)
-	if err != nil {
-		return "", err
-	}
-	return r.copyOf(f), file.Close()
-}
-
 // openCopy opens the bytes to send for f: only the copy made for its draft.
 func (r *Service) openCopy(f office.DraftFile) (*os.File, error) { return openCopyIn(r.copiesDir(), f) }
 

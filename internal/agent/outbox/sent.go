@@ -17,6 +17,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/disk"
 	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -28,7 +29,7 @@ import (
 
 func (r *Service) sentDir() string { return locations.Sent(r.deps.DataDir) }
 
-// OpenSent opens the bytes sent for f, and fails with fs.ErrNotExist once they are deleted.
+// OpenSent opens the bytes sent, or to send, for f, and fails with fs.ErrNotExist once they are deleted.
 func (r *Service) OpenSent(f office.DraftFile) (*os.File, error) {
 	for _, dir := range []string{r.sentDir(), r.copiesDir()} {
 		file, err := openCopyIn(dir, f)
@@ -39,9 +40,8 @@ func (r *Service) OpenSent(f office.DraftFile) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.New()
-		n, err := io.Copy(sum, io.LimitReader(file, f.Size+1))
-		if err == nil && n == f.Size && hex.EncodeToString(sum.Sum(nil)) == f.SHA256 {
+		same, err := isGiven(file, f)
+		if same {
 			_, err = file.Seek(0, io.SeekStart)
 			return file, err
 		}
@@ -51,6 +51,26 @@ func (r *Service) OpenSent(f office.DraftFile) (*os.File, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: %w", f.Name, fs.ErrNotExist)
+}
+
+// isGiven reports whether a file holds the bytes given for f.
+func isGiven(file io.Reader, f office.DraftFile) (bool, error) {
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(file, f.Size+1))
+	return err == nil && n == f.Size && hex.EncodeToString(sum.Sum(nil)) == f.SHA256, err
+}
+
+// Original returns the path of f's original if that still holds the bytes given for f.
+func (r *Service) Original(f office.DraftFile) (string, error) {
+	file, err := openSame(f)
+	if err == nil {
+		defer file.Close()
+		var same bool
+		if same, err = isGiven(file, f); same {
+			return f.Path, nil
+		}
+	}
+	return "", message.Error(message.OriginalChanged(f.Name), err)
 }
 
 // draftOfCopy returns the id of the draft for which a copy of this name was made.
