@@ -250,8 +250,8 @@ type PackageLine struct {
 	Name   string
 	State  PackageState
 	Origin Origin
-	People string // names and addresses of the signers, separated by ", "
-	Next   string // names of those whose turn it is, separated by ", "
+	People string // names and addresses of the signers, one a line: a name may have a comma
+	Next   string // names of those whose turn it is, one a line
 	Words  string // for the search: names of documents and files, recipients of copies, and the reference
 	Refusals
 	SignersDone  int
@@ -310,9 +310,9 @@ func (p Package) Line() PackageLine {
 	}
 	words = append(words, p.Reference)
 	return PackageLine{
-		ID: p.ID, Name: p.DisplayName(), State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
-		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Refusals: Refusals{Declined: len(declined) > 0,
-			Decliners: strings.Join(declined, ", "), Reason: reason},
+		ID: p.ID, Name: p.DisplayName(), State: p.State, Origin: p.Origin, People: strings.Join(people, "\n"),
+		Next: strings.Join(next, "\n"), Words: strings.Join(words, "\n"), Refusals: Refusals{Declined: len(declined) > 0,
+			Decliners: strings.Join(declined, "\n"), Reason: reason},
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
 		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Sealed: p.Sealed, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
 		Created: p.Created, Due: p.Due, Executed: p.Executed.Time,

@@ -299,7 +299,7 @@ func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T)
 			}
 		}
 		expect(t, strings.Join(names, " "), c.want, name+": next is %q, want %q", c.want)
-		if got, want := p.Line().Next, strings.ReplaceAll(c.want, " ", ", "); got != want {
+		if got, want := p.Line().Next, strings.ReplaceAll(c.want, " ", "\n"); got != want {
 			t.Errorf("%s: in the list next is %q, want %q", name, got, want)
 		}
 	}

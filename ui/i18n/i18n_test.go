@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +90,7 @@ func TestNamesFallBackToWhatIsKnown(t *testing.T) {
 
 func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 	for want, l := range map[string]office.PackageLine{
-		"waiting for Ana and Jan":           {State: "open", Next: "Ana, Jan"},
+		"waiting for Ana and Jan":           {State: "open", Next: "Ana\nJan"},
 		"waiting":                           {State: "open"},
 		"not sent yet":                      {State: "draft", Next: "Ana"},
 		"fully signed, files not saved yet": {State: "executed"},
@@ -118,6 +119,16 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 		if text, colour := Due(now, c.due, office.DueDays, c.where); text != c.text || colour != c.colour {
 			t.Errorf("got %q in %s, want %q in %s", text, colour, c.text, c.colour)
 		}
+	}
+}
+
+func TestANameWithACommaIsOnePerson(t *testing.T) {
+	bob := office.Signer{ID: "s", FirstName: "Bob", LastName: "Smith, Jr.", Email: "bob@example.com"}
+	l := office.Package{State: "open", Signers: []office.Signer{bob}}.Line()
+	bob.Declined = office.When{Time: now}
+	declined := office.Package{State: "open", Signers: []office.Signer{bob}}.Line()
+	if people, says, why := PeopleOf(l), Line(l), Line(declined); !slices.Equal(people, []string{"Bob Smith, Jr."}) || says != "waiting for Bob Smith, Jr." || why != "Bob Smith, Jr. declined to sign." {
+		t.Errorf("the people are %q; it says %q, %q", people, says, why)
 	}
 }
 

@@ -220,7 +220,7 @@ func Line(l office.PackageLine) string {
 			return lang.L("Not all files could be saved yet.")
 		}
 		if l.Declined && !l.Gone && l.State != office.PackageExpired {
-			text := declined(strings.Split(l.Decliners, ", "))
+			text := declined(strings.Split(l.Decliners, "\n"))
 			if l.Reason != "" {
 				text += " " + lang.L("Reason: {{.Reason}}", V{"Reason": l.Reason})
 			}
@@ -253,12 +253,12 @@ func NextOf(l office.PackageLine) []string {
 	if l.Next == "" {
 		return nil
 	}
-	return strings.Split(l.Next, ", ")
+	return strings.Split(l.Next, "\n")
 }
 
 // PeopleOf returns the names of a package's signers, without addresses.
 func PeopleOf(l office.PackageLine) (names []string) {
-	for _, who := range strings.Split(l.People, ", ") {
+	for _, who := range strings.Split(l.People, "\n") {
 		name, _, _ := strings.Cut(who, " <")
 		names = append(names, name)
 	}

@@ -62,7 +62,7 @@ func lines(n int) []office.PackageLine {
 	states := []office.PackageState{"open", "executed", "expired", "rescinded"}
 	for i := range lines {
 		lines[i] = office.PackageLine{ID: fmt.Sprint("p", i), Name: fmt.Sprintf("Lease Sonnenweg %d, second floor", i),
-			State: states[i%4], People: "Jan Weber <jan.weber@example.com>, Ana Ruiz <ana.ruiz@example.com>", Next: "Ana Ruiz",
+			State: states[i%4], People: "Jan Weber <jan.weber@example.com>\nAna Ruiz <ana.ruiz@example.com>", Next: "Ana Ruiz",
 			Words: fmt.Sprintf("Lease\nLease Sonnenweg %d.pdf\nHouse rules\nHouse rules.pdf\n2026-%d", i, i), SignersTotal: 2,
 			Created: time.Unix(int64(1_790_000_000-i), 0)}
 		if i%3 == 0 {
