@@ -307,6 +307,7 @@ type shownDocument struct {
 	FileName string   `json:"file_name"`
 	Executed bool     `json:"executed"`
 	SignedBy []string `json:"signed_by"` // ids of signers
+	Signers  []string `json:"signers"`   // ids of those who sign it; empty for everybody, as far as is known
 }
 
 type shownFile struct {
@@ -387,7 +388,7 @@ func shown(row office.PackageRow) shownPackage {
 		listedPackage: listed(row.Package), Sequential: row.Sequential, Reference: row.Reference, Problem: row.Problem.String(),
 		Copies: each(row.Recipients, func(r office.Recipient) shownCopy { return shownCopy{r.DisplayName(), r.Email, r.Blind} }),
 		Documents: each(row.Documents, func(d office.Document) shownDocument {
-			return shownDocument{d.ID, d.DisplayName(), d.FileName, d.Executed, append([]string{}, d.SignedBy...)}
+			return shownDocument{d.ID, d.DisplayName(), d.FileName, d.Executed, append([]string{}, d.SignedBy...), append([]string{}, d.Signers...)}
 		}),
 		Files: each(row.Files, func(f office.File) shownFile {
 			return shownFile{f.Path, f.Kind, f.DocumentID, f.State, showSeal(f.Seal), shownMatch{f.Match.State, f.Match.Text().String()}, f.Problem.String()}
@@ -430,7 +431,7 @@ func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 	}
 	section("Documents", len(p.Documents))
 	for _, d := range p.Documents {
-		state := fmt.Sprintf("%d of %d signed", len(d.SignedBy), max(len(p.Signers), len(d.SignedBy)))
+		state := fmt.Sprintf("%d of %d signed", len(d.SignedBy), max(cmp.Or(len(d.Signers), len(p.Signers)), len(d.SignedBy)))
 		if d.Executed {
 			state = "signed by everyone"
 		}

@@ -44,6 +44,7 @@ type Document struct {
 	ExternalID string    `json:"external_id,omitempty"`
 	Executed   bool      `json:"executed,omitempty"`
 	SignedBy   []string  `json:"signed_by,omitempty"`     // signerIds, in the order in which they signed
+	Signers    []string  `json:"signers,omitempty"`       // signerIds of those who sign it; empty for everybody, as far as is known
 	Unlisted   time.Time `json:"unlisted_since,omitzero"` // since when the service's answers that name all documents have lacked it
 }
 

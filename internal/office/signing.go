@@ -124,28 +124,32 @@ func (p *Package) Execute(when When) {
 	p.AddHistory(HistoryEntry{Time: p.Executed, What: EntryExecuted})
 }
 
-// SignedAll reports whether a person has signed every document of p.
+// SignedAll reports whether a person has signed every document of p that is theirs to sign.
 func (p Package) SignedAll(signerID string) bool {
-	return !slices.ContainsFunc(p.Documents, func(d Document) bool { return !slices.Contains(d.SignedBy, signerID) })
+	return !slices.ContainsFunc(p.Documents, func(d Document) bool { return d.signs(signerID) && !slices.Contains(d.SignedBy, signerID) })
 }
 
-// Progress counts the people who have signed every document. total is 0 while unknown.
+func (d Document) signs(signerID string) bool {
+	return len(d.Signers) == 0 || slices.Contains(d.Signers, signerID)
+}
+
+// Progress counts the people who have signed every document that is theirs. total is 0 while unknown.
 func (p Package) Progress() (done, total int) {
 	total = len(p.Signers)
-	count := map[string]int{}
+	all := map[string]bool{} // by who has signed anything
 	for _, d := range p.Documents {
 		for _, id := range d.SignedBy {
-			count[id]++
+			all[id] = p.SignedAll(id)
 		}
 	}
 	if p.State == PackageExecuted {
 		if total == 0 {
-			total = len(count)
+			total = len(all)
 		}
 		return total, total
 	}
-	for _, n := range count {
-		if n >= len(p.Documents) {
+	for _, signed := range all {
+		if signed {
 			done++
 		}
 	}

@@ -855,7 +855,7 @@ func (p record) file(f office.File) leaf {
 func (p record) document(i int, d office.Document) leaf {
 	l := leaf{name: i18n.DocumentName(d), mark: theme.MarkNext}
 	if len(d.SignedBy) > 0 {
-		l.note = i18n.Progress(len(d.SignedBy), len(p.row.Signers))
+		l.note = i18n.Progress(len(d.SignedBy), cmp.Or(len(d.Signers), len(p.row.Signers)))
 	}
 	switch p.row.Status() {
 	case office.StatusWithdrawn, office.StatusExpired, office.StatusDeclined: // nobody has to sign any more

@@ -101,9 +101,10 @@ func (r *Service) NewVersion(tx *store.Tx, version string, todo message.Message,
 	return r.untold(tx, office.Package{}, f)
 }
 
-// concerns reports whether people are told of p: of every package, or of their own, as far as the service has named its owner.
+// concerns reports whether people are told of p: of every package, or of their own, as far as the service has named its owner and
+// who is signed in.
 func (r *Service) concerns(p office.Package) bool {
-	return !r.deps.Settings().Mine || p.DraftID != "" || p.MemberID == "" || p.MemberID == r.deps.Member()
+	return !r.deps.Settings().Mine || p.DraftID != "" || p.MemberID == "" || slices.Contains([]string{"", p.MemberID}, r.deps.Member())
 }
 
 // untold drops the facts already reported and those of packages that are not theirs, and records the others as reported.

@@ -67,11 +67,11 @@ func TestTheOneSignerOfAPackageSignedAndNothingElseIsSaid(t *testing.T) {
 }
 
 func TestWhoWantsToHearOfTheirOwnAloneIsToldOfThatAndOfWhatMayBe(t *testing.T) {
-	r := &Service{deps: Deps{Settings: func() office.Settings { return office.Settings{NotifySettings: office.NotifySettings{Mine: true}} }, Member: func() string { return "ana" }}}
 	for _, c := range []struct {
-		member, draft string
-		want          bool
-	}{{"ana", "", true}, {"jan", "sent from here", true}, {"", "", true}, {"jan", "", false}} {
+		me, member, draft string
+		want              bool
+	}{{"ana", "ana", "", true}, {"ana", "jan", "sent from here", true}, {"ana", "", "", true}, {"ana", "jan", "", false}, {"", "jan", "", true}} {
+		r := &Service{deps: Deps{Settings: func() office.Settings { return office.Settings{NotifySettings: office.NotifySettings{Mine: true}} }, Member: func() string { return c.me }}}
 		var p office.Package
 		p.MemberID, p.DraftID = c.member, c.draft
 		expect(t, r.concerns(p), c.want, "told: %v, want %v")

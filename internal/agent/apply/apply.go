@@ -225,6 +225,7 @@ func placeDocuments(p *office.Package, documents []esign.Document) {
 
 func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []office.Signature) {
 	placeDocuments(p, s.Documents)
+	assigned := namesSigners(*p, s)
 	for _, x := range s.Documents {
 		if x.ID == "" {
 			continue // nothing is known of it yet
@@ -234,6 +235,9 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 		d.FileName = cmp.Or(x.FileName, d.FileName)
 		d.ExternalID = cmp.Or(x.ExternalID, d.ExternalID)
 		d.Executed = d.Executed || x.Executed
+		if assigned {
+			d.Signers = signersOf(x)
+		}
 		for _, r := range x.Revisions {
 			signature := office.Signature{DocumentID: x.ID, SignerID: r.SignerID}
 			if r.IsSigned && p.AddSignature(signature, "", signedAt(s, x, r.SignerID, now)) {
@@ -252,6 +256,30 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 		}
 	}
 	return news
+}
+
+// namesSigners reports whether an answer says who signs which document: it names somebody for each, and each person for some. An
+// answer that names only those who have signed says nothing of the others.
+func namesSigners(p office.Package, s esign.Status) bool {
+	named, open := map[string]bool{}, false
+	for _, d := range s.Documents {
+		for _, r := range d.Revisions {
+			named[r.SignerID], open = true, open || !r.IsSigned
+		}
+		if len(d.Revisions) == 0 {
+			return false
+		}
+	}
+	return open && !slices.ContainsFunc(p.Signers, func(x office.Signer) bool { return !named[x.ID] })
+}
+
+func signersOf(d esign.Document) (ids []string) {
+	for _, r := range d.Revisions {
+		if !slices.Contains(ids, r.SignerID) {
+			ids = append(ids, r.SignerID)
+		}
+	}
+	return ids
 }
 
 // signedAt returns when somebody signed a document: exactly, if the service's time for the person covers this document alone;

@@ -275,6 +275,37 @@ func TestWhoIsNextIsNotForgottenBecauseAnAnswerDoesNotSay(t *testing.T) {
 	}
 }
 
+// A revision is one person's turn on one document. An answer that names only those who have signed says nothing of the others.
+func TestWhoSignsWhichDocumentIsCounted(t *testing.T) {
+	ana, jan, open := esign.Revision{SignerID: "a", IsSigned: true}, esign.Revision{SignerID: "j", IsSigned: true}, esign.Revision{SignerID: "j"}
+	for name, c := range map[string]struct {
+		documents [2][]esign.Revision
+		done      int
+		unsigned  []string
+	}{
+		"each signs another":         {[2][]esign.Revision{{ana}, {open}}, 1, []string{"j"}},
+		"both sign both":             {[2][]esign.Revision{{ana, jan}, {ana, open}}, 1, []string{"j"}},
+		"only signatures are listed": {[2][]esign.Revision{{ana}, {ana, jan}}, 1, []string{"j"}},
+		"one is not begun":           {[2][]esign.Revision{{ana, open}, nil}, 0, []string{"a", "j"}},
+		"one person is not named":    {[2][]esign.Revision{{ana}, {{SignerID: "a"}}}, 0, []string{"a", "j"}},
+	} {
+		s := esign.Status{State: "open", Signers: []esign.Signer{{ID: "a"}, {ID: "j"}}}
+		for i, revisions := range c.documents {
+			s.Documents = append(s.Documents, esign.Document{ID: string(rune('d' + i)), Revisions: revisions})
+		}
+		var p office.Package
+		Status(&p, s, now)
+		done, total := p.Progress()
+		var unsigned []string
+		for _, x := range p.Unsigned() {
+			unsigned = append(unsigned, x.ID)
+		}
+		if done != c.done || total != 2 || !slices.Equal(unsigned, c.unsigned) {
+			t.Errorf("%s: %d of %d, unsigned %q", name, done, total, unsigned)
+		}
+	}
+}
+
 // The computer's clock was a year behind when it learned that Jan had signed.
 func TestABoundOfAWrongClockGivesWayToTheServicesOwnTimes(t *testing.T) {
 	open := esign.Status{State: "open", Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "j", IsSigned: true}}}}}
