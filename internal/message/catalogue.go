@@ -449,6 +449,7 @@ func ListIsOver() Message                  { return of("list.list-is-over") }
 func ListLineHidden() Message              { return of("list.list-line-hidden") }
 func ListLineSent() Message                { return of("list.list-line-sent") }
 func ListLineTwice(line int) Message       { return of("list.list-line-twice", Number("Line", line)) }
+func ListNameMissing() Message             { return of("list.list-name-missing") }
 func ListOfAnotherAccount(file string) Message {
 	return of("list.list-of-another-account", Name("File", file))
 }

@@ -473,7 +473,7 @@ func (b builder) signers(row ListRow, wrong func(int, message.Message)) (list []
 		return n - m
 	})
 	for _, person := range persons {
-		s, emailAt, any := Signer{}, -1, false
+		s, nameAt, emailAt, any := Signer{}, -1, -1, false
 		for i, c := range b.Columns {
 			if !isPerson(c.Kind) || c.Person != person {
 				continue
@@ -483,11 +483,11 @@ func (b builder) signers(row ListRow, wrong func(int, message.Message)) (list []
 			switch c.Kind {
 			case ColumnName:
 				n := splitName(text)
-				s.FirstName, s.LastName = n.FirstName, n.LastName
+				s.FirstName, s.LastName, nameAt = n.FirstName, n.LastName, i
 			case ColumnFirst:
-				s.FirstName = text
+				s.FirstName, nameAt = text, i
 			case ColumnLast:
-				s.LastName = text
+				s.LastName, nameAt = text, i
 			case ColumnRole:
 				s.Role = text
 				if text != "" && b.Common.Template == nil {
@@ -508,7 +508,11 @@ func (b builder) signers(row ListRow, wrong func(int, message.Message)) (list []
 		if !IsAddress(s.Email) {
 			wrong(emailAt, message.EmailIncomplete(cmp.Or(s.fullName(), s.Email)))
 		}
-		if s.fullName() == "" {
+		switch {
+		case s.fullName() != "":
+		case nameAt >= 0:
+			wrong(nameAt, message.ListNameMissing())
+		default: // a list of addresses alone
 			s.FirstName, _, _ = strings.Cut(s.Email, "@")
 		}
 		if _, err := strconv.Atoi(cmp.Or(person, "1")); err != nil {
