@@ -174,6 +174,8 @@ func TestAllShapesOfAnUploadAnswer(t *testing.T) {
 		"not supported":    {`{"fileId":null,"isNotSupported":true}`, "", FileUnsupported},
 		"invalid":          {`[{"fileId":"f-1","isInvalid":"true"}]`, "", FileInvalid},
 		"an error":         {`{"fileId":"f-1","error":"pdf_header","message":"PDF header not found"}`, "", FileRejected},
+		"an error object":  {`{"fileId":"f-1","error":{"code":"x","message":"virus"}}`, "", FileRejected},
+		"no error":         {`{"fileId":"f-1","error":null}`, "f-1", ""},
 		"an error as flag": {`{"fileId":"f-1","error":false}`, "f-1", ""},
 		"nothing":          {`{}`, "", ""},
 		"empty list":       {`{"files":[]}`, "", ""},

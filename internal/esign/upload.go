@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"countersign/internal/message"
@@ -114,13 +115,16 @@ func (c *Client) Upload(ctx context.Context, u Upload) (fileID string, err error
 }
 
 type uploadRecord struct {
-	FileID              text `json:"fileId"`
-	IsInvalid           flag `json:"isInvalid"`
-	IsNotSupported      flag `json:"isNotSupported"`
-	IsPasswordProtected flag `json:"isPasswordProtected"`
-	Error               text `json:"error"`
-	Message             text `json:"message"`
+	FileID              text            `json:"fileId"`
+	IsInvalid           flag            `json:"isInvalid"`
+	IsNotSupported      flag            `json:"isNotSupported"`
+	IsPasswordProtected flag            `json:"isPasswordProtected"`
+	Error               json.RawMessage `json:"error"`
+	Message             text            `json:"message"`
 }
+
+// noError are the forms of an error that is not set.
+var noError = []string{"", "null", "false", `""`, "{}", "[]"}
 
 // readUpload accepts all three shapes of the answer: {"files":[...]}, an object, an array (service-facts.md, 3). A 200 may
 // report a file that failed.
@@ -130,7 +134,9 @@ func readUpload(k *call, name string, body []byte) (fileID string, err error) {
 		return "", k.unreadable()
 	}
 	f := files[0]
-	failed := &FileError{FileName: name, Said: cleanMessage(cmp.Or(string(f.Message), string(f.Error)))}
+	var said text
+	_ = json.Unmarshal(f.Error, &said) // anything may be set
+	failed := &FileError{FileName: name, Said: cleanMessage(cmp.Or(string(f.Message), string(said)))}
 	switch {
 	case bool(f.IsPasswordProtected):
 		failed.Problem = FileProtected
@@ -138,7 +144,7 @@ func readUpload(k *call, name string, body []byte) (fileID string, err error) {
 		failed.Problem = FileUnsupported
 	case bool(f.IsInvalid):
 		failed.Problem = FileInvalid
-	case f.Error != "":
+	case !slices.Contains(noError, string(f.Error)):
 		failed.Problem = FileRejected
 	case f.FileID == "":
 		return "", k.unreadable()

@@ -1050,6 +1050,9 @@ func NobodyKnowsWhetherWithdrawn() Message { return of("withdrawal.nobody-knows-
 func NotWithdrawn(called string) Message {
 	return of("withdrawal.not-withdrawn", Package("Package", called))
 }
+func NotWithdrawnYet(called string) Message {
+	return of("withdrawal.not-withdrawn-yet", Package("Package", called))
+}
 func NothingToWithdraw() Message     { return of("withdrawal.nothing-to-withdraw") }
 func SignedAlready() Message         { return of("withdrawal.signed-already") }
 func SignedBeforeWithdrawn() Message { return of("withdrawal.signed-before-withdrawn") }

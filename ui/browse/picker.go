@@ -147,8 +147,11 @@ func (p *picker) show(title string) {
 	p.none = widgets.Empty(fynetheme.NewColoredResource(fynetheme.FolderOpenIcon(), theme.Secondary), none, "", nil)
 	p.none.Hide()
 	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), container.NewStack(layout.NewSpacer(), p.none, p.list)))
-	canvas := p.env.Window.Canvas()
-	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), p.list, func() { p.opening++ })
+	canvas, first := p.env.Window.Canvas(), fyne.Focusable(p.list)
+	if p.asks == system.SaveFile {
+		first = p.name
+	}
+	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), first, func() { p.opening++ })
 }
 
 // open lists a folder off the UI goroutine; a relative path starts in the home folder. When choosing a folder, one that does not

@@ -31,10 +31,10 @@ type packageFilter struct {
 
 const (
 	tabWaiting = iota
-	tabDue     // the waiting ones that are due soon or overdue
 	tabDone
-	tabProblems
 	tabAll
+	tabDue // the waiting ones that are due soon or overdue; from here on, tabs are offered only while they have rows
+	tabProblems
 	tabWithdrawn
 	tabArchived
 	tabCount

@@ -354,7 +354,7 @@ func (s *Screen) open() {
 }
 
 func (s *Screen) tabNames() []string {
-	return []string{lang.L("Waiting"), lang.L("Due"), lang.L("Done"), lang.L("Problems"), lang.L("All"), lang.L("Withdrawn"), lang.L("Archived")}
+	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("All"), lang.L("Due"), lang.L("Problems"), lang.L("Withdrawn"), lang.L("Archived")}
 }
 
 // tabTexts returns the tab names with their counts.

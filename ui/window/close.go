@@ -196,6 +196,8 @@ func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk) string {
 		return i18n.Names(unsent) + "\n" + lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", open)
 	case unknown > 0:
 		return i18n.Message(message.OutcomesUnknown(unknown))
+	case w.office.Settings().IsHub():
+		return lang.L("This is the main computer. While Countersign is closed here, the others hear of signatures later.")
 	}
 	return ""
 }

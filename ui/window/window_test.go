@@ -400,6 +400,15 @@ func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 	}
 }
 
+func TestTheMainComputerIsNotLeftWithoutAQuestion(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Waiting, o.Kept.OfficeListen = nil, ":4443" })
+	b.Settle()
+	b.window.askToQuit()
+	b.Until(func() bool { return strings.Contains(b.asks(), "This is the main computer.") })
+	screentest.Equal(t, "quit", b.quits, 0)
+}
+
 func TestAPressOnANotificationShowsWhatItIsAbout(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	last := b.Office.Rows[len(b.Office.Rows)-1]
