@@ -20,7 +20,6 @@ import (
 	"countersign/internal/agent/network"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/proof"
-	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/updates"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/compare"
@@ -141,8 +140,7 @@ func (a *Agent) EditPage(ctx context.Context, packageID string) (string, error) 
 func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
 	return a.packages.SignerPage(ctx, packageID, signerID)
 }
-
-var ErrNoLinks = reconcile.ErrNoLinks
+func (a *Agent) LinksOffered() bool { return a.packages.LinksOffered() }
 
 // Files of packages; see package download.
 func (a *Agent) Saved(limit int) ([]office.Job, error) { return a.saves.Recent(limit) }

@@ -29,7 +29,7 @@ type Office struct {
 	State   agent.Status
 	Quiet   time.Time // notifications are paused until then
 	Steps   []office.Check
-	Lacks   []string // what the service lacks: "templates", "withdrawals"
+	Lacks   []string // what the service lacks: "templates", "withdrawals", "links"; or the paths of originals
 
 	On   map[string]func() error // by method: runs before its work, and may fail it
 	Done []string                // what was requested, such as "check" or "cancel d1"

@@ -243,8 +243,11 @@ func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, erro
 	if page := read(o, func() string { return o.Pages[signerID] }); page != "" {
 		return page, nil
 	}
-	return "", message.Error(message.NoLinks(), agent.ErrNoLinks)
+	o.Change("", func(o *Office) { o.Lacks = append(o.Lacks, "links") })
+	return "", message.Error(message.NoLinks(), nil)
 }
+
+func (o *Office) LinksOffered() bool { return !o.lacks("links") }
 
 func (o *Office) DraftPage(ctx context.Context, f office.DraftFile, width int) (image.Image, error) {
 	return o.Preview(ctx, f.Name, width)

@@ -34,7 +34,6 @@ type packageDetail struct {
 	records  *async.Reader[record]
 	recordID atomic.Pointer[string] // the package for records to read
 	asking   bool                   // a signing link is being requested
-	noLinks  bool                   // the service provides none
 	whole    string                 // the package whose signers are all listed
 	drawn    string                 // what was drawn last time
 	pictures map[string]image.Image
@@ -212,7 +211,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		title += "  ·  " + progress
 	}
 	list := widgets.Stack(12)
-	links, alone := false, len(row.Next()) == 1
+	links, offered, alone := false, s.office.LinksOffered(), len(row.Next()) == 1
 	for i, signer := range row.Signers {
 		if i == mostSigners && s.whole != row.ID {
 			list.Add(widgets.NewLink(lang.N("Show {{.PluralCount}} more signers", len(row.Signers)-i), func() { s.whole = row.ID; s.draw(false) }))
@@ -228,7 +227,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		stage := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
 		widgets.Show(stage, part != theme.MarkNext || len(row.Signers) > 1) // the head says whose turn it is
 		mayLink := signer.ID != "" && row.StillSigns(signer) && part == theme.MarkNext
-		if links = links || mayLink; mayLink && !s.noLinks && !alone {
+		if links = links || mayLink; mayLink && offered && !alone {
 			name := i18n.Name(signer)
 			stage = widgets.Row(6, stage, widgets.NewMore(lang.L("More for {{.File}}", i18n.V{"File": name}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
 		}
@@ -236,7 +235,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		if signer.DeclineReason != "" {
 			below(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
-		if mayLink && !s.noLinks && alone {
+		if mayLink && offered && alone {
 			ways := widgets.Flow(12)
 			for _, d := range s.waysOf(row, signer) {
 				ways.Add(widgets.NewLink(d.Name, d.Do))
@@ -244,7 +243,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 			below(ways)
 		}
 	}
-	if links && s.noLinks {
+	if links && !offered {
 		list.Add(widgets.NewProse(i18n.Message(message.NoLinks())))
 	}
 	if len(row.Signers) == 0 {

@@ -58,6 +58,7 @@ type Packages interface {
 	CheckNow() error
 	EditPage(ctx context.Context, packageID string) (string, error)
 	SignerPage(ctx context.Context, packageID, signerID string) (string, error)
+	LinksOffered() bool
 }
 
 // Withdrawals reports the progress of packages being withdrawn.
@@ -178,7 +179,7 @@ func (s *Screen) Continue(old *Screen) {
 		return
 	}
 	top, hidden := old.list.Top()
-	s.all, s.found, s.folder, s.loaded, s.noLinks, s.pictures = old.all, nil, old.folder, true, old.noLinks, old.pictures
+	s.all, s.found, s.folder, s.loaded, s.pictures = old.all, nil, old.folder, true, old.pictures
 	s.chosen, s.wanted, s.record, s.search.Text = old.chosen, old.wanted, old.record, old.search.Text
 	s.where.Set(folderText(s.folder))
 	s.tabs.Choose(old.tabs.Chosen())
@@ -449,9 +450,7 @@ func (s *Screen) withPage(id string, ask func(context.Context) (string, error), 
 		switch {
 		case errors.Is(err, context.Canceled):
 		case err != nil:
-			if s.noLinks = s.noLinks || errors.Is(err, agent.ErrNoLinks); s.noLinks {
-				s.redraw(id)
-			}
+			s.redraw(id) // it may have no links
 			s.env.Notice(i18n.Error(err))
 		default:
 			use(address)
@@ -529,7 +528,7 @@ func (s *Screen) remind(ids []string) {
 		return
 	}
 	s.asking = true
-	links := !s.noLinks
+	links := s.office.LinksOffered()
 	async.Then(s.env.Work, func(ctx context.Context) ([]letter, error) { return s.letters(ctx, ids, links) }, func(letters []letter, err error) {
 		s.asking = false
 		send := func() {

@@ -972,14 +972,19 @@ func TestALetterDoesNotSayThatAPackageWaitsForWhoseTurnHasNotCome(t *testing.T) 
 	}
 }
 
-func TestAServiceWithoutLinksIsSaidInPlaceOfTheWays(t *testing.T) {
+func TestAServiceWithoutLinksIsSaidInPlaceOfTheWaysUntilItIsAskedAgain(t *testing.T) {
 	b := showing(t, late(), "soon")
 	b.way(t, "Copy link")
-	if len(b.Notices) != 1 || b.Notices[0] != message.NoLinks().String() || !b.screen.noLinks {
+	if len(b.Notices) != 1 || b.Notices[0] != message.NoLinks().String() || shows(b, "Copy link") {
 		t.Errorf("said %q", b.Notices)
 	}
 	if len(b.Copied) != 0 {
 		t.Errorf("copied %q", b.Copied)
+	}
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Lacks = nil }) // later, or at another service
+	b.show("soon")
+	if !shows(b, "Copy link") {
+		t.Error("nobody can ask for a link again")
 	}
 }
 

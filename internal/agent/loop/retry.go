@@ -320,6 +320,11 @@ func RefusalProblem(cause *esign.Error) message.Message {
 // NotOfferedFor is how long to believe that a service lacks a call; the answer may have come from an intermediary.
 func NotOfferedFor(int) time.Duration { return 24 * time.Hour }
 
+// HiddenFor is NotOfferedFor where a person cannot ask again meanwhile: only an hour at first.
+func HiddenFor(tries int) time.Duration {
+	return min(time.Duration(tries)*time.Hour, NotOfferedFor(tries))
+}
+
 // The service may assign an id that cannot be used in calls (esign.UsableID). Such objects are skipped individually: people are told
 // once and can look them up at the service.
 

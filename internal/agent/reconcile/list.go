@@ -12,6 +12,7 @@ import (
 
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -294,9 +295,6 @@ func (r *Service) Find(q office.Query) ([]office.Package, error) {
 	})
 }
 
-// ErrNoLinks matches an error that the service provides signing links to nobody.
-var ErrNoLinks = errors.New("the service has no links to sign with")
-
 // EditPage returns the address of the service's own editor for a package, where fields are placed.
 func (r *Service) EditPage(ctx context.Context, packageID string) (string, error) {
 	return r.link(ctx, packageID, func(client *esign.Client, _ office.Package) (string, error) {
@@ -321,12 +319,23 @@ func (r *Service) SignerPage(ctx context.Context, packageID, signer string) (str
 		var e *esign.Error
 		switch {
 		case esign.NotOffered(err):
-			return link, message.Error(message.NoLinks(), errors.Join(ErrNoLinks, err))
+			if r.LinksOffered() {
+				r.noLinks.Failed(client.Home(), r.Now(), loop.HiddenFor)
+			}
+			return link, message.Error(message.NoLinks(), err)
 		case errors.As(err, &e) && e.Status == http.StatusForbidden:
 			return link, message.Error(message.MayNotHaveLinks(), err)
+		case err == nil:
+			r.noLinks.Worked(client.Home())
 		}
 		return link, err
 	})
+}
+
+// LinksOffered reports whether the service may have links to sign with.
+func (r *Service) LinksOffered() bool {
+	client, online := r.Session.Online()
+	return !online || !r.noLinks.Waits(client.Home(), r.Now())
 }
 
 func (r *Service) link(ctx context.Context, packageID string, ask func(*esign.Client, office.Package) (string, error)) (string, error) {

@@ -677,8 +677,13 @@ func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
 		if status == http.StatusNotFound { // by a service that never had any
 			service.said, h.Session = "<h1>Not Found</h1>", looptest.Session{Client: clientOf(service, token{}, "c")}
 		}
-		if _, err := h.SignerPage(t.Context(), "p", "jan"); message.For(err) != want || errors.Is(err, ErrNoLinks) != (status == http.StatusNotFound) {
+		if _, err := h.SignerPage(t.Context(), "p", "jan"); message.For(err) != want || h.LinksOffered() != (status != http.StatusNotFound) {
 			t.Errorf("%d: %v", status, err)
+		}
+		before := h.Now()
+		h.Now = func() time.Time { return before.Add(time.Hour) } // it may have been an intermediary
+		if !h.LinksOffered() {
+			t.Errorf("%d: nobody can ask again", status)
 		}
 	}
 	h.Data.Store.Fault = func() error { return looptest.ErrFault }

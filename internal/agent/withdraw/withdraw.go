@@ -403,9 +403,7 @@ func (r *Service) answered(ctx context.Context, client *esign.Client, id string,
 	case err == nil:
 		return r.putOff(id, office.WithdrawAccepted, message.Message{})
 	case esign.NotOffered(err):
-		r.notOffered.Failed(client.Home(), r.Now(), func(tries int) time.Duration {
-			return min(time.Duration(tries)*time.Hour, loop.NotOfferedFor(tries)) // until then, a person cannot ask again
-		})
+		r.notOffered.Failed(client.Home(), r.Now(), loop.HiddenFor)
 		r.Signal(office.StatusChanged)
 		return r.refuse(id, message.CannotWithdrawHere())
 	case e.Kind == esign.Forbidden, e.Status == http.StatusForbidden:
