@@ -192,8 +192,7 @@ func (f *folders) turn(form bool) {
 
 func (f *folders) continueFrom(old *folders) {
 	if old.form.content.Visible() {
-		f.form.show(old.form.folderTyped())
-		f.form.shown = old.form.shown
+		f.form.fill(old.form)
 		f.turn(true)
 	}
 }
@@ -269,6 +268,18 @@ func (p *folderForm) show(x office.HotFolder) {
 	p.ask.ChooseSecond(!x.Ask)
 	p.order.SetChecked(x.Sequential)
 	p.wrong(nil)
+}
+
+// fill takes over what is typed in an old form, right or wrong.
+func (p *folderForm) fill(old *folderForm) {
+	p.show(old.about)
+	p.shown = old.shown
+	for e, was := range map[*widgets.Entry]*widgets.Entry{p.folder: old.folder, p.signers: old.signers, p.message: old.message, p.due: old.due} {
+		e.SetText(was.Text)
+	}
+	p.name.SetText(i18n.Pattern(i18n.CanonicalPattern(old.name.Text)))
+	p.ask.ChooseSecond(old.ask.Chosen == 1)
+	p.order.SetChecked(old.order.Checked)
 }
 
 func written(people []office.Signer) string {

@@ -297,6 +297,17 @@ func (f *form) show(now, before office.Settings, all bool) {
 	}
 }
 
+// fill takes over what is typed in an old form, right or wrong.
+func (f *form) fill(old *form) {
+	f.filling = true
+	defer func() { f.filling = false }()
+	for i, k := range old.all {
+		f.all[i].set(k.get())
+	}
+	f.clientSecret.SetText(old.clientSecret.Text)
+	f.ngrokToken.SetText(old.ngrokToken.Text)
+}
+
 // lock disables what the computer's administrator has fixed, and says why.
 func (f *form) lock(fixed func(setting string) bool) {
 	for _, k := range f.all {

@@ -181,13 +181,8 @@ func (s *Screen) show(n news, err error) {
 // Continue takes over the view and input of an earlier screen of the same office after the window's language changed. The input that
 // had the focus keeps it.
 func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
-	typed, secrets := old.settings(), old.form.secrets()
-	s.form.show(typed, s.kept, true)
 	s.kept = old.kept
-	s.form.filling = true
-	s.form.clientSecret.SetText(secrets.ClientSecret)
-	s.form.ngrokToken.SetText(secrets.NgrokAuthtoken)
-	s.form.filling = false
+	s.form.fill(old.form)
 	s.tabs.Choose(old.tabs.Chosen())
 	widgets.Show(s.advanced, old.advanced.Visible())
 	s.folders.continueFrom(old.folders)

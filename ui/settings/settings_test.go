@@ -1006,3 +1006,32 @@ func TestTrustInSealsIsTakenBackAfterAQuestion(t *testing.T) {
 	b.Press(screentest.Top(b.Window), "Remove")
 	screentest.Equal(t, "taken back", o.Asked("distrust 1"), 1)
 }
+
+func TestWhatIsTypedStaysInAnotherLanguage(t *testing.T) {
+	b, s := foldersShown(t, officetest.Busy())
+	typed := map[string]string{office.FieldKeepEvents: "90 days", office.FieldDueDays: "3 days", office.FieldCheckFiles: "x"}
+	for key, text := range typed {
+		entry(t, s, key).SetText(text)
+	}
+	s.Save()
+	b.Settle()
+	s.folders.add.OnTapped()
+	const signers = "Ana Ruiz <ana@example.com>\nJan Weber <jan@exam"
+	s.folders.form.signers.SetText(signers)
+	s.folders.form.due.SetText("14 days")
+	s.folders.form.order.SetChecked(true)
+	again := New(b.Env, b.Office)
+	again.Continue(s, nil)
+	b.Settle()
+	for key, text := range typed {
+		screentest.Equal(t, key, entry(t, again, key).Text, text)
+	}
+	if p := again.folders.form; p.signers.Text != signers || p.due.Text != "14 days" || !p.order.Checked || !again.folders.typing() {
+		t.Errorf("of a folder, the signers are %q, the days %q, in order %v", p.signers.Text, p.due.Text, p.order.Checked)
+	}
+	again.form.by["theme"].input.(*widgets.Select).SetSelected("Dark")
+	b.Settle()
+	if got := b.Office.Settings(); got.Theme != "dark" || got.DueDays < 0 || !again.form.reminds.Checked {
+		t.Errorf("with the next choice, %q and %d days are kept; reminders %v", got.Theme, got.DueDays, again.form.reminds.Checked)
+	}
+}
