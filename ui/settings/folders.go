@@ -168,6 +168,8 @@ func (f *folders) remove(x office.HotFolder) {
 
 func (f *folders) edit(x office.HotFolder) {
 	delete(f.answers, x.ID)
+	f.form.turn++
+	f.form.save.Enable()
 	f.form.show(x)
 	f.form.shown = f.form.folderTyped()
 	f.turn(true)
@@ -204,6 +206,7 @@ type folderForm struct {
 	title   *widgets.Line
 	about   office.HotFolder // the folder being changed
 	shown   office.HotFolder // the form's initial content
+	turn    int              // counts what the form was about
 
 	folder, signers, name, message, due *widgets.Entry
 	ask                                 *widgets.Choice
@@ -338,10 +341,18 @@ func (p *folderForm) keep() {
 		return
 	}
 	p.save.Disable()
+	turn := p.turn
 	async.Try(p.folders.screen.env.Work, func(context.Context) error {
 		_, err := p.folders.screen.office.PutHotFolder(x)
 		return err
 	}, func(err error) {
+		if p.turn != turn { // the form is about another folder
+			if err != nil {
+				p.folders.screen.env.Notice(i18n.Error(err))
+			}
+			p.folders.reload()
+			return
+		}
 		p.save.Enable()
 		var config *agent.ConfigError
 		switch {
@@ -356,7 +367,10 @@ func (p *folderForm) keep() {
 	})
 }
 
-func (p *folderForm) leave() { p.folders.turn(false) }
+func (p *folderForm) leave() {
+	p.turn++
+	p.folders.turn(false)
+}
 
 // wrong marks errors by field, and shows the rest above the buttons.
 func (p *folderForm) wrong(texts map[string]string) {

@@ -1035,3 +1035,38 @@ func TestWhatIsTypedStaysInAnotherLanguage(t *testing.T) {
 		t.Errorf("with the next choice, %q and %d days are kept; reminders %v", got.Theme, got.DueDays, again.form.reminds.Checked)
 	}
 }
+
+// slowFolders is an office that stores folders once it is let go, as on a share that does not answer.
+type slowFolders struct {
+	*officetest.Office
+	gate chan error
+}
+
+func (s slowFolders) PutHotFolder(f office.HotFolder) (office.HotFolder, error) {
+	if err := <-s.gate; err != nil {
+		return f, err
+	}
+	return s.Office.PutHotFolder(f)
+}
+
+func TestTheAnswerAboutOneFolderLeavesTheFormOfAnother(t *testing.T) {
+	for _, failed := range []error{nil, message.Error(message.OwnDiskFull(), nil)} {
+		b, s := foldersShown(t, officetest.Busy())
+		gate := make(chan error)
+		s.office = slowFolders{b.Office, gate}
+		s.folders.add.OnTapped()
+		p := s.folders.form
+		p.folder.SetText("/mnt/share/Scans")
+		p.signers.SetText("Ana Ruiz <ana@example.com>")
+		p.save.OnTapped()
+		p.cancel.OnTapped()
+		s.folders.add.OnTapped()
+		p.folder.SetText("/home/office/Leases")
+		gate <- failed
+		b.Settle()
+		if !p.content.Visible() || p.folder.Text != "/home/office/Leases" || p.save.Disabled() || p.said.Text != "" {
+			t.Errorf("%v: the second folder's form is shown: %v, with %q, %q", failed, p.content.Visible(), p.folder.Text, p.said.Text)
+		}
+		screentest.Equal(t, "said", len(b.Notices) == 1, failed != nil)
+	}
+}
