@@ -801,7 +801,14 @@ func (s *Screen) tile(l leaf, size fyne.Size) fyne.CanvasObject {
 		}
 	}
 	t.OnPress = func() { with(s.env.OpenFile) }
-	t.menu = func(open func(*fyne.Menu)) { with(func(path string) { open(s.menuOfFile(row, path)) }) }
+	t.menu = func(open func(*fyne.Menu)) {
+		wanted := s.last()
+		with(func(path string) {
+			if wanted() {
+				open(s.menuOfFile(row, path))
+			}
+		})
+	}
 	t.Says = func() string { return widgets.Said(lang.L("Open {{.File}}", i18n.V{"File": l.name}), l.note) }
 	return t
 }

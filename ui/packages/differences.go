@@ -16,6 +16,7 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -53,9 +54,9 @@ type differences struct {
 const pageWidth = 1000
 
 func (s *Screen) showDifferences(id string, f office.File) {
-	async.Then(s.env.Work, func(ctx context.Context) (agent.Comparison, error) { return s.office.Differences(ctx, id, f) }, func(found agent.Comparison, err error) {
-		if err != nil {
-			s.env.Notice(i18n.Error(err))
+	wanted := s.last()
+	env.Get(s.env, func(ctx context.Context) (agent.Comparison, error) { return s.office.Differences(ctx, id, f) }, func(found agent.Comparison) {
+		if !wanted() {
 			return
 		}
 		d := &differences{screen: s, id: id, file: f, found: found, steps: inOrder(found), pages: map[[2]int]image.Image{}, leave: func() {}}

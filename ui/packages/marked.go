@@ -391,10 +391,21 @@ func (s *Screen) actions(actions []outbox.Action, first bool, shown int) fyne.Ca
 	return row
 }
 
+// last notes that something is asked for that opens once it is read, and returns whether it is still wanted then: nothing was asked
+// for since, and the screen is neither left nor covered.
+func (s *Screen) last() (wanted func() bool) {
+	s.asks++
+	asked := s.asks
+	return func() bool {
+		return s.asks == asked && s.content.Visible() && s.env.Window.Canvas().Overlays().Top() == nil
+	}
+}
+
 // askMenu opens a row's context menu.
 func (s *Screen) askMenu(row int, at fyne.Position) {
+	wanted := s.last()
 	s.actionsFor(s.at(row), func(actions []outbox.Action) {
-		if len(actions) > 0 {
+		if len(actions) > 0 && wanted() {
 			widgets.OpenMenuAt(s.env.Window.Canvas(), menu(actions), at)
 		}
 	})

@@ -526,6 +526,45 @@ func TestAnOriginalOpensOnlyWhileItIsWhatWasSent(t *testing.T) {
 	}
 }
 
+// slowRow is an office whose package p2 is read once it is let go.
+type slowRow struct {
+	Office
+	gate chan struct{}
+}
+
+func (s slowRow) Package(id string) (office.PackageRow, bool, error) {
+	if id == "p2" {
+		<-s.gate
+	}
+	return s.Office.Package(id)
+}
+
+func TestWhatOpensLateOpensOnlyWhereItIsStillWanted(t *testing.T) {
+	for name, meanwhile := range map[string]func(b *bench){
+		"another screen is shown":  func(b *bench) { b.screen.content.Hide() },
+		"another menu is open":     func(b *bench) { b.screen.askMenu(b.screen.rowOf("p1"), fyne.Position{}) },
+		"the differences are open": func(b *bench) { b.screen.showDifferences("p3", office.File{}) },
+		"a question is asked":      func(b *bench) { widgets.Ask(b.Window.Canvas(), widgets.Question{}) },
+	} {
+		b := showing(t, officetest.Busy(), "p1")
+		gate := make(chan struct{})
+		b.screen.office = slowRow{b.Office, gate}
+		b.screen.askMenu(b.screen.rowOf("p2"), fyne.Position{})
+		meanwhile(b)
+		open := func() int { return len(b.Window.Canvas().Overlays().List()) }
+		b.Until(func() bool { return open() == 1 || !b.screen.content.Visible() })
+		before := open()
+		close(gate)
+		b.Settle()
+		screentest.Equal(t, name+": open are", open(), before)
+	}
+	b := showing(t, officetest.Busy(), "p3")
+	b.screen.showDifferences("p3", office.File{})
+	b.screen.showDifferences("p3", office.File{})
+	b.Settle()
+	screentest.Equal(t, "open after two presses are", len(b.Window.Canvas().Overlays().List()), 1)
+}
+
 // actions are what can be done with the chosen package, by their names.
 func (b *bench) actions() map[string]func() {
 	all := map[string]func(){}

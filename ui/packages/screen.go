@@ -88,6 +88,7 @@ type Screen struct {
 	folders map[string]string // names of hot folders by id
 
 	resting bool // the window is closed
+	asks    int  // how often something that opens was asked for; see last
 
 	OnListed func() // called when packages are new or changed; may be nil
 
