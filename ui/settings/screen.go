@@ -270,6 +270,7 @@ func (s *Screen) takeBack(e *widgets.Entry, k *setting) {
 }
 
 func (s *Screen) Undo() {
+	s.again = s.saving // also undoes what is being stored
 	s.form.show(s.kept, s.kept, true)
 	s.form.clearSecrets()
 	for _, k := range s.form.all {
@@ -344,9 +345,10 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	if s.form.secrets() == secrets {
 		s.form.clearSecrets()
 	}
-	if s.sayMarked(); s.dirty() {
+	switch s.sayMarked(); {
+	case s.form.secrets() != (office.Secrets{}):
 		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
-	} else {
+	case !s.dirty():
 		s.env.Notice(lang.L("Settings saved."))
 	}
 	s.offerUndo()

@@ -1070,3 +1070,36 @@ func TestTheAnswerAboutOneFolderLeavesTheFormOfAnother(t *testing.T) {
 		screentest.Equal(t, "said", len(b.Notices) == 1, failed != nil)
 	}
 }
+
+// storing is a screen on which another colour is chosen, which is stored once it is let go.
+func storing(t *testing.T) (b *screentest.Bench, s *Screen, stored func()) {
+	t.Helper()
+	b, s = shown(t, officetest.Busy())
+	gate, begun := make(chan struct{}), make(chan struct{}, 8)
+	b.Office.Do("ChangeSettings", func() error { begun <- struct{}{}; <-gate; return nil })
+	s.form.by["theme"].input.(*widgets.Select).SetSelected("Dark")
+	<-begun
+	return b, s, func() { close(gate); b.Settle() }
+}
+
+func TestUndoTakesBackWhatIsBeingStored(t *testing.T) {
+	b, s, stored := storing(t)
+	before := b.Office.Settings().Theme
+	s.undo.OnTapped()
+	stored()
+	if kept, shows := b.Office.Settings().Theme, s.form.by["theme"].get(); kept != before || shows != before {
+		t.Errorf("it was %q; the form shows %q, the office keeps %q", before, shows, kept)
+	}
+}
+
+func TestTypingIsNotCalledWrongOnceAnEarlierChoiceIsStored(t *testing.T) {
+	b, s, stored := storing(t)
+	e := entry(t, s, office.FieldSaveTo)
+	b.Window.Canvas().Focus(e)
+	e.SetText("/home/office/Signed 2")
+	stored()
+	screentest.Equal(t, "said", s.text.Text, "")
+	if s.undo.Hidden {
+		t.Error("nothing offers to undo it")
+	}
+}
