@@ -100,6 +100,7 @@ type trial struct {
 	try     func(context.Context, office.Settings, office.Secrets) (string, error)
 	cancel  context.CancelFunc
 	said    bool // the line shows a test's result
+	page    int  // on which it was begun
 }
 
 func newTrial(s *Screen, name string, try func(context.Context, office.Settings, office.Secrets) (string, error)) *trial {
@@ -116,6 +117,7 @@ func (t *trial) press() {
 		return
 	}
 	settings, secrets := t.screen.settings(), t.screen.form.secrets()
+	t.page = t.screen.tabs.Chosen()
 	t.button.SetText(lang.L("Stop"))
 	t.say(theme.MarkNext, lang.L("Testing…"))
 	defer t.screen.lock() // input under test must not change
@@ -135,7 +137,7 @@ func (t *trial) ended(answer string, err error) {
 	case errors.Is(err, context.Canceled):
 		t.said = false
 		t.say("", "")
-	case t.screen.marks(err):
+	case t.screen.marks(err, t.screen.content.Visible() && t.screen.tabs.Chosen() == t.page):
 		t.say(theme.MarkProblem, lang.L("Check the marked fields."))
 	case err != nil:
 		t.say(theme.MarkProblem, i18n.Error(err))

@@ -378,15 +378,15 @@ func (s *Screen) sayMarked() {
 // Blame shows an error of the office next to the fields it names, or otherwise at the bottom.
 func (s *Screen) Blame(err error) {
 	text := i18n.Error(err)
-	if s.marks(err) {
+	if s.marks(err, true) {
 		text = lang.L("Not everything is saved. Check the marked fields.")
 	}
 	s.say(theme.Attention, text)
 	s.preview.tick()
 }
 
-// marks marks the fields that an error names, and reports whether there is one.
-func (s *Screen) marks(err error) (some bool) {
+// marks marks the fields that an error names, turns to them if wanted, and reports whether there is one.
+func (s *Screen) marks(err error, turn bool) (some bool) {
 	var config *agent.ConfigError
 	if !errors.As(err, &config) {
 		return false
@@ -395,13 +395,17 @@ func (s *Screen) marks(err error) (some bool) {
 		if k := s.form.by[wrong.Field]; k != nil {
 			some = true
 			k.field.Wrong(i18n.Message(wrong.Text))
-			s.tabs.Choose(k.tab)
 			widgets.Show(s.advanced, s.advanced.Visible() || k.tab == tabProgram)
+			if turn {
+				s.tabs.Choose(k.tab)
+			}
 		} else if secret := s.form.secret[wrong.Field]; secret != nil {
 			some = true
-			s.tabs.Choose(tabService)
 			secret.Wrong(i18n.Message(wrong.Text))
-			widgets.FocusWrong([]*widgets.Field{secret})
+			if turn {
+				s.tabs.Choose(tabService)
+				widgets.FocusWrong([]*widgets.Field{secret})
+			}
 		}
 	}
 	return some

@@ -1103,3 +1103,23 @@ func TestTypingIsNotCalledWrongOnceAnEarlierChoiceIsStored(t *testing.T) {
 		t.Error("nothing offers to undo it")
 	}
 }
+
+func TestTheEndOfATestTurnsThePageOnlyWhereItWasBegun(t *testing.T) {
+	for _, page := range []int{tabService, tabFolders} {
+		b, s := shown(t, officetest.Busy())
+		s.tabs.Choose(tabService)
+		gate := make(chan struct{})
+		b.Office.Do("TestTunnel", func() error {
+			<-gate
+			return &office.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Text: message.ClientRefused()}, {Field: office.FieldNgrokDomain, Text: message.ClientRefused()}}}
+		})
+		s.tests.tunnel.press()
+		s.tabs.Choose(page)
+		close(gate)
+		b.Settle()
+		screentest.Equal(t, "shown is page", s.tabs.Chosen(), page)
+		if !s.form.by[office.FieldNgrokDomain].field.IsWrong() {
+			t.Error("nothing is marked")
+		}
+	}
+}
