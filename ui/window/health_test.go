@@ -359,3 +359,24 @@ func (b *bench) openers(try func(what string, open func())) {
 	again := screentest.Button(b.window.packages.Content(), lang.L("Send again"))
 	try(again.Text, again.OnTapped)
 }
+
+func TestTakingTheOfficeBackCanBeAskedForAgainAfterEscape(t *testing.T) {
+	o := officetest.Busy()
+	o.State.Health = []agent.Issue{{ID: "moved", Severity: agent.Problem, Action: agent.ActTakeBack, Since: officetest.Now, Message: message.MovingNow()}}
+	b := newBench(t, o)
+	b.window.ShowStatus()
+	b.Settle()
+	for range 2 {
+		button := screentest.Button(b.window.standing.Content(), i18n.Action(agent.ActTakeBack))
+		if button == nil || button.Disabled() {
+			t.Fatal("the office cannot be taken back")
+		}
+		b.Tap(button)
+		if !b.isOpen() {
+			t.Fatal("it does not ask")
+		}
+		b.key(fyne.KeyEscape)
+		b.Settle()
+	}
+	screentest.Equal(t, "taken back", o.Asked("act moved"), 0)
+}

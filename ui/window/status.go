@@ -75,9 +75,8 @@ func (w *Window) Act(issue agent.Issue, done func()) {
 			Title: lang.L("Take the office back?"),
 			Text:  lang.L("Do this only if the file was never brought over, or the other computer is out of use. You then sign in here again."),
 			Safe:  lang.L("Leave it there"), Do: lang.L("Take the office back"),
-			OnDo: func() { w.try(issue, done) }, OnSafe: done,
+			OnDo: func() { w.try(issue, done) },
 		})
-		return
 	default:
 		w.try(issue, done)
 		return
