@@ -196,7 +196,8 @@ type account struct {
 	pasted   *widgets.Entry
 	problem  *widget.Label
 	blame    func(err error) // opens the settings to which err belongs
-	done     func()          // is called when a sign-in has ended without a problem to show
+	failed   error           // of the last sign-in
+	done     func()          // is called when a sign-in has ended
 	lead     fyne.CanvasObject
 	only     bool // only the menu is shown: there is no space or need for more
 	lacking  bool // space
@@ -314,7 +315,7 @@ func (a *account) signIn(prompt string) {
 		return
 	}
 	a.address, a.lost, a.lead = "", false, nil
-	a.problem.SetText("")
+	a.say(nil)
 	a.pasted.SetText("")
 	a.cancel = async.Try(a.env.Work, func(ctx context.Context) error {
 		return a.office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
@@ -342,16 +343,20 @@ func (a *account) open(address string) error {
 func (a *account) ended(err error) {
 	a.cancel, a.address = nil, ""
 	a.pasted.SetText("")
+	a.say(err)
+	a.reread()
+	a.done()
+}
+
+// say says why the last sign-in failed, if it did.
+func (a *account) say(err error) {
+	a.failed = err
 	a.problem.SetText("")
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.problem.SetText(i18n.Error(err))
 	}
 	if config := new(agent.ConfigError); errors.As(err, &config) {
 		a.lead = widgets.NewButton(lang.L("Open settings"), func() { a.blame(err) })
-	}
-	a.reread()
-	if a.problem.Text == "" {
-		a.done()
 	}
 }
 

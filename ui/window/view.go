@@ -129,6 +129,7 @@ func (w *Window) enter(office Office, demo bool) {
 		w.activity.Continue(before.activity)
 		before.settings.ifMade(func(s *settings.Screen) { w.settings.get().Continue(s, focused) })
 		before.compose.ifMade(func(*compose.Screen) { w.compose.get() })
+		w.account.say(before.account.failed)
 		if before.last != nil {
 			w.showOverview(*before.last, nil)
 		}

@@ -707,3 +707,18 @@ func TestTheAccountIsShownWhole(t *testing.T) {
 		t.Errorf("it shows %q", said)
 	}
 }
+
+func TestAnotherLanguageComesAfterASignInThatFailed(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	b := newBench(t, officetest.Empty())
+	gate := make(chan struct{})
+	b.Office.Do("SignIn", func() error { <-gate; return message.Error(message.NoConnection(), nil) })
+	b.window.account.signIn("")
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "de" })
+	b.Until(func() bool { return b.window.grace.Empty != nil })
+	close(gate)
+	b.Settle()
+	if said := b.window.account.problem.Text; b.window.language != "de" || said != i18n.Message(message.NoConnection()) {
+		t.Errorf("the language is %q; it says %q", b.window.language, said)
+	}
+}
