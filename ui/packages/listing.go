@@ -271,7 +271,7 @@ func (s *Screen) filter() {
 
 // present finds the drafts and packages of the tab and counts both.
 func (s *Screen) present() {
-	s.counts = s.match
+	s.counts, s.group = s.match, nil
 	s.heads = s.headsOf(s.sought, s.headWish(), s.tab, &s.counts)
 	s.tabs.Hold(s.sought != "")
 	for _, tab := range []int{tabDue, tabProblems, tabWithdrawn, tabArchived} {

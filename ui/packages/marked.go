@@ -24,6 +24,7 @@ import (
 type marking struct {
 	marked map[string]bool         // by package id
 	from   string                  // where a Shift selection begins
+	group  []listed                // what several returns, until marks or list change; nil for not known
 	held   func() fyne.KeyModifier // returns the modifier keys being held
 }
 
@@ -50,20 +51,21 @@ func (s *Screen) chose(row int) {
 		s.mark(id, !s.marked[id])
 		s.from = id
 	default:
-		s.marked, s.from = nil, id
+		s.clearMarks()
+		s.from = id
 	}
-	s.left = ""
+	s.left, s.wanted = "", ""
 	s.choose(id)
 	if had+len(s.marked) > 0 {
 		s.showMarked()
 	}
 }
 
+func (m *marking) clearMarks() { m.marked, m.group = nil, nil }
+
 // mark marks or unmarks a package.
 func (s *Screen) mark(id string, marked bool) {
-	if s.rowOf(id) < 0 {
-		return
-	}
+	s.group = nil
 	if s.marked == nil {
 		s.marked = map[string]bool{}
 	}
@@ -88,7 +90,7 @@ func (s *Screen) markTo(row int) {
 	if from < 0 {
 		from, s.from = max(0, s.rowOf(s.chosen)), s.chosen
 	}
-	s.marked = nil
+	s.clearMarks()
 	for i := min(from, row); i <= max(from, row); i++ {
 		s.mark(s.at(i).line.ID, true)
 	}
@@ -110,7 +112,7 @@ func (s *Screen) unmark() bool {
 	if len(s.marked) == 0 {
 		return false
 	}
-	s.marked = nil
+	s.clearMarks()
 	s.showMarked()
 	return true
 }
@@ -121,21 +123,24 @@ func (s *Screen) showMarked() {
 }
 
 // several returns the marked packages in list order if there is more than one, and unmarks those no longer listed.
-func (s *Screen) several() (list []listed) {
-	for id := range s.marked {
-		if s.rowOf(id) < 0 {
-			delete(s.marked, id)
-		}
-	}
-	if len(s.marked) < 2 {
+func (s *Screen) several() []listed {
+	if len(s.marked) == 0 {
 		return nil
 	}
-	for i := range s.rows() {
-		if r := s.at(i); s.marked[r.line.ID] {
-			list = append(list, r)
+	if s.group == nil {
+		still := make(map[string]bool, len(s.marked))
+		s.group = make([]listed, 0, len(s.marked))
+		for i := range s.rows() {
+			if r := s.at(i); s.marked[r.line.ID] {
+				s.group, still[r.line.ID] = append(s.group, r), true
+			}
 		}
+		s.marked = still
 	}
-	return list
+	if len(s.group) < 2 {
+		return nil
+	}
+	return s.group
 }
 
 // actionsOf returns what can be done with packages and drafts, most wanted first. one is the record of a single package, nil for
@@ -151,18 +156,29 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 		p = *one
 	}
 	signed, files := p.signed(), pathsOf(p.saved())
+	canEnd := func(r *listed) bool {
+		return r.draft == nil && r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && !p.row.Away
+	}
+	isListed := func(r *listed) bool { return r.draft == nil && !r.line.Archived }
+	pick := func(which func(*listed) bool) (some []listed) { // only once it is pressed: there may be tens of thousands
+		for i := range list {
+			if which(&list[i]) {
+				some = append(some, list[i])
+			}
+		}
+		return some
+	}
 	var late, saved, archived []string
-	var open, listedOnes []listed
 	var drafts []office.Draft
-	for _, r := range list {
+	open, listedOnes := false, false
+	for i := range list {
+		r := &list[i]
 		id := r.line.ID
 		if r.draft != nil {
 			drafts = append(drafts, *r.draft)
 			continue
 		}
-		if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && !p.row.Away {
-			open = append(open, r)
-		}
+		open, listedOnes = open || canEnd(r), listedOnes || isListed(r)
 		if r.stage == i18n.Open && r.line.Next != "" && !r.line.Withdrawing {
 			late = append(late, id)
 		}
@@ -171,8 +187,6 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 		}
 		if r.line.Archived {
 			archived = append(archived, id)
-		} else {
-			listedOnes = append(listedOnes, r)
 		}
 	}
 	if len(drafts) > 0 {
@@ -190,13 +204,13 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
 	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
 	first = len(actions) > 0
-	withdraw := len(open) > 0 && s.office.CanWithdraw()
-	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(open, nil) })
+	withdraw := open && s.office.CanWithdraw()
+	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(pick(canEnd), nil) })
 	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
-	add(len(listedOnes) > 0, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(listedOnes) })
+	add(listedOnes, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(pick(isListed)) })
 	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false, nil) })
 	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
-		func() { s.askWithdrawal(open, func() { s.again(p, p.row.ID) }) })
+		func() { s.askWithdrawal(pick(canEnd), func() { s.again(p, p.row.ID) }) })
 	saveAgain(len(saved) > 0 && len(p.missing) == 0)
 	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
 	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
@@ -230,14 +244,12 @@ func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 		widgets.NewLink(lang.L("Clear selection"), func() { s.unmark() }))
 	page := widgets.Stack(24, widgets.Stack(12, head, s.actions(actions, first, 3)))
 	var drafts []fyne.CanvasObject
-	var others []listed
-	for _, r := range list {
-		switch {
-		case r.draft == nil:
-			others = append(others, r)
-		case len(drafts) < maxPictures:
-			drafts = append(drafts, s.draftTile(r))
+	others := list // below the drafts
+	for len(others) > 0 && others[0].draft != nil {
+		if len(drafts) < maxPictures {
+			drafts = append(drafts, s.draftTile(others[0]))
 		}
+		others = others[1:]
 	}
 	if len(drafts) > 0 {
 		page.Add(tiles(drafts...))
@@ -263,7 +275,7 @@ func (s *Screen) saveAgain(ids []string, said string) {
 
 // archive archives packages or moves them back, and calls then, unless nil, with those for which that worked.
 func (s *Screen) archive(ids []string, archived bool, then func(done []string)) {
-	s.marked = nil
+	s.clearMarks()
 	var done []string
 	s.env.Attempt(func(context.Context) (err error) {
 		done, err = async.Each(ids, func(id string) error { return s.office.Archive(id, archived) })

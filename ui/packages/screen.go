@@ -202,7 +202,8 @@ func (s *Screen) Find() {
 // Show chooses a single package, in whatever tab it is, even before it is listed.
 func (s *Screen) Show(id string) {
 	s.wanted, s.chosen, s.left, s.before = id, id, "", ""
-	s.marked, s.from = nil, ""
+	s.clearMarks()
+	s.from = ""
 	s.pair.Open(true)
 	s.widen()
 	s.reveal()

@@ -1218,3 +1218,19 @@ func TestInANarrowWindowAPackageTakesTheListsPlace(t *testing.T) {
 	b.Window.Resize(large)
 	sees(true, true)
 }
+
+func TestAPackageThatIsListedLateTurnsNoTabOfWhoHasGoneOn(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.show("late")
+	b.turn(tabDone)
+	b.screen.list.Select(0)
+	b.Settle()
+	chosen := b.screen.chosen
+	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) {
+		o.Rows = append([]office.PackageRow{{Package: office.Package{ID: "late", Name: "Late", State: "open", Created: officetest.Now}}}, o.Rows...)
+	})
+	b.Reload()
+	if b.screen.tabs.Chosen() != tabDone || b.screen.chosen != chosen {
+		t.Errorf("tab %d, chosen %s instead of %s", b.screen.tabs.Chosen(), b.screen.chosen, chosen)
+	}
+}
