@@ -927,6 +927,7 @@ func EndpointNotDeleted() Message       { return of("signin.endpoint-not-deleted
 func EndpointNotDeletedForKey() Message { return of("signin.endpoint-not-deleted-for-key") }
 func EventsElsewhereOff() Message       { return of("signin.events-elsewhere-off") }
 func IncompleteAddress() Message        { return of("signin.incomplete-address") }
+func MayNotSee() Message                { return of("signin.may-not-see") }
 func MayNotSend() Message               { return of("signin.may-not-send") }
 func NoCode() Message                   { return of("signin.no-code") }
 func NoWayBack() Message                { return of("signin.no-way-back") }

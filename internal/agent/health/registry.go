@@ -30,6 +30,8 @@ var (
 	SignInShort = State{ID: "scope-offline", Step: message.StepSignIn(), Severity: Warning, Action: ActSettings, Ends: WithService | WithSignIn}
 	// MayNotSend ends with a sign-in that is allowed to send.
 	MayNotSend = State{ID: "scope-packages", Step: message.StepSignIn(), Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
+	// MayNotSee ends when the service answers about a package.
+	MayNotSee = State{ID: "packages-forbidden", Step: message.StepSignIn(), Severity: Problem, Action: ActSignIn, After: soon, Ends: WithService | WithSignIn}
 	// ClientRefused ends when the service answers.
 	ClientRefused = State{ID: "client", Step: message.StepService(), Severity: Problem, Action: ActSettings, After: soon, Ends: WithService}
 	// ServiceBusy ends when the service answers: it asks to be left alone for a while, which is no problem.
@@ -121,7 +123,7 @@ func (i Issue) ConcernsData() bool {
 // States returns all states except those made by Stopped.
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
-		MayNotSend, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, HubAway, DeskUnwelcome, HubFails, HubReplaced, EndpointFails, EndpointForbidden,
+		MayNotSend, MayNotSee, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, HubAway, DeskUnwelcome, HubFails, HubReplaced, EndpointFails, EndpointForbidden,
 		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesNotSent, FilesRefused, FilesFailed, DocumentsWrong, FilesAstray, RecordWaits, RecordOlder, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -203,6 +204,11 @@ func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
 		if r.sweep.asked(now) {
 			r.Signal(office.StatusChanged)
 		}
+		var forbidden message.Message
+		if r.sweep.allForbidden() {
+			forbidden = message.MayNotSee()
+		}
+		r.Health.Update(health.MayNotSee, forbidden)
 	}
 	alone := all - len(due)
 	c.due = slices.DeleteFunc(due, func(p office.Package) bool { return busy[p.ID] })
@@ -271,6 +277,7 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 		r.Asked.Worked(p.ID)
 		r.failedInRow.Store(0)
 		r.failedRounds.Store(0)
+		r.sweep.heard(true)
 		noted, err := r.applyCheck(p, status, quiet, true)
 		if err != nil || noted {
 			return err
@@ -282,6 +289,9 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 		return err
 	}
 	errors.As(err, &e)
+	if e.Kind == esign.Forbidden {
+		r.sweep.heard(false)
+	}
 	switch e.Kind {
 	case esign.Invalid:
 		return r.setIDAside(p.ID, message.Then(esign.Message(err), message.LookOnItsPages()))
@@ -385,6 +395,22 @@ type sweeper struct {
 	unlisted        bool      // done, but the list could not be read
 	relist          bool      // not yet returned by takeList
 	last            time.Time // when everything had last been checked, including the list
+
+	answered, forbidden bool // the service has answered about a package since the sweep began; it has refused to answer about one of the sweep
+}
+
+// heard records that the service has answered about a package, or forbids the account to see it.
+func (s *sweeper) heard(answer bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered, s.forbidden = s.answered || answer, s.forbidden || !answer && s.asking
+}
+
+// allForbidden reports whether the account may see none of the packages of the sweep.
+func (s *sweeper) allForbidden() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forbidden && !s.answered
 }
 
 // allDue records that whatever is due by now is part of the present sweep.
@@ -464,6 +490,7 @@ func (s *sweeper) take(now time.Time, open int) (begins bool, left time.Duration
 		return false, left
 	}
 	s.wanted, s.atOnce, s.opened, s.asking, s.listing, s.unlisted, s.relist, s.began = false, false, false, true, true, false, true, now.Round(0)
+	s.answered, s.forbidden = false, false
 	s.rest = loop.CoolFor(now, min(s.rest.Left(now)+sweepCost(open), sweepCost(sweepBurst)))
 	s.pause = loop.CoolFor(now, sweepPause)
 	return true, 0

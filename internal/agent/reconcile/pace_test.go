@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
@@ -34,6 +35,7 @@ type desk struct {
 	lapsed               atomic.Bool    // the sign-in cannot be renewed
 	drafts               atomic.Bool    // were looked at
 	forbids              atomic.Bool    // it tells no status, of what is asked from now on
+	shows                string         // packageId whose status it tells all the same
 }
 
 // Access is esign's token source.
@@ -61,7 +63,7 @@ func (d *desk) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case len(parts) == 4:
 		pause, body = d.status, `"state":"open"`
-		if d.forbids.Load() {
+		if d.forbids.Load() && id != d.shows {
 			code = http.StatusForbidden
 		}
 		if d.say != nil {
@@ -387,6 +389,29 @@ func TestARoundEndsOnceEverythingIsAnswered(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAnAccountThatMaySeeNoPackageIsToldSoOnceAllWereAskedAbout(t *testing.T) {
+	for name, one := range map[string]string{"none": "", "one": "p1"} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			d := &desk{shows: one}
+			h := d.at(t, 2)
+			sweeps := func(forbids, sweeps, want bool) {
+				t.Helper()
+				if d.forbids.Store(forbids); sweeps {
+					h.Sweep("test")
+				}
+				time.Sleep(24 * time.Hour)
+				expect(t, h.Health.Has(health.MayNotSee), want, "forbidden %v, all asked about at once %v: told %v", forbids, sweeps)
+			}
+			sweeps(false, true, false)
+			sweeps(true, false, false)
+			sweeps(true, true, one == "")
+			sweeps(true, true, one == "")
+			sweeps(false, false, false)
+			sweeps(true, false, false)
+		})
+	}
 }
 
 // The call is not part of the interface.
