@@ -39,7 +39,7 @@ func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 		return AddedNothing, 0, err
 	}
 	if w.size > maxCompared {
-		return AddedChange, 0, nil // what cannot be compared must not be trusted
+		return AddedUnjudged, 0, nil
 	}
 	defer func() {
 		if recover() != nil { // panicked on an unusual value

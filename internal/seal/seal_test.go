@@ -115,9 +115,9 @@ func TestWhatIsSaidOfASoundSeal(t *testing.T) {
 	sealed := service.seal(t, document(t))
 	catalog := regexp.MustCompile(`(\d+) 0 obj\n(<<[^\x00]*?/Type\s*/Catalog(?s:.*?)>>)\nendobj`).FindAllSubmatch(sealed, -1)
 	last := catalog[len(catalog)-1]
-	proven := updated(sealed, map[string]string{
-		string(last[1]): strings.Replace(string(last[2]), "<<", "<</DSS<</Certs[9000 0 R]>>", 1), "9000": "<</Length 3>>\nstream\nabc\nendstream",
-	})
+	dss := strings.Replace(string(last[2]), "<<", "<</DSS<</Certs[9000 0 R]>>", 1)
+	proven := updated(sealed, map[string]string{string(last[1]): dss, "9000": "<</Length 3>>\nstream\nabc\nendstream"})
+	large := updated(sealed, map[string]string{string(last[1]): dss, "9000": fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", 64<<20, make([]byte, 64<<20))})
 	for _, c := range []struct {
 		name   string
 		pdf    []byte
@@ -131,6 +131,7 @@ func TestWhatIsSaidOfASoundSeal(t *testing.T) {
 		{"its certificate has expired since", sealed, service.trusted(now.AddDate(9, 0, 0)), office.SealIntact, "Signing service"},
 		{"a line's end behind it", append(bytes.Clone(sealed), "\r\n"...), service.trusted(now), office.SealIntact, "Signing service"},
 		{"with certificates added that prove it for longer", proven, service.trusted(now), office.SealIntact, "Signing service"},
+		{"with so many added that nobody compares what was there before", large, service.trusted(now), office.SealUnjudged, "Signing service"},
 		{"an office that trusts this signer", sealed, seal.Trust{Roots: x509.NewCertPool(), Pinned: []*x509.Certificate{service.cert}, Now: now}, office.SealIntact, "Signing service"},
 		{"an office that trusts its authority", sealed, seal.Trust{Roots: x509.NewCertPool(), Pinned: []*x509.Certificate{service.root}, Now: now}, office.SealIntact, "Signing service"},
 		{"an office that knows somebody else", sealed, clerk.trusted(now), office.SealStranger, "Signing service"},
