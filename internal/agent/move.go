@@ -89,6 +89,9 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	if err != nil {
 		a.Log.Error("write what is to be moved", "err", err)
 		why := message.MoveFileNotWritten(filepath.Base(path))
+		if errors.Is(err, transfer.ErrTooMuch) {
+			why = message.MoveTooLarge()
+		}
 		if _, away := a.movedAway(); away {
 			why, err = message.MoveFileNotNamed(filepath.Base(path)), errors.Join(err, a.comeBack(ctx))
 		}

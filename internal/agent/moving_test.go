@@ -13,6 +13,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/bulk"
+	"countersign/internal/agent/form"
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/transfer"
@@ -474,6 +475,10 @@ func TestAMoveThatCannotBeWrittenChangesNothing(t *testing.T) {
 	}
 	if string(mustRead(t, taken)) != "somebody's" {
 		t.Error("a file was replaced")
+	}
+	noErr(t, old.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(form.DocPresets, make([]office.FormPreset, 5000)) }))
+	if err := old.MoveOut(t.Context(), filepath.Join(dir, "large"), password); err == nil || Message(err) != message.MoveTooLarge() {
+		t.Errorf("with more than can be read: %v", err)
 	}
 	old.signAll(open)
 	old.hasSaved(2)

@@ -521,6 +521,7 @@ func MoveFileNotNamed(file string) Message {
 func MoveFileNotWritten(file string) Message {
 	return of("moving.move-file-not-written", Name("File", file))
 }
+func MoveTooLarge() Message              { return of("moving.move-too-large") }
 func MovedAway(file string) Message      { return of("moving.moved-away", Name("File", file)) }
 func MovingNow() Message                 { return of("moving.moving-now") }
 func NgrokServerLeftOut() Message        { return of("moving.ngrok-server-left-out") }

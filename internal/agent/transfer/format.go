@@ -30,6 +30,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +46,9 @@ var (
 
 	// ErrDamaged means that Write did not make the file as it is.
 	ErrDamaged = errors.New("what is in it is damaged")
+
+	// ErrTooMuch means that Read would not read what was to be written.
+	ErrTooMuch = errors.New("it is more than a file may hold")
 )
 
 type Kind string
@@ -96,7 +100,7 @@ var kinds = map[Kind]map[store.Kind]int{
 		store.KindForgotten: many, store.KindActivity: many, store.KindFact: many, store.KindLogged: many, store.KindSealed: 1000, store.KindDoc: many, kindBytes: maxDocuments,
 	},
 	Move: {
-		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 100, kindPerson: 500, kindForm: 1, kindPreset: 1000, kindStamp: 100_000, kindSent: 500_000,
+		kindSettings: 1, kindSecrets: 1, kindAccount: 1, kindFolder: 10_000, kindPerson: 500, kindForm: 1, kindPreset: 1000, kindStamp: 100_000, kindSent: 500_000,
 		kindSeen: 500_000, store.KindPackage: 500_000, store.KindDraft: 10_000, store.KindLogged: 10_000, kindBytes: maxDocuments,
 	},
 }
@@ -112,7 +116,29 @@ const (
 // maxAll limits the total bytes of records and of documents. A Move is held in memory until a person has seen what it is.
 var maxAll = map[Kind]struct{ records, documents int64 }{Backup: {16 << 30, 0}, Move: {512 << 20, 64 << 30}}
 
+// limits are what Writer and Read still allow in a file of a kind.
+type limits struct {
+	kind       Kind
+	counts     map[store.Kind]int // of records so far
+	left, room int64              // bytes of records and of documents
+}
+
+func limitsOf(kind Kind) limits {
+	return limits{kind, map[store.Kind]int{}, maxAll[kind].records, maxAll[kind].documents}
+}
+
+func (l *limits) oneMore(kind store.Kind) bool {
+	l.counts[kind]++
+	return l.counts[kind] <= kinds[l.kind][kind]
+}
+
+func (l *limits) hasRoom(d Document) bool {
+	l.room -= d.Size
+	return l.room >= 0
+}
+
 type Writer struct {
+	limits
 	sealed io.WriteCloser
 	packed *gzip.Writer
 	count  int
@@ -129,17 +155,25 @@ func Write(w io.Writer, key safe.Key, h Header) (*Writer, error) {
 		return nil, err
 	}
 	h.Version = version
-	x := &Writer{sealed: sealed, packed: packed}
-	return x, x.put(kindHeader, h)
+	x := &Writer{limits: limitsOf(h.Kind), sealed: sealed, packed: packed}
+	b, err := json.Marshal(h)
+	return x, errors.Join(err, x.write(store.Record{Kind: kindHeader, JSON: b}))
 }
 
 func (w *Writer) Put(r store.Record) error {
+	if !w.oneMore(r.Kind) {
+		return fmt.Errorf("%w: %d records of the kind %s", ErrTooMuch, w.counts[r.Kind], r.Kind)
+	}
+	return w.write(r)
+}
+
+func (w *Writer) write(r store.Record) error {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	if len(line) >= maxRecord {
-		return fmt.Errorf("a record of the kind %s has %d bytes", r.Kind, len(line))
+	if w.left -= int64(len(line) + 1); len(line) >= maxRecord || w.left < 0 {
+		return fmt.Errorf("%w: a record of the kind %s, of %d bytes", ErrTooMuch, r.Kind, len(line))
 	}
 	w.count++
 	_, err = w.packed.Write(append(line, '\n'))
@@ -158,6 +192,9 @@ func (w *Writer) put(kind store.Kind, v any) error {
 func (w *Writer) Document(d Document, path string) error {
 	if err := w.put(kindBytes, d); err != nil {
 		return err
+	}
+	if !w.hasRoom(d) {
+		return fmt.Errorf("%w: its documents", ErrTooMuch)
 	}
 	return d.copyTo(w.packed, path)
 }
@@ -184,7 +221,7 @@ func (d Document) copyTo(w io.Writer, path string) error {
 
 // Close writes the end of the file; it does not close the underlying writer.
 func (w *Writer) Close() error {
-	if err := w.put(kindEnd, w.count); err != nil {
+	if err := w.write(store.Record{Kind: kindEnd, JSON: strconv.AppendInt(nil, int64(w.count), 10)}); err != nil {
 		return err
 	}
 	return errors.Join(w.packed.Close(), w.sealed.Close())
@@ -211,7 +248,7 @@ func Read(r io.Reader, with safe.Key, kind Kind, to Reading) (h Header, digest s
 		return h, "", judge(err)
 	}
 	packed.Multistream(false)
-	x := &reader{kind: kind, to: to, sum: sha256.New(), left: maxAll[kind].records, room: maxAll[kind].documents, counts: map[store.Kind]int{}}
+	x := &reader{limits: limitsOf(kind), to: to, sum: sha256.New()}
 	x.in = bufio.NewReaderSize(io.TeeReader(packed, x.sum), 64<<10)
 	if err := x.header(&h); err != nil {
 		return h, "", err
@@ -228,13 +265,11 @@ func Read(r io.Reader, with safe.Key, kind Kind, to Reading) (h Header, digest s
 }
 
 type reader struct {
-	kind       Kind
-	to         Reading
-	in         *bufio.Reader
-	sum        hash.Hash
-	left, room int64 // bytes still allowed for documents and records
-	count      int
-	counts     map[store.Kind]int
+	limits
+	to    Reading
+	in    *bufio.Reader
+	sum   hash.Hash
+	count int
 }
 
 func (x *reader) next() (r store.Record, err error) {
@@ -290,7 +325,7 @@ func (x *reader) record() (done bool, err error) {
 		}
 		return true, nil
 	}
-	if x.counts[r.Kind]++; x.counts[r.Kind] > kinds[x.kind][r.Kind] {
+	if !x.oneMore(r.Kind) {
 		return false, fmt.Errorf("%w: a record of the kind %q", ErrDamaged, r.Kind)
 	}
 	if r.Kind == kindBytes {
@@ -308,7 +343,7 @@ func (x *reader) document(r store.Record) error {
 	}
 	var in io.Reader = strings.NewReader("")
 	if !d.Apart {
-		if x.room -= d.Size; x.room < 0 {
+		if !x.hasRoom(d) {
 			return fmt.Errorf("%w: it has more documents than any real one", ErrDamaged)
 		}
 		in = checked(x.in, d)

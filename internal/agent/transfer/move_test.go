@@ -38,7 +38,7 @@ func FuzzRecords(f *testing.F) {
 		w, err := Write(&file, safe.Secret{1}, Header{Kind: Move})
 		noErr(t, err)
 		noErr(t, w.Put(store.Record{Kind: kindSettings, JSON: settings}))
-		if w.Put(store.Record{Kind: store.Kind(kind), JSON: value}) != nil {
+		if w.write(store.Record{Kind: store.Kind(kind), JSON: value}) != nil {
 			return // no JSON
 		}
 		if end {
@@ -185,6 +185,33 @@ func TestAMoveIsWrittenWholeOrNot(t *testing.T) {
 		}
 		if !errors.Is(err, full) {
 			t.Errorf("write %d failed, and it said %v", n, err)
+		}
+	}
+}
+
+// Once the office has left, it is too late to find out that nobody can read the file.
+func TestWhatWouldNotBeReadIsNotWritten(t *testing.T) {
+	was := maxAll[Move]
+	defer func() { maxAll[Move] = was }()
+	watched := func(n int) []office.HotFolder { return slices.Repeat([]office.HotFolder{{ID: "f", Path: "/scans"}}, n) }
+	for name, c := range map[string]struct {
+		bytes int64
+		o     Office
+		want  error
+	}{
+		"hundreds of watched folders": {was.records, Office{Folders: watched(500)}, nil},
+		"too many watched folders":    {was.records, Office{Folders: watched(kinds[Move][kindFolder] + 1)}, ErrTooMuch},
+		"too many bytes":              {4 << 10, Office{Packages: slices.Repeat([]office.Package{{ID: "p"}}, 100)}, ErrTooMuch},
+	} {
+		maxAll[Move] = struct{ records, documents int64 }{c.bytes, was.documents}
+		c.o.Settings = theOffice().Settings
+		var file bytes.Buffer
+		err := WriteMove(&file, safe.Password("correct horse battery"), c.o, nil)
+		if err == nil {
+			_, err = ReadMove(&file, "correct horse battery", time.Now(), "")
+		}
+		if !errors.Is(err, c.want) || c.want == nil && err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
