@@ -59,8 +59,9 @@ func (w whole) added(end int64) (what Addition, allows Allowance, err error) {
 		return AddedChange, AllowsUnsaid, nil // readers may show anything
 	}
 	allows = allowance(before, end)
-	for _, what := range []Addition{AddedProof, AddedFilled, AddedNotes} {
-		if c.passes, c.seen, c.read = what, map[[2]int]bool{}, map[int]bool{}; (what == AddedProof || allows >= AllowsFilling) && c.sameRoot() && c.readAll() {
+	for _, what := range []Addition{AddedProof, AddedSigned, AddedFilled, AddedNotes} {
+		c.passes, c.seen, c.read = what, map[[2]int]bool{}, map[int]bool{}
+		if (what == AddedProof || what == AddedSigned && allows == AllowsUnsaid || allows >= AllowsFilling) && c.sameRoot() && c.readAll() {
 			return what, allows, nil
 		}
 	}
@@ -276,8 +277,8 @@ func (c *comparison) onlySignatures(fields types.Object) bool {
 	return true
 }
 
-// onlyStampsMore reports whether a list of fields or of a page's annotations has changed only by invisible fields for time
-// stamps.
+// onlyStampsMore reports whether a list of fields or of a page's annotations has changed only by invisible fields with time
+// stamps, or with signatures where those pass.
 func (c *comparison) onlyStampsMore(before, now types.Object) bool {
 	was, _ := c.old(before).(types.Array)
 	is, ok := c.new(now).(types.Array)
@@ -291,7 +292,7 @@ func (c *comparison) onlyStampsMore(before, now types.Object) bool {
 				return false
 			}
 			was = was[1:]
-		case !c.isStampField(one):
+		case !c.isSignature(one):
 			return false
 		}
 	}
@@ -313,8 +314,8 @@ func sameEntry(before, now types.Object) bool {
 	return ok == also && (!ok || was == is)
 }
 
-// isStampField reports whether an object is an invisible field with a time stamp.
-func (c *comparison) isStampField(o types.Object) bool {
+// isSignature reports whether an object is an invisible field with a time stamp, or any signature if that passes.
+func (c *comparison) isSignature(o types.Object) bool {
 	field, ok := c.new(o).(types.Dict)
 	if !ok || !isName("Sig", c.new(field["FT"])) || !isName("Widget", c.new(field["Subtype"])) {
 		return false
@@ -335,7 +336,7 @@ func (c *comparison) isStampField(o types.Object) bool {
 		}
 	}
 	value, ok := c.new(field["V"]).(types.Dict)
-	if !ok || !isName("ETSI.RFC3161", c.new(value["SubFilter"])) {
+	if !ok || c.passes == AddedProof && !isName("ETSI.RFC3161", c.new(value["SubFilter"])) {
 		return false
 	}
 	rect, ok := c.new(field["Rect"]).(types.Array)
@@ -406,7 +407,7 @@ func (c *comparison) same(before, now types.Object) bool {
 		}
 		page := isName("Page", was["Type"]) && isName("Page", is["Type"])
 		var mayChange map[string]bool
-		if c.passes != AddedProof && c.isEmptyField(was) {
+		if (c.passes == AddedFilled || c.passes == AddedNotes) && c.isEmptyField(was) {
 			mayChange = fieldMayChange
 		}
 		return c.sameDict(was, is, mayChange, func(key string) (special, same bool) {

@@ -71,6 +71,7 @@ type Addition string
 const (
 	AddedNothing  Addition = ""
 	AddedProof    Addition = "proof"   // only what extends the signature's validity
+	AddedSigned   Addition = "signed"  // also signatures that draw nothing
 	AddedFilled   Addition = "filled"  // also values of existing fields
 	AddedNotes    Addition = "notes"   // also notes and fields
 	AddedChange   Addition = "change"  // something that may change what people see

@@ -137,6 +137,7 @@ func TestWhatIsSaidOfASoundSeal(t *testing.T) {
 		{"an office that knows somebody else", sealed, clerk.trusted(now), office.SealStranger, "Signing service"},
 		{"a web site's certificate seals nothing", webSite.seal(t, document(t)), webSite.trusted(now), office.SealStranger, "example.com"},
 		{"sealed by two, the second one covers both", clerk.seal(t, sealed), clerk.trusted(now), office.SealIntact, "Clerk"},
+		{"sealed by two, of whom the second one is unknown", clerk.seal(t, sealed), service.trusted(now), office.SealStranger, "Clerk"},
 	} {
 		v := judge(t, c.pdf, c.trust)
 		if v.State != c.state || v.Signer != c.signer {
@@ -338,6 +339,9 @@ func attacks(t testing.TB, victim identity, sealed []byte) map[string][]byte {
 		"a key written in another way":      with(func(s string) string { return strings.Replace(s, "<<", "<</Con#74ents 9000 0 R", 1) }, square),
 		"a line that says to be a stamp":    with(annotated, "<</Type/Annot/Subtype/Line/L[0 0 99 99]/Rect[0 0 99 0]/V<</SubFilter/ETSI.RFC3161>>>>"),
 		"a stamp that draws":                with(annotated, "<</Type/Annot/Subtype/Widget/FT/Sig/Rect[0 0 0 0]/AP<</N 4 0 R>>/V<</SubFilter/ETSI.RFC3161>>>>"),
+		"a signature field for nothing":     with(annotated, "<</Type/Annot/Subtype/Widget/FT/Sig/Rect[0 0 0 0]/V<</SubFilter/ETSI.CAdES.detached>>>>"),
+		"a signature that draws":            mallory.seal(t, with(annotated, "<</Type/Annot/Subtype/Widget/FT/Sig/Rect[0 0 99 99]/AP<</N 4 0 R>>/V<</SubFilter/ETSI.CAdES.detached>>>>")),
+		"filled in by another who seals":    mallory.seal(t, with(annotated, "<</Type/Annot/Subtype/Widget/FT/Tx/Rect[0 0 99 99]/V(9,250.00)>>")),
 		"a type that is none":               with(func(s string) string { return strings.Replace(overlay(s), "/Type /Page", "/Type[1]", 1) }, square),
 		"a junk signature behind":           slices.Concat(overlaid, []byte("9001 0 obj\n<</SubFilter/x/Contents<00>/ByteRange[0 9 13 1]>>\nendobj\n")),
 		"blanks behind":                     slices.Concat(overlaid, bytes.Repeat([]byte(" "), 1<<20)),
@@ -432,7 +436,7 @@ func TestNoAttackPassesAsUnchanged(t *testing.T) {
 		}
 		v := judge(t, pdf, trust)
 		t.Logf("%s: %s", name, v.State)
-		if v.State == office.SealIntact || v.State == office.SealNone {
+		if v.State == office.SealIntact || v.State == office.SealNone || v.State == office.SealStranger {
 			t.Errorf("%s: %s", name, v.State)
 		}
 	}

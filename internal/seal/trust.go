@@ -29,6 +29,9 @@ func Judge(f Found, t Trust) office.Seal {
 		}
 		return office.Seal{State: office.SealNone}
 	}
+	if later := f.last(func(Signature) bool { return false }); last.Added == AddedSigned && (later.Added == AddedNothing || later.Added == AddedProof) {
+		last = later // by somebody unknown, for everything there is
+	}
 	if i := slices.IndexFunc(f.Signatures, Signature.forbids); i >= 0 {
 		last = &f.Signatures[i]
 	}
