@@ -277,7 +277,9 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 		r.Asked.Worked(p.ID)
 		r.failedInRow.Store(0)
 		r.failedRounds.Store(0)
-		r.sweep.heard(true)
+		if r.sweep.heard(r.Now(), true); r.Health.Clear(health.MayNotSee) {
+			r.Sweep("the service answers about packages again") // each would wait as long as it was refused
+		}
 		noted, err := r.applyCheck(p, status, quiet, true)
 		if err != nil || noted {
 			return err
@@ -289,8 +291,10 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 		return err
 	}
 	errors.As(err, &e)
-	if e.Kind == esign.Forbidden {
-		r.sweep.heard(false)
+	if e.Kind == esign.Forbidden || e.Kind == esign.SignedOut { // the sign-in works
+		if r.sweep.heard(r.Now(), false) > refusedLong && !r.Health.Has(health.MayNotSee) {
+			r.SweepInTime("the service tells of no package") // to know whether it tells of any
+		}
 	}
 	switch e.Kind {
 	case esign.Invalid:
@@ -397,13 +401,27 @@ type sweeper struct {
 	last            time.Time // when everything had last been checked, including the list
 
 	answered, forbidden bool // the service has answered about a package since the sweep began; it has refused to answer about one of the sweep
+
+	refused time.Time // since when it has answered about none; zero if the last was answered
 }
 
-// heard records that the service has answered about a package, or forbids the account to see it.
-func (s *sweeper) heard(answer bool) {
+// refusedLong is how long the service may refuse to tell of packages before all of them are asked about.
+const refusedLong = 2 * time.Minute
+
+// heard records that the service has answered about a package, or forbids the account to see it, and returns since how long it has
+// answered about none.
+func (s *sweeper) heard(now time.Time, answer bool) (refused time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answered, s.forbidden = s.answered || answer, s.forbidden || !answer && s.asking
+	switch {
+	case answer:
+		s.refused = time.Time{}
+		return 0
+	case s.refused.IsZero():
+		s.refused = now
+	}
+	return now.Sub(s.refused)
 }
 
 // allForbidden reports whether the account may see none of the packages of the sweep.

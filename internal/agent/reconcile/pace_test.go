@@ -405,11 +405,11 @@ func TestAnAccountThatMaySeeNoPackageIsToldSoOnceAllWereAskedAbout(t *testing.T)
 				expect(t, h.Health.Has(health.MayNotSee), want, "forbidden %v, all asked about at once %v: told %v", forbids, sweeps)
 			}
 			sweeps(false, true, false)
-			sweeps(true, false, false)
-			sweeps(true, true, one == "")
+			sweeps(true, false, one == "")
 			sweeps(true, true, one == "")
 			sweeps(false, false, false)
-			sweeps(true, false, false)
+			sweeps(true, true, one == "")
+			sweeps(false, false, false)
 		})
 	}
 }
