@@ -203,14 +203,18 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
 	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
 	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
+	withdraw, declined := open && s.office.CanWithdraw(), p.row.Status() == office.StatusDeclined
+	correct := func(wanted bool) {
+		add(wanted && withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
+			func() { s.askWithdrawal(pick(canEnd), func() { s.again(p, p.row.ID) }) })
+	}
+	correct(declined)
 	first = len(actions) > 0
-	withdraw := open && s.office.CanWithdraw()
 	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(pick(canEnd), nil) })
 	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
 	add(listedOnes, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(pick(isListed)) })
 	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false, nil) })
-	add(withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
-		func() { s.askWithdrawal(pick(canEnd), func() { s.again(p, p.row.ID) }) })
+	correct(!declined)
 	saveAgain(len(saved) > 0 && len(p.missing) == 0)
 	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
 	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) })

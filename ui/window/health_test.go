@@ -355,8 +355,11 @@ func (b *bench) openers(try func(what string, open func())) {
 	})
 	b.Settle()
 	b.window.ShowPackage(outbox.RowID("d9"))
-	b.Settle()
-	again := screentest.Button(b.window.packages.Content(), lang.L("Send again"))
+	var again *widgets.Button
+	b.Until(func() bool {
+		again = screentest.Button(b.window.packages.Content(), lang.L("Send again"))
+		return again != nil
+	})
 	try(again.Text, again.OnTapped)
 }
 
