@@ -329,10 +329,15 @@ func (p *listPanel) refresh() {
 			said = i18n.Message(p.list.Wrong[0])
 		case bad >= 0:
 			said = i18n.Message(docs[bad].info.Problem)
-		case warned >= 0:
-			said = i18n.Message(docs[warned].info.Warning)
-		case need > 0:
-			said = lang.N("{{.PluralCount}} lines have mistakes and will not be sent. Correct the file and drop it again.", need)
+		case warned >= 0 || need > 0:
+			var notes []string
+			if warned >= 0 {
+				notes = append(notes, i18n.Title(filepath.Base(docs[warned].path))+" · "+i18n.Message(docs[warned].info.Warning))
+			}
+			if need > 0 {
+				notes = append(notes, lang.N("{{.PluralCount}} lines have mistakes and will not be sent. Correct the file and drop it again.", need))
+			}
+			said = strings.Join(notes, " ")
 		case waiting == 0:
 			wrong, said = false, lang.L("Every line was sent before. To send them again, tick the box above.")
 		}
@@ -401,7 +406,7 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 	whole = i18n.Message(p.results[n].Problem)
 	switch x := p.results[n]; x.State {
 	case office.DraftSent:
-		return lang.L("Sent"), theme.MarkSigned, ""
+		return lang.L("Sent"), theme.MarkSigned, lang.L("Show the package")
 	case office.DraftFailed:
 		return cmp.Or(whole, lang.L("Not sent")), theme.MarkProblem, whole
 	case office.DraftUnknown:
@@ -445,9 +450,13 @@ func (p *listPanel) newCell() fyne.CanvasObject {
 // Tapped chooses the cell.
 func (c *listCell) Tapped(*fyne.PointEvent) { c.panel.table.Select(c.at) }
 
-// chosen shows at the bottom the chosen cell's content and what is wrong with it.
+// chosen shows at the bottom the chosen cell's content and what is wrong with it, or the package that became of the line.
 func (p *listPanel) chosen(at widget.TableCellID) {
 	if at.Row < 0 || at.Row >= len(p.rows) || at.Col < 0 {
+		return
+	}
+	if n := p.rows[at.Row]; at.Col == ownColumns-1 && p.id != "" && p.results[n].State == office.DraftSent {
+		p.screen.env.Go.ShowPackage(p.results[n].PackageID)
 		return
 	}
 	c := p.newCell().(*listCell)

@@ -101,6 +101,14 @@ func TestWhatIsAddedIsSeenInThePlaceOfAList(t *testing.T) {
 
 // What was typed for a list that is undone is there again, with the list and the picture of its document, wherever the list was
 // opened.
+func TestALineThatWasSentLeadsToItsPackage(t *testing.T) {
+	b := sending(t, officetest.Busy())
+	for row := range 2 { // the second one was not sent
+		b.screen.lists.panel.table.Select(widget.TableCellID{Row: row, Col: ownColumns - 1})
+	}
+	screentest.Equal(t, "it leads to", b.Went, []string{"package sent-1"})
+}
+
 func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {
 	for _, fromMenu := range []bool{false, true} {
 		o := officetest.Busy()

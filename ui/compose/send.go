@@ -272,10 +272,10 @@ func (s *Screen) takeBack(h *handing) {
 	taken := slices.DeleteFunc(slices.Clone(h.parcels), func(p *parcel) bool { return !p.taken })
 	var back []*parcel
 	late := false
-	each := func(act func(id string) (inTime bool, err error)) func(context.Context) error {
+	each := func(list []*parcel, act func(id string) (inTime bool, err error)) func(context.Context) error {
 		return func(context.Context) (err error) {
 			back, late = nil, false
-			for _, p := range taken {
+			for _, p := range list {
 				inTime, e := act(p.id)
 				late = late || !inTime && e == nil
 				if err = errors.Join(err, e); inTime {
@@ -285,7 +285,7 @@ func (s *Screen) takeBack(h *handing) {
 			return err
 		}
 	}
-	s.env.Attempt(each(s.office.Stop), func() {
+	s.env.Attempt(each(taken, s.office.Stop), func() {
 		if late {
 			s.env.Notice(outbox.TooLate())
 		}
@@ -304,8 +304,7 @@ func (s *Screen) takeBack(h *handing) {
 			f.Files = slices.DeleteFunc(slices.Clone(f.Files), gone)
 			s.begin(f, docs...)
 			s.env.Go.ShowCompose()
-			taken = back
-			s.env.Attempt(each(s.office.Cancel), nil)
+			s.env.Attempt(each(back, s.office.Cancel), nil)
 		}
 	})
 }

@@ -262,7 +262,7 @@ func (o *Office) SendList(_ context.Context, l office.BulkList, again bool, _ ti
 			r := office.BulkResult{ListRow: x.ListRow, Name: x.Package.Name}
 			switch i {
 			case 0:
-				r.State = office.DraftSent
+				r.State, r.PackageID = office.DraftSent, "sent-1"
 			case 1:
 				r.State, r.Problem = office.DraftFailed, message.MayNotSendDocuments()
 			}

@@ -82,9 +82,10 @@ func Waits(d office.Draft) bool {
 
 // Action is something a person can do with an item on screen.
 type Action struct {
-	Name string
-	Icon fyne.Resource
-	Do   func()
+	Name  string
+	Icon  fyne.Resource
+	Do    func()
+	Apart bool // begins a group of a menu
 }
 
 // Actions returns what can be done with one or more drafts, most wanted first. edit opens a draft for editing; changed is called
@@ -125,7 +126,9 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 			})
 		}
 	}
-	add := func(name string, icon fyne.Resource, do func()) { actions = append(actions, Action{name, icon, do}) }
+	add := func(name string, icon fyne.Resource, do func()) {
+		actions = append(actions, Action{Name: name, Icon: icon, Do: do})
+	}
 	if len(open) > 0 {
 		name := lang.L("Send")
 		if again {

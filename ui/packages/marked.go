@@ -146,9 +146,10 @@ func (s *Screen) several() []listed {
 // actionsOf returns what can be done with packages and drafts, most wanted first. one is the record of a single package, nil for
 // several. first reports whether they wait for the first action.
 func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action, first bool) {
+	apart := false
 	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
 		if wanted {
-			actions = append(actions, outbox.Action{Name: name, Icon: icon, Do: do})
+			actions, apart = append(actions, outbox.Action{Name: name, Icon: icon, Do: do, Apart: apart}), false
 		}
 	}
 	var p record
@@ -215,10 +216,12 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	add(listedOnes, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(pick(isListed)) })
 	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false, nil) })
 	correct(!declined)
-	saveAgain(len(saved) > 0 && len(p.missing) == 0)
+	apart = true
 	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
-	add(len(saved) > 0, lang.L("Export…"), fynetheme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
+	add(len(saved) > 0, lang.L("Export…"), fynetheme.UploadIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
 	add(len(files) > 0, lang.L("Save proof…"), fynetheme.DocumentSaveIcon(), func() { s.askProof(p.row.ID, p.row.Name) })
+	saveAgain(len(saved) > 0 && len(p.missing) == 0)
+	apart = true
 	add(len(files) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(files) })
 	add(len(files) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(p.row, files) })
 	add(len(files) > 1, lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(files) })
@@ -265,6 +268,9 @@ func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 func menu(actions []outbox.Action) *fyne.Menu {
 	var items []*fyne.MenuItem
 	for _, d := range actions {
+		if d.Apart && len(items) > 0 {
+			items = append(items, fyne.NewMenuItemSeparator())
+		}
 		items = append(items, menuItem(d.Name, d.Icon, d.Do))
 	}
 	return fyne.NewMenu("", items...)

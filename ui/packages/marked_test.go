@@ -113,7 +113,7 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	b.press("p3", ctrl)
-	screentest.Equal(t, "offered", b.actionNames(), []string{"Remind", "Withdraw…", "Archive", "Save again", "Open folder", "Export…"})
+	screentest.Equal(t, "offered", b.actionNames(), []string{"Remind", "Withdraw…", "Archive", "Open folder", "Export…", "Save again"})
 	menu := b.menuOf("p2")
 	screentest.Equal(t, "the menu of a marked one", namesOfActions(menu), b.actionNames())
 	menu[1].Do()

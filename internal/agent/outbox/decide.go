@@ -356,7 +356,7 @@ func (r *Service) Again(ctx context.Context, draftID string, keep func(ctx conte
 var errOtherBytes = errors.New("the bytes of the document are gone")
 
 func (r *Service) keepAgain(ctx context.Context, f office.DraftFile, keep func(context.Context, string, int64, io.Reader) (string, error)) (string, error) {
-	source, err := r.openCopy(f)
+	source, err := r.OpenSent(f)
 	if err != nil {
 		if source, err = openSame(f); err != nil {
 			return "", errOtherBytes

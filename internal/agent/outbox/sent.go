@@ -31,7 +31,7 @@ func (r *Service) sentDir() string { return locations.Sent(r.deps.DataDir) }
 
 // OpenSent opens the bytes sent, or to send, for f, and fails with fs.ErrNotExist once they are deleted.
 func (r *Service) OpenSent(f office.DraftFile) (*os.File, error) {
-	for _, dir := range []string{r.sentDir(), r.copiesDir()} {
+	for _, dir := range []string{r.copiesDir(), r.sentDir()} { // in this order: it may be moved meanwhile
 		file, err := openCopyIn(dir, f)
 		var gone *DraftError
 		if errors.As(err, &gone) {
