@@ -527,7 +527,7 @@ func printWithdrawn(w *terminal.Writer, list []office.Withdrawn) (err error) {
 	for _, x := range list {
 		line := "Withdrawn. Package " + x.PackageID
 		if x.State != office.WithdrawDone {
-			line = fmt.Sprintf("Not withdrawn%s. Package %s: %s", map[bool]string{true: " yet"}[pending(x)], x.PackageID, whyNot(x))
+			line = fmt.Sprintf("Not withdrawn%s. Package %s: %s", map[bool]string{true: " yet"}[x.Pending()], x.PackageID, whyNot(x))
 		}
 		err = errors.Join(err, w.Line("%s", line))
 	}
@@ -536,16 +536,10 @@ func printWithdrawn(w *terminal.Writer, list []office.Withdrawn) (err error) {
 
 // whyNot says what prevents or prevented withdrawing a package; empty if it is withdrawn.
 func whyNot(x office.Withdrawn) message.Message {
-	if pending(x) {
+	if x.Pending() {
 		return message.Then(x.Problem, message.WillBeWithdrawn())
 	}
 	return x.Problem
-}
-
-// pending reports whether the service may have withdrawn a package, or will.
-func pending(x office.Withdrawn) bool {
-	w := office.Withdrawal{State: x.State}
-	return w.Pending()
 }
 
 // notWithdrawn is the failure that lists the packages not withdrawn; nil if all are.
@@ -554,7 +548,7 @@ func notWithdrawn(list []office.Withdrawn) error {
 	switch {
 	case len(missed) == 0:
 		return nil
-	case len(list) == 1 && pending(missed[0]):
+	case len(list) == 1 && missed[0].Pending():
 		return &failure{message.Then(message.NotWithdrawnYet(missed[0].Name), whyNot(missed[0])).String()}
 	case len(list) == 1:
 		return &failure{message.Then(message.NotWithdrawn(missed[0].Name), whyNot(missed[0])).String()}

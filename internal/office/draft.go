@@ -323,3 +323,6 @@ type Withdrawn struct {
 	State     WithdrawalState `json:"state"`
 	Problem   message.Message `json:"problem"`
 }
+
+// Pending is Withdrawal.Pending: the service may have withdrawn it, or will.
+func (x Withdrawn) Pending() bool { return (&Withdrawal{State: x.State}).Pending() }

@@ -139,7 +139,9 @@ func (p Package) Progress() (done, total int) {
 	all := map[string]bool{} // by who has signed anything
 	for _, d := range p.Documents {
 		for _, id := range d.SignedBy {
-			all[id] = p.SignedAll(id)
+			if _, counted := all[id]; !counted {
+				all[id] = p.SignedAll(id)
+			}
 		}
 	}
 	if p.State == PackageExecuted {

@@ -461,9 +461,12 @@ func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
 	return d, err == nil, err
 }
 
+// mostReplaced ends a circle, in which damaged records may replace each other.
+const mostReplaced = 1000
+
 // LatestDraft returns the draft with that id, or the last one that replaced it.
 func (tx *Tx) LatestDraft(id string) (d office.Draft, known bool, err error) {
-	for ; id != ""; id = d.ReplacedBy {
+	for n := 0; id != "" && n < mostReplaced; id, n = d.ReplacedBy, n+1 {
 		if d, known, err = tx.Draft(id); err != nil || !known {
 			break
 		}

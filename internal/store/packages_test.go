@@ -238,6 +238,26 @@ func TestEachListHoldsWhatItIsForInItsOrder(t *testing.T) {
 	expect(t, read(t, newTest(t), (*Tx).NextPackageCheck), time.Time{}, "nothing to check, but next is %v")
 }
 
+func TestTheLatestOfReplacedDraftsIsFoundEvenInACircle(t *testing.T) {
+	s := newTest(t)
+	update(t, s, func(tx *Tx) error {
+		for id, by := range map[string]string{"a": "b", "b": "c", "c": "", "round": "about", "about": "round"} {
+			tx.PutDraft(office.Draft{ID: id, State: office.DraftCancelled, Created: at0(0), Delivery: office.Delivery{ReplacedBy: by}})
+		}
+		return nil
+	})
+	view(t, s, func(tx *Tx) error {
+		if d, known, err := tx.LatestDraft("a"); d.ID != "c" || !known || err != nil {
+			t.Errorf("the latest is %q, %v, %v", d.ID, known, err)
+		}
+		_, known, err := tx.LatestDraft("round") // and ends
+		if !known || err != nil {
+			t.Errorf("of a circle: %v, %v", known, err)
+		}
+		return nil
+	})
+}
+
 func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
 	s := newTest(t)
 	const extra = 25

@@ -70,11 +70,11 @@ func (s *Screen) addAt(paths []string, at int) {
 		}
 		add := func(files []office.FormFile) { s.addFiles(files, at); s.focusNeeded() }
 		all := func() { add(f.files) }
-		if list, sure, rest := s.listAmong(f.files); list.Path != "" && f.inFolders == 0 {
+		if list, sure, rest := s.listAmong(f.files); list.Path != "" && f.inFolders() == 0 {
 			s.offerList(list, sure, rest, all)
 			return
 		}
-		if f.inFolders <= manyFiles {
+		if f.inFolders() <= manyFiles {
 			all()
 			return
 		}
@@ -86,11 +86,13 @@ func (s *Screen) addAt(paths []string, at int) {
 
 // found is what dropped paths stand for.
 type found struct {
-	files     []office.FormFile
-	beside    []office.FormFile // those of them that did not come from folders
-	inFolders int               // how many did
-	empty     []string          // folders without documents
+	files  []office.FormFile
+	beside []office.FormFile // those of them that did not come from folders
+	empty  []string          // folders without documents
 }
+
+// inFolders is how many of them came from folders.
+func (f found) inFolders() int { return len(f.files) - len(f.beside) }
 
 // unfold reads which documents are in the folders among paths, until there are too many, and makes copies of those that may not last
 // until they are sent, possibly after a restart: programs hand out temporary files and delete them at once. It runs off the UI
@@ -113,7 +115,7 @@ func (s *Screen) unfold(ctx context.Context, paths []string) (f found) {
 		if err != nil || len(inside) == 0 {
 			f.empty = append(f.empty, path)
 		}
-		f.files, f.inFolders = append(f.files, asFiles(inside)...), f.inFolders+len(inside)
+		f.files = append(f.files, asFiles(inside)...)
 	}
 	return f
 }

@@ -201,30 +201,30 @@ func TestAListIsNotReadForADocumentThatCannotBeSent(t *testing.T) {
 	}
 }
 
-func TestAListHasWhatWasTypedWhileItWasRead(t *testing.T) {
-	b := newBench(t, told(officetest.Busy()))
+// readingSlowly is a form with a document, whose office reads a list only once read is called.
+func readingSlowly(t *testing.T) (b *bench, read func()) {
+	b = newBench(t, told(officetest.Busy()))
 	b.Office.Table = people
 	b.add("Lease Sonnenweg 4.pdf")
 	slow := &copying{b.Office, make(chan struct{})}
 	b.screen.office = slow
+	return b, func() { close(slow.let); b.Settle() }
+}
+
+func TestAListHasWhatWasTypedWhileItWasRead(t *testing.T) {
+	b, read := readingSlowly(t)
 	b.screen.openList(office.FormFile{Path: "/x/People.csv"})
 	b.screen.message.SetText("hello")
-	close(slow.let)
-	b.Settle()
+	read()
 	screentest.Equal(t, "the message", b.screen.lists.panel.list.Common.Message, "hello")
 }
 
 func TestAListThatIsRemovedWhileItIsReadStaysAway(t *testing.T) {
-	b := newBench(t, told(officetest.Busy()))
-	b.Office.Table = people
-	b.add("Lease Sonnenweg 4.pdf")
-	slow := &copying{b.Office, make(chan struct{})}
-	b.screen.office = slow
+	b, read := readingSlowly(t)
 	b.screen.setList(office.FormFile{Path: "/x/People.csv"})
 	b.screen.Send()
 	b.screen.setList(office.FormFile{})
-	close(slow.let)
-	b.Settle()
+	read()
 	if b.screen.lists.draft.Path != "" || b.screen.lists.panel != nil {
 		t.Errorf("the form is for %q", b.screen.lists.draft.Path)
 	}

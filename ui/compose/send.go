@@ -272,20 +272,16 @@ func (s *Screen) takeBack(h *handing) {
 	taken := slices.DeleteFunc(slices.Clone(h.parcels), func(p *parcel) bool { return !p.taken })
 	var back []*parcel
 	late := false
-	each := func(list []*parcel, act func(id string) (inTime bool, err error)) func(context.Context) error {
-		return func(context.Context) (err error) {
-			back, late = nil, false
-			for _, p := range list {
-				inTime, e := act(p.id)
-				late = late || !inTime && e == nil
-				if err = errors.Join(err, e); inTime {
-					back = append(back, p)
-				}
+	s.env.Attempt(func(context.Context) (err error) {
+		for _, p := range taken {
+			inTime, e := s.office.Stop(p.id)
+			late = late || !inTime && e == nil
+			if err = errors.Join(err, e); inTime {
+				back = append(back, p)
 			}
-			return err
 		}
-	}
-	s.env.Attempt(each(taken, s.office.Stop), func() {
+		return err
+	}, func() {
 		if late {
 			s.env.Notice(outbox.TooLate())
 		}
@@ -304,7 +300,10 @@ func (s *Screen) takeBack(h *handing) {
 			f.Files = slices.DeleteFunc(slices.Clone(f.Files), gone)
 			s.begin(f, docs...)
 			s.env.Go.ShowCompose()
-			s.env.Attempt(each(back, s.office.Cancel), nil)
+			s.env.Attempt(func(context.Context) error {
+				_, err := async.Each(back, func(p *parcel) error { _, err := s.office.Cancel(p.id); return err })
+				return err
+			}, nil)
 		}
 	})
 }

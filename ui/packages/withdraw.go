@@ -123,7 +123,7 @@ func howWithdrawn(list []office.Withdrawn, name string, err error) string {
 		return lang.L("{{.Done}} of {{.Packages}} packages are withdrawn. Each of the others says what keeps it.", i18n.V{"Done": len(list) - len(missed), "Packages": len(list)})
 	}
 	x := missed[0]
-	if w := (office.Withdrawal{State: x.State}); w.Pending() {
+	if x.Pending() {
 		return lang.L("“{{.Package}}” will be withdrawn as soon as the signing service answers.", i18n.V{"Package": i18n.Title(x.Name)})
 	}
 	return i18n.Message(message.Then(message.NotWithdrawn(x.Name), x.Problem))

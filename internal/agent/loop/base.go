@@ -169,6 +169,12 @@ func (t Base) One(key string, do func() error) error {
 // LeftAlone reports whether the object with that key is in quarantine.
 func (t Base) LeftAlone(key string) bool { return t.Quarantine.Waits(key, t.Now()) }
 
+// Offers reports whether the service in use may have a call that others, by their home in lacks, do not have.
+func (t Base) Offers(lacks *Retries) bool {
+	client, online := t.Session.Online()
+	return !online || !lacks.Waits(client.Home(), t.Now())
+}
+
 // besidePause keeps a loop from spinning because of something due that cannot be processed.
 const besidePause = 10 * time.Second
 

@@ -333,10 +333,7 @@ func (r *Service) SignerPage(ctx context.Context, packageID, signer string) (str
 }
 
 // LinksOffered reports whether the service may have links to sign with.
-func (r *Service) LinksOffered() bool {
-	client, online := r.Session.Online()
-	return !online || !r.noLinks.Waits(client.Home(), r.Now())
-}
+func (r *Service) LinksOffered() bool { return r.Offers(&r.noLinks) }
 
 func (r *Service) link(ctx context.Context, packageID string, ask func(*esign.Client, office.Package) (string, error)) (string, error) {
 	client, online := r.Session.Online()

@@ -66,10 +66,7 @@ func New(t loop.Base, deps Deps) *Service {
 func (r *Service) Wake() { loop.Wake(r.due) }
 
 // Offered reports whether the service may have the call.
-func (r *Service) Offered() bool {
-	client, online := r.Session.Online()
-	return !online || !r.notOffered.Waits(client.Home(), r.Now())
-}
+func (r *Service) Offered() bool { return r.Offers(&r.notOffered) }
 
 // Run carries out requests until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
@@ -134,7 +131,7 @@ func (r *Service) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]offic
 	if err != nil {
 		return nil, fmt.Errorf("store what is to be withdrawn: %w", err)
 	}
-	if n.Stored != nil && slices.ContainsFunc(list, pending) {
+	if n.Stored != nil && slices.ContainsFunc(list, office.Withdrawn.Pending) {
 		n.Stored()
 	}
 	r.Wake()
@@ -239,7 +236,7 @@ func (r *Service) follow(ctx context.Context, list []office.Withdrawn, patience 
 		if err := r.renew(list); err != nil {
 			return list, err
 		}
-		if !slices.ContainsFunc(list, pending) || late != nil && !r.Session.SignedIn() {
+		if !slices.ContainsFunc(list, office.Withdrawn.Pending) || late != nil && !r.Session.SignedIn() {
 			return list, nil
 		}
 		select {
@@ -255,7 +252,7 @@ func (r *Service) follow(ctx context.Context, list []office.Withdrawn, patience 
 // renew updates the progress of those that have not ended.
 func (r *Service) renew(list []office.Withdrawn) error {
 	for i, x := range list {
-		if !pending(x) {
+		if !x.Pending() {
 			continue
 		}
 		p, known, err := r.Data.Package(x.PackageID)
@@ -267,11 +264,6 @@ func (r *Service) renew(list []office.Withdrawn) error {
 		}
 	}
 	return nil
-}
-
-func pending(x office.Withdrawn) bool {
-	w := office.Withdrawal{State: x.State}
-	return w.Pending()
 }
 
 // lateAfter is how long the service may take to confirm a withdrawal before people are told.
