@@ -180,8 +180,8 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 			return examiner.Ask(ctx, document, what, proof.MaxFound)
 		},
 		Comparing: proof.Comparing{
-			Compare: func(ctx context.Context, documents []*os.File) ([]byte, error) {
-				return examiner.AskAbout(ctx, documents, "compare", proof.MaxFound)
+			Compare: func(ctx context.Context, sent, back *os.File) ([]byte, error) {
+				return examiner.AskAboutBoth(ctx, sent, back, "compare", proof.MaxFound)
 			},
 			Draw: a.documents.Page,
 			Sent: func(f office.DraftFile) (*os.File, error) { return a.outbox.OpenSent(f) },

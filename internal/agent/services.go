@@ -347,8 +347,8 @@ type (
 func (a *Agent) Differences(ctx context.Context, packageID string, f office.File) (Comparison, error) {
 	return a.proof.Differences(ctx, packageID, f)
 }
-func (a *Agent) ComparedPage(ctx context.Context, packageID string, f office.File, document, page, width int) (image.Image, error) {
-	return a.proof.Page(ctx, packageID, f, document, page, width)
+func (a *Agent) ComparedPage(ctx context.Context, packageID string, f office.File, original bool, page, width int) (image.Image, error) {
+	return a.proof.Page(ctx, packageID, f, original, page, width)
 }
 
 func (a *Agent) SealAuthority(ctx context.Context, path string) (*x509.Certificate, error) {

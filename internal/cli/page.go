@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"time"
@@ -68,7 +67,7 @@ func examine(document *os.File, out io.Writer, what string) error {
 	return json.NewEncoder(out).Encode(found)
 }
 
-// comparePages compares the last of several documents with the others; see compare.Compare. It stops by itself before its
+// comparePages compares a document that was sent with one that came back; see compare.Compare. It stops by itself before its
 // time limit.
 func comparePages(ctx context.Context, in io.Reader, out io.Writer) error {
 	engine, stop, err := preview.Start(ctx)
@@ -79,15 +78,11 @@ func comparePages(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := preview.Begin(out, compareCPU); err != nil {
 		return err
 	}
-	documents, err := preview.ReadDocuments(in)
+	sent, back, err := preview.ReadBoth(in)
 	if err != nil {
 		return err
 	}
-	last := len(documents) - 1
-	if last < 1 {
-		return errors.New("there is nothing to compare")
-	}
-	return json.NewEncoder(out).Encode(compare.Compare(engine, documents[:last], documents[last], time.Now().Add(compareCPU*3/4)))
+	return json.NewEncoder(out).Encode(compare.Compare(engine, sent, back, time.Now().Add(compareCPU*3/4)))
 }
 
 // readTable prints the contents of a list; see table.Serve.

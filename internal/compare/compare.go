@@ -65,8 +65,8 @@ const (
 // Place is a difference.
 type Place struct {
 	Kind Kind   `json:"kind"`
-	Page int    `json:"page,omitempty"` // of all pages sent, counted from 1; 0 for none
-	Back int    `json:"back,omitempty"` // of all pages that came back, likewise
+	Page int    `json:"page,omitempty"` // of the document sent, counted from 1; 0 for none
+	Back int    `json:"back,omitempty"` // of the one that came back, likewise
 	Was  string `json:"was,omitempty"`  // words
 	Now  string `json:"now,omitempty"`
 	Box  Box    `json:"box,omitzero"`
@@ -79,19 +79,8 @@ type Box [4]float64
 type Result struct {
 	State  State   `json:"state"`
 	Why    Why     `json:"why,omitempty"`
-	Pages  []int   `json:"pages,omitempty"` // number of pages in each document sent
+	Pages  int     `json:"pages,omitempty"` // of the document sent
 	Places []Place `json:"places,omitempty"`
-}
-
-// Sent returns which of the documents sent contains a page, counted from 1 over all documents, and that page's number in it.
-func (r Result) Sent(page int) (document, number int) {
-	for _, n := range r.Pages {
-		if page <= n {
-			break
-		}
-		document, page = document+1, page-n
-	}
-	return document, page
 }
 
 // Limits of what is read and reported.
@@ -105,8 +94,8 @@ const (
 // errLarge means that a document exceeds a limit.
 var errLarge = errors.New("more than is read")
 
-// Compare compares what came back with the documents sent, which may have been joined into one. It gives up at the deadline.
-func Compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Time) (r Result) {
+// Compare compares the document that came back with the one that was sent. It gives up at the deadline.
+func Compare(engine pdfium.Pdfium, sent, back []byte, deadline time.Time) (r Result) {
 	defer func() {
 		switch reason := recover().(type) {
 		case nil:
@@ -140,30 +129,17 @@ func ask[Q, A any](call func(*Q) (*A, error), q Q) *A {
 	return a
 }
 
-func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Time) Result {
-	var before []sheet
-	var documents []*document
-	defer func() {
-		for _, d := range documents {
-			d.close()
-		}
-	}()
-	open := func(b []byte) []sheet {
-		d := openDocument(engine, b)
-		documents = append(documents, d)
-		return d.sheets(deadline)
-	}
-	r := Result{State: Same}
-	for _, b := range sent {
-		sheets := open(b)
-		before = append(before, sheets...)
-		r.Pages = append(r.Pages, len(sheets))
-	}
-	after := open(back)
-	if len(sent) == 1 && bytes.Equal(sent[0], back) {
+func compare(engine pdfium.Pdfium, sent, back []byte, deadline time.Time) Result {
+	original := openDocument(engine, sent)
+	defer original.close()
+	returned := openDocument(engine, back)
+	defer returned.close()
+	before, after := original.sheets(deadline), returned.sheets(deadline)
+	r := Result{State: Same, Pages: len(before)}
+	if bytes.Equal(sent, back) {
 		return r
 	}
-	for _, p := range compareData(documents[:len(sent)], documents[len(sent)]) {
+	for _, p := range compareData(original.data, returned.data) {
 		r.add(p)
 	}
 	pairs := align(before, after)
@@ -176,7 +152,7 @@ func compare(engine pdfium.Pdfium, sent [][]byte, back []byte, deadline time.Tim
 		case x.back < 0:
 			places = []Place{{Kind: KindMissing, Was: short(before[x.page].text)}}
 		case x.page < 0:
-			places = []Place{{Kind: pageBetween(before, pairs, i), Now: short(after[x.back].text)}}
+			places = []Place{{Kind: pageBetween(pairs, i), Now: short(after[x.back].text)}}
 		default:
 			places = comparePages(before[x.page], after[x.back])
 		}
@@ -316,19 +292,10 @@ func common(a, b []string) int {
 }
 
 // pageBetween classifies a page that came back at a position in pairs without having been sent.
-func pageBetween(before []sheet, pairs []pair, at int) Kind {
-	last, next := -1, len(before)
-	for _, x := range pairs[:at] {
-		last = max(last, x.page)
+func pageBetween(pairs []pair, at int) Kind {
+	sent := func(x pair) bool { return x.page >= 0 }
+	if slices.ContainsFunc(pairs[:at], sent) && slices.ContainsFunc(pairs[at:], sent) {
+		return KindInserted
 	}
-	for _, x := range pairs[at:] {
-		if x.page >= 0 {
-			next = x.page
-			break
-		}
-	}
-	if last < 0 || next == len(before) || before[last].document != before[next].document {
-		return KindPage
-	}
-	return KindInserted
+	return KindPage
 }

@@ -89,11 +89,8 @@ func certificate(t testing.TB) []byte {
 // signature is a hand-drawn signature on the line, with a date.
 const signature = "0.1 0.2 0.6 RG 1.2 w 130 85 m 160 140 200 60 300 95 c S 0 g BT /Fx 10 Tf 140 144 Td (Bonn, 2026-03-02) Tj ET"
 
-func compared(engine pdfium.Pdfium, back []byte, sent ...[]byte) Result {
-	for i := range sent {
-		sent[i] = bytes.Clone(sent[i])
-	}
-	return Compare(engine, sent, bytes.Clone(back), time.Now().Add(time.Minute))
+func compared(engine pdfium.Pdfium, back, sent []byte) Result {
+	return Compare(engine, bytes.Clone(sent), bytes.Clone(back), time.Now().Add(time.Minute))
 }
 
 func TestWhatSigningAddsIsToldFromWhatItMustNotChange(t *testing.T) {
@@ -223,18 +220,6 @@ func TestFaintAndLargeAndMissingLettersAreProtected(t *testing.T) {
 	}
 }
 
-func TestDocumentsThatWereJoinedAreComparedOneAfterTheOther(t *testing.T) {
-	engine := start(t)
-	lease, annex, cert := contract(t, 0), contract(t, 1), certificate(t)
-	master := made(joined(cert, lease, cert, annex, cert))(t)
-	if r := compared(engine, master, lease, annex); r.State != Added || !slices.Equal(r.Pages, []int{3, 3}) {
-		t.Errorf("it is %+v", r)
-	}
-	if r := compared(engine, made(joined(cert, lease, cert, made(retype(annex, 2, true, 3))(t)))(t), lease, annex); r.State != Changed || r.Places[0].Page != 5 || r.Places[0].Back != 7 {
-		t.Errorf("it is %+v", r)
-	}
-}
-
 // form is a document with two fields, one of them filled.
 func form(t testing.TB, name, price string) []byte {
 	return made(edit(contract(t, 0), 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
@@ -336,7 +321,7 @@ func TestWhatCannotBeComparedSaysWhy(t *testing.T) {
 		"damaged":           {[]byte("%PDF-1.7 and nothing else"), time.Minute, WhyDamaged},
 		"it takes too long": {sent, 0, WhyLarge},
 	} {
-		r := Compare(engine, [][]byte{bytes.Clone(sent)}, bytes.Clone(c.back), time.Now().Add(c.deadline))
+		r := Compare(engine, bytes.Clone(sent), bytes.Clone(c.back), time.Now().Add(c.deadline))
 		if r.State != Unread || r.Why != c.want {
 			t.Errorf("%s: %+v", name, r)
 		}

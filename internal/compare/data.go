@@ -173,17 +173,10 @@ func canon(ctx *model.Context, o types.Object, depth int) string {
 	}
 }
 
-// compareData finds what a document does that the sent ones did not.
-func compareData(sent []*document, back *document) (places []Place) {
-	had := data{actions: map[string]string{}, layers: map[string]string{}}
-	for _, d := range append(sent, back) {
-		if d.data == nil { // unknown
-			return []Place{{Kind: KindRemade, Page: 1, Back: 1}}
-		}
-	}
-	for _, d := range sent {
-		maps.Copy(had.actions, d.data.actions)
-		maps.Copy(had.layers, d.data.layers)
+// compareData finds what a document does that the one sent did not.
+func compareData(sent, back *data) (places []Place) {
+	if sent == nil || back == nil { // unknown
+		return []Place{{Kind: KindRemade, Page: 1, Back: 1}}
 	}
 	find := func(was, now map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(now)) {
@@ -192,7 +185,7 @@ func compareData(sent []*document, back *document) (places []Place) {
 			}
 		}
 	}
-	find(had.actions, back.data.actions)
-	find(had.layers, back.data.layers)
+	find(sent.actions, back.actions)
+	find(sent.layers, back.layers)
 	return places
 }

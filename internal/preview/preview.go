@@ -67,7 +67,7 @@ const (
 
 	startPatience   = time.Minute      // compiling PDFium, the first time, on a slow and busy computer
 	readPatience    = 30 * time.Second // for everything else
-	comparePatience = 5 * time.Minute  // for several documents
+	comparePatience = 5 * time.Minute  // for two documents
 )
 
 // Reader looks into documents. Its methods may be called from several goroutines; they take turns.
@@ -161,11 +161,11 @@ func (r *Reader) Ask(ctx context.Context, document *os.File, what string, most i
 	return r.askFor(ctx, document, what, most, r.patience)
 }
 
-// AskAbout is Ask for several documents, which the process reads with ReadDocuments.
-func (r *Reader) AskAbout(ctx context.Context, documents []*os.File, what string, most int64) ([]byte, error) {
+// AskAboutBoth is Ask for two documents, which the process reads with ReadBoth.
+func (r *Reader) AskAboutBoth(ctx context.Context, first, second *os.File, what string, most int64) ([]byte, error) {
 	var all int64
 	var parts []io.Reader
-	for _, f := range documents {
+	for _, f := range []*os.File{first, second} {
 		if err := CheckHeader(f); err != nil {
 			return nil, err
 		}
@@ -182,25 +182,22 @@ func (r *Reader) AskAbout(ctx context.Context, documents []*os.File, what string
 	return r.askFor(ctx, io.MultiReader(parts...), what, most, comparePatience)
 }
 
-// ReadDocuments reads the documents that AskAbout sends.
-func ReadDocuments(in io.Reader) (documents [][]byte, err error) {
-	for all := uint32(0); ; {
+// ReadBoth reads the documents that AskAboutBoth sends.
+func ReadBoth(in io.Reader) (first, second []byte, err error) {
+	for _, document := range []*[]byte{&first, &second} {
 		var size uint32
-		if err := binary.Read(in, binary.LittleEndian, &size); err == io.EOF {
-			return documents, nil
-		} else if err != nil {
-			return nil, err
+		if err := binary.Read(in, binary.LittleEndian, &size); err != nil {
+			return nil, nil, err
 		}
-		if size > maxFile || all+size > maxFile {
-			return nil, ErrTooLarge
+		if size > maxFile {
+			return nil, nil, ErrTooLarge
 		}
-		all += size
-		b := make([]byte, size)
-		if _, err := io.ReadFull(in, b); err != nil {
-			return nil, err
+		*document = make([]byte, size)
+		if _, err := io.ReadFull(in, *document); err != nil {
+			return nil, nil, err
 		}
-		documents = append(documents, b)
 	}
+	return first, second, nil
 }
 
 func (r *Reader) askFor(ctx context.Context, in io.Reader, what string, most int64, patience time.Duration) (answer []byte, err error) {

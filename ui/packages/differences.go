@@ -24,10 +24,10 @@ import (
 
 // Differences compares what was sent with what came back.
 type Differences interface {
-	// Differences compares a saved file with the documents that were sent.
+	// Differences compares a saved file with the document that was sent.
 	Differences(ctx context.Context, packageID string, f office.File) (agent.Comparison, error)
-	// ComparedPage draws a page of a document that was sent, counted from 0, or of the saved file if document is negative.
-	ComparedPage(ctx context.Context, packageID string, f office.File, document, page, width int) (image.Image, error)
+	// ComparedPage draws a page of the saved file, or with original of the document that was sent.
+	ComparedPage(ctx context.Context, packageID string, f office.File, original bool, page, width int) (image.Image, error)
 }
 
 // differences shows the pages sent beside those that came back, one difference after another.
@@ -40,7 +40,7 @@ type differences struct {
 
 	at     int
 	large  bool // shows the place enlarged instead of the page
-	pages  map[[2]int]image.Image
+	pages  map[side]image.Image
 	leave  context.CancelFunc // cancels drawing
 	room   fyne.Size
 	where  *widgets.Line
@@ -48,6 +48,12 @@ type differences struct {
 	sheets *fyne.Container
 
 	back, next, enlarge, close *widgets.Button
+}
+
+// side is a page, counted from 1, of one of the two documents.
+type side struct {
+	original bool
+	page     int
 }
 
 // pageWidth is the width in pixels at which pages are drawn.
@@ -59,7 +65,7 @@ func (s *Screen) showDifferences(id string, f office.File) {
 		if !wanted() {
 			return
 		}
-		d := &differences{screen: s, id: id, file: f, found: found, steps: inOrder(found), pages: map[[2]int]image.Image{}, leave: func() {}}
+		d := &differences{screen: s, id: id, file: f, found: found, steps: inOrder(found), pages: map[side]image.Image{}, leave: func() {}}
 		d.open()
 	})
 }
@@ -86,11 +92,8 @@ func alike(found agent.Comparison) (pages []agent.Difference) {
 			added[p.Back] = true
 		}
 	}
-	back, all := 0, 0
-	for _, n := range found.Pages {
-		all += n
-	}
-	for page := 1; page <= all; page++ {
+	back := 0
+	for page := 1; page <= found.Pages; page++ {
 		at, differs := there[page]
 		if differs {
 			back = max(back, at)
@@ -178,27 +181,22 @@ func (d *differences) show() {
 	d.enlarge.SetText(map[bool]string{false: lang.L("Enlarge"), true: lang.L("Whole page")}[d.large])
 	widgets.Show(d.enlarge, step.Box != agent.Difference{}.Box)
 	d.leave()
-	wanted := [][2]int{{-1, step.Back}}
-	if step.Page > 0 {
-		document, page := d.found.Sent(step.Page)
-		wanted = [][2]int{{document, page}, {-1, step.Back}}
-	}
-	d.draw(wanted)
-	var missing [][2]int
-	for _, p := range wanted {
-		if _, drawn := d.pages[p]; !drawn && p[1] > 0 {
+	d.draw()
+	var missing []side
+	for _, p := range []side{{true, step.Page}, {false, step.Back}} {
+		if _, drawn := d.pages[p]; !drawn && p.page > 0 {
 			missing = append(missing, p)
 		}
 	}
 	if len(missing) == 0 {
 		return
 	}
-	type drawn map[[2]int]image.Image
+	type drawn map[side]image.Image
 	left := false
 	cancel := async.Then(d.screen.env.Work, func(ctx context.Context) (drawn, error) {
 		found := drawn{}
 		for _, p := range missing {
-			picture, err := d.screen.office.ComparedPage(ctx, d.id, d.file, p[0], p[1], pageWidth)
+			picture, err := d.screen.office.ComparedPage(ctx, d.id, d.file, p.original, p.page, pageWidth)
 			if err != nil {
 				return found, err
 			}
@@ -218,7 +216,7 @@ func (d *differences) show() {
 		for p, picture := range found {
 			d.pages[p] = picture
 		}
-		d.draw(wanted)
+		d.draw()
 	})
 	d.leave = func() {
 		left = true
@@ -227,9 +225,9 @@ func (d *differences) show() {
 }
 
 // draw shows the two pages side by side, as far as they are drawn.
-func (d *differences) draw(wanted [][2]int) {
+func (d *differences) draw() {
 	step := d.steps[d.at]
-	side := func(title, none string, page int, picture image.Image, sent bool) fyne.CanvasObject {
+	half := func(title, none string, page int, picture image.Image, sent bool) fyne.CanvasObject {
 		caption := widgets.NewCaption(title + " " + strconv.Itoa(page))
 		caption.Centred = true
 		switch {
@@ -240,12 +238,8 @@ func (d *differences) draw(wanted [][2]int) {
 		}
 		return widgets.Stack(4, caption, widgets.Sheet(d.marked(picture, page, sent), d.room, theme.Line))
 	}
-	var sent image.Image
-	if step.Page > 0 {
-		sent = d.pages[wanted[0]]
-	}
-	widgets.Remake(d.sheets, side(lang.L("Sent: page"), lang.L("Not part of what was sent."), step.Page, sent, true),
-		side(lang.L("Came back: page"), lang.L("Not part of what came back."), step.Back, d.pages[wanted[len(wanted)-1]], false))
+	widgets.Remake(d.sheets, half(lang.L("Sent: page"), lang.L("Not part of what was sent."), step.Page, d.pages[side{true, step.Page}], true),
+		half(lang.L("Came back: page"), lang.L("Not part of what came back."), step.Back, d.pages[side{false, step.Back}], false))
 }
 
 // blank takes the space of a page that does not exist or is not drawn yet.

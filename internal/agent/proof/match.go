@@ -24,8 +24,8 @@ import (
 
 // Comparing is what a Service needs to compare documents.
 type Comparing struct {
-	// Compare compares the last of the open documents with the others in a bounded process, and returns compare.Result as JSON.
-	Compare func(ctx context.Context, documents []*os.File) ([]byte, error)
+	// Compare compares two open documents in a bounded process, and returns compare.Result as JSON.
+	Compare func(ctx context.Context, sent, back *os.File) ([]byte, error)
 	Draw    func(ctx context.Context, document *os.File, page, width int) (image.Image, error)
 	Sent    func(office.DraftFile) (*os.File, error) // opens what was sent; fs.ErrNotExist once deleted
 }
@@ -33,11 +33,11 @@ type Comparing struct {
 // match returns whether an open file, j's, is what was sent. It fails if nothing could examine the documents, or with errUnjudged if
 // they made no sense.
 func (r *Service) match(ctx context.Context, j office.Job, file *os.File) (office.Match, error) {
-	files, err := r.sentFor(j)
-	if err != nil || len(files) == 0 {
+	sent, err := r.sentFor(j)
+	if err != nil || sent == nil {
 		return office.Match{State: office.MatchNone}, err
 	}
-	result, err := r.compare(ctx, files, file)
+	result, err := r.compare(ctx, *sent, file)
 	switch {
 	case err == nil:
 		return matchOf(result), nil
@@ -66,9 +66,9 @@ func unread(err error) office.Match {
 	return m
 }
 
-// sentFor returns the files that were sent for what j saved; none if unknown or nothing was sent. The layout of master files and
-// certificates is undocumented, so additional pages do not count as changes there.
-func (r *Service) sentFor(j office.Job) ([]office.DraftFile, error) {
+// sentFor returns the file that was sent for what j saved; nil if unknown. Nothing was sent for certificates, and master files
+// join several documents.
+func (r *Service) sentFor(j office.Job) (*office.DraftFile, error) {
 	if j.Kind != office.FileSigned {
 		return nil, nil
 	}
@@ -93,25 +93,17 @@ func (r *Service) sentFor(j office.Job) ([]office.DraftFile, error) {
 	if file < 0 {
 		return nil, nil
 	}
-	return d.Files[file : file+1], nil
+	return &d.Files[file], nil
 }
 
 // compare compares an open file with what was sent for it.
-func (r *Service) compare(ctx context.Context, sent []office.DraftFile, file *os.File) (result compare.Result, err error) {
-	var open []*os.File
-	defer func() {
-		for _, f := range open {
-			f.Close()
-		}
-	}()
-	for _, f := range sent {
-		original, err := r.deps.Sent(f)
-		if err != nil {
-			return result, err
-		}
-		open = append(open, original)
+func (r *Service) compare(ctx context.Context, sent office.DraftFile, file *os.File) (result compare.Result, err error) {
+	original, err := r.deps.Sent(sent)
+	if err != nil {
+		return result, err
 	}
-	answer, err := r.deps.Compare(ctx, append(slices.Clone(open), file))
+	defer original.Close()
+	answer, err := r.deps.Compare(ctx, original, file)
 	if err == nil {
 		err = json.Unmarshal(answer, &result)
 	}
@@ -164,7 +156,7 @@ func says(p compare.Place) (n int) {
 
 // Differences finds again where a saved file and what was sent for it differ. The error is for people.
 func (r *Service) Differences(ctx context.Context, packageID string, f office.File) (result compare.Result, err error) {
-	err = r.withSent(packageID, f, func(sent []office.DraftFile, file *os.File) (err error) {
+	err = r.withSent(packageID, f, func(sent office.DraftFile, file *os.File) (err error) {
 		result, err = r.compare(ctx, sent, file)
 		return err
 	})
@@ -174,12 +166,12 @@ func (r *Service) Differences(ctx context.Context, packageID string, f office.Fi
 	return result, err
 }
 
-// Page draws a page of what was sent for a saved file or, if document is negative, of the file, width pixels wide. Documents are
-// counted from 0, pages from 1. The error is for people.
-func (r *Service) Page(ctx context.Context, packageID string, f office.File, document, page, width int) (picture image.Image, err error) {
-	err = r.withSent(packageID, f, func(sent []office.DraftFile, file *os.File) (err error) {
-		if document >= 0 && document < len(sent) {
-			if file, err = r.deps.Sent(sent[document]); err != nil {
+// Page draws a page, counted from 1, of a saved file, or with original of what was sent for it, width pixels wide. The error is for
+// people.
+func (r *Service) Page(ctx context.Context, packageID string, f office.File, original bool, page, width int) (picture image.Image, err error) {
+	err = r.withSent(packageID, f, func(sent office.DraftFile, file *os.File) (err error) {
+		if original {
+			if file, err = r.deps.Sent(sent); err != nil {
 				return err
 			}
 			defer file.Close()
@@ -191,7 +183,7 @@ func (r *Service) Page(ctx context.Context, packageID string, f office.File, doc
 }
 
 // withSent calls do with an open saved file and what was sent for it.
-func (r *Service) withSent(packageID string, f office.File, do func(sent []office.DraftFile, file *os.File) error) error {
+func (r *Service) withSent(packageID string, f office.File, do func(sent office.DraftFile, file *os.File) error) error {
 	j, err := data.Read(r.Data, "a file of a package", func(tx *store.Tx) (office.Job, error) {
 		j, _, err := tx.Job(office.Job{PackageID: packageID, DocumentID: f.DocumentID, Kind: f.Kind}.Key())
 		return j, err
@@ -200,6 +192,9 @@ func (r *Service) withSent(packageID string, f office.File, do func(sent []offic
 		return err
 	}
 	sent, err := r.sentFor(j)
+	if err == nil && sent == nil {
+		err = message.Error(office.Match{State: office.MatchUnread, Why: office.WhyNotKept}.Text(), nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -208,7 +203,7 @@ func (r *Service) withSent(packageID string, f office.File, do func(sent []offic
 		return message.Error(message.FileNotRead(filepath.Base(f.Path)), err)
 	}
 	defer file.Close()
-	if err = do(sent, file); err != nil {
+	if err = do(*sent, file); err != nil {
 		return message.Error(unread(err).Text(), err)
 	}
 	return nil

@@ -28,18 +28,14 @@ func (x *testService) open(f office.DraftFile) (*os.File, error) {
 }
 
 // compare takes documents for the same when their texts are.
-func (x *testService) compare(_ context.Context, documents []*os.File) ([]byte, error) {
-	var texts []string
-	for _, f := range documents {
-		b := must(os.ReadFile(f.Name()))
-		texts = append(texts, strings.TrimPrefix(string(b), "%PDF-1.4\n"))
+func (x *testService) compare(_ context.Context, original, returned *os.File) ([]byte, error) {
+	text := func(f *os.File) string {
+		return strings.TrimSuffix(strings.TrimPrefix(string(must(os.ReadFile(f.Name()))), "%PDF-1.4\n"), "\n%%EOF\n")
 	}
 	if r := x.result; r.State != "" {
 		return json.Marshal(r)
 	}
-	last := len(texts) - 1
-	back := strings.TrimSuffix(texts[last], "\n%%EOF\n")
-	sent := strings.Join(texts[:last], "")
+	sent, back := text(original), text(returned)
 	switch {
 	case strings.Contains(sent, "office file"):
 		return nil, preview.ErrNotPDF
@@ -129,9 +125,9 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	x.deps.Draw = func(_ context.Context, document *os.File, page, width int) (image.Image, error) {
 		return image.NewGray(image.Rect(0, page, width, len(must(io.ReadAll(document))))), nil
 	}
-	for document, size := range map[int]int{0: len("5,200"), -1: int(x.now(j).Size)} {
-		drawn := must(x.Page(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}, document, 3, 80))
-		expect(t, drawn.Bounds(), image.Rect(0, 3, 80, size), "of document %[3]d it draws %[1]v", document)
+	for original, size := range map[bool]int{true: len("5,200"), false: int(x.now(j).Size)} {
+		drawn := must(x.Page(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}, original, 3, 80))
+		expect(t, drawn.Bounds(), image.Rect(0, 3, 80, size), "original %[3]v: it draws %[1]v", original)
 	}
 	x.result = compare.Result{State: compare.Unread, Why: compare.WhyDamaged}
 	if _, err := x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}); message.For(err) != (office.Match{State: office.MatchUnread, Why: office.WhyDamaged}).Text() {
@@ -147,7 +143,7 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 		t.Errorf("then the activity says %+v, %v", lines, err)
 	}
 	_, err = x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned})
-	_, err2 := x.Page(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}, 0, 1, 80)
+	_, err2 := x.Page(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned}, true, 1, 80)
 	for _, err := range []error{err, err2} {
 		if !errors.Is(err, fs.ErrNotExist) || message.For(err) != message.MatchNotKept() {
 			t.Errorf("it is shown: %v", err)

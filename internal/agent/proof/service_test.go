@@ -146,7 +146,7 @@ func TestADocumentWhoseReaderEndsIsUnjudgedOnlyAfterSomeTries(t *testing.T) {
 		x := newService(t)
 		x.send("once", "sealed")
 		bomb, once := x.save("bomb", "bomb"), x.save("once", "sealed")
-		x.deps.Compare = func(context.Context, []*os.File) ([]byte, error) { return nil, preview.ErrUnreadable }
+		x.deps.Compare = func(context.Context, *os.File, *os.File) ([]byte, error) { return nil, preview.ErrUnreadable }
 		x.look()
 		expect(t, x.of(bomb), office.SealState(""), "at first the seal is %q")
 		expect(t, x.of(once), office.SealState(""), "where comparing was ended the seal is %q")
