@@ -28,6 +28,10 @@ const (
 	refreshAttempts = 4
 	refreshPause    = 300 * time.Millisecond
 
+	// Source: none. A code is redeemed again after at most this pause, if the service asks for one: it lives for ten minutes at
+	// most (RFC 6749, 4.1.2), and a person waits.
+	codePatience = 10 * time.Second
+
 	// Source: OpenID Connect Core 3.1.3.7 allows "some small leeway" without a number.
 	idTokenLeeway = time.Minute
 
@@ -142,6 +146,6 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     the ids of the package and the event (event.go).
 //   - An eventTime without an offset is UTC, as interface.md, "Events" says (lenient.go).
 
-// interface.md lists /connect/revoke but shows no method, parameters or answer. A service that answers as if the path did
-// not exist has no revocation; then signing out only means to forget the tokens.
-var noRevocation = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+// interface.md lists /connect/revoke and /connect/userinfo but shows no method, parameters or answer. A service that answers
+// as if the path did not exist has no such call; without revocation, signing out only means to forget the tokens.
+var noSuchCall = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}

@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"crypto/subtle"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -108,9 +109,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 
 	ctx, cancel := context.WithTimeout(ctx, callBound)
 	defer cancel()
-	answer, err := l.server.askForTokens(ctx, l.cfg, op, url.Values{
-		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {l.redirect}, "code_verifier": {l.verifier},
-	}, code, l.verifier)
+	answer, err := l.exchange(ctx, op, code)
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch {
 		case e.Kind == SignedOut: // here this means that the code was rejected
@@ -123,7 +122,6 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 		return Grant{}, err
 	}
 	g := Grant{Tokens: answer.tokens(l.cfg.now()), Scopes: answer.scopesOr(l.cfg.Scopes)}
-	ctx = oidc.ClientContext(ctx, l.cfg.oauthClient())
 	g.Account, err = l.identify(ctx, g.Tokens.Access, answer, g.Scopes)
 	if err != nil {
 		l.mu.Lock()
@@ -132,6 +130,20 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 		return Grant{}, err
 	}
 	return g, nil
+}
+
+// exchange redeems the code. It tries again only where the answer proves that the code was not used: one that is used twice
+// may cost the tokens that the first use brought (RFC 6749, 4.1.2).
+func (l *Login) exchange(ctx context.Context, op, code string) (answer tokenAnswer, err error) {
+	attempts(ctx, func(attempt int) (again bool) {
+		answer, err = l.server.askForTokens(ctx, l.cfg, op, url.Values{
+			"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {l.redirect}, "code_verifier": {l.verifier},
+		}, code, l.verifier)
+		e, failed := errors.AsType[*Error](err)
+		return failed && attempt < refreshAttempts && e.RetryAfter <= codePatience && (e.Kind == TooMany || e.Status == http.StatusServiceUnavailable || neverSent(e)) &&
+			sleep(ctx, e.RetryAfter)
+	})
+	return answer, err
 }
 
 // claim checks that the redirect belongs to this attempt and marks the attempt used.
@@ -332,13 +344,17 @@ func (k *patientKeys) VerifySignature(ctx context.Context, jwt string) ([]byte, 
 	return keys.VerifySignature(ctx, jwt)
 }
 
-// userInfo retries, for the same reason as patientKeys.
+// userInfo retries, for the same reason as patientKeys, unless the server has no such call.
 func (l *Login) userInfo(ctx context.Context, access string) (Account, error) {
+	client := l.cfg.oauthClient()
+	seen := &lastStatus{RoundTripper: client.Transport} // the library's error has it in its text alone
+	client.Transport = seen
+	ctx = oidc.ClientContext(ctx, client)
 	var info *oidc.UserInfo
 	var err error
 	attempts(ctx, func(int) (again bool) {
 		info, err = l.server.NewProvider(ctx).UserInfo(ctx, oauth2.StaticTokenSource(&oauth2.Token{AccessToken: access}))
-		return err != nil
+		return err != nil && !slices.Contains(noSuchCall, seen.status)
 	})
 	if err != nil {
 		return Account{}, err
@@ -348,4 +364,18 @@ func (l *Login) userInfo(ctx context.Context, access string) (Account, error) {
 		return Account{}, err
 	}
 	return c.account(), nil
+}
+
+// lastStatus remembers the status of the last answer.
+type lastStatus struct {
+	http.RoundTripper
+	status int
+}
+
+func (s *lastStatus) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := s.RoundTripper.RoundTrip(req)
+	if s.status = 0; err == nil {
+		s.status = res.StatusCode
+	}
+	return res, err
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -166,6 +168,67 @@ func TestTheProfileCompletesTheAccount(t *testing.T) {
 		})
 	}
 }
+
+func TestNobodyWaitsForAProfileThatTheServiceDoesNotOffer(t *testing.T) {
+	bubble(t, func(p *provider) { p.idToken = nil }, func(t *testing.T, p *provider, cfg Config) {
+		began := time.Now()
+		must(signInWith(t, p, cfg))
+		expect(t, time.Since(began), 0, "it took %v")
+	})
+}
+
+// A code counts once, and a second use may cost the tokens that the first one brought (RFC 6749, 4.1.2).
+func TestACodeIsRedeemedAgainWhereItWasNotUsedAndNowhereElse(t *testing.T) {
+	refused := func(status int, after string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			if after != "" {
+				w.Header().Set("Retry-After", after)
+			}
+			w.WriteHeader(status)
+		}
+	}
+	for name, c := range map[string]struct {
+		answer func(http.ResponseWriter)
+		asked  int
+		waits  time.Duration // at least
+	}{
+		"out of order":                 {refused(503, ""), 3, 0},
+		"busy":                         {refused(429, ""), 3, 0},
+		"out of order for a moment":    {refused(503, "4"), 3, 8 * time.Second},
+		"busy for longer than anybody": {refused(429, "3600"), 1, 0},
+		"an error":                     {refused(500, ""), 1, 0},
+		"a gateway's error":            {refused(502, ""), 1, 0},
+		"an answer that was lost":      {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, answered(2, c.answer), func(t *testing.T, p *provider, cfg Config) {
+				began := time.Now()
+				_, err := signInWith(t, p, cfg)
+				if n, took := len(p.asked()), time.Since(began); n != c.asked || (err == nil) != (n == 3) || took < c.waits || took > c.waits+2*time.Second {
+					t.Errorf("after %d requests and %v: %v", n, took, err)
+				}
+			})
+		})
+	}
+	t.Run("not reached", func(t *testing.T) {
+		bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+			reach, missed := cfg.HTTP.Transport, 0
+			cfg.HTTP.Transport = transport(func(r *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(r.URL.Path, "/connect/token") && missed < 2 {
+					missed++
+					return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+				}
+				return reach.RoundTrip(r)
+			})
+			must(signInWith(t, p, cfg))
+			expect(t, missed, 2, "missed %d times")
+		})
+	})
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 func TestAStrayRedirectDoesNotEndTheSignIn(t *testing.T) {
 	p := newProvider(t, nil)

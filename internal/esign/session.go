@@ -393,12 +393,20 @@ func (s *Session) redeem(ctx context.Context, op, refresh string) (t Tokens, err
 func attempts(ctx context.Context, try func(attempt int) (again bool)) {
 	pause := refreshPause
 	for attempt := 1; try(attempt) && attempt < refreshAttempts; attempt++ {
-		select {
-		case <-ctx.Done():
+		if !sleep(ctx, pause) {
 			return
-		case <-time.After(pause):
 		}
 		pause *= 2
+	}
+}
+
+// sleep waits for d and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }
 
@@ -457,17 +465,22 @@ func (s *Session) forgetServer(err error) {
 // no connection was made, or if the service says when to come back.
 func answerLost(err error) bool {
 	var e *Error
-	var dial *net.OpError
 	if !errors.As(err, &e) || e.RetryAfter > 0 {
 		return false
 	}
 	switch e.Kind {
 	case Network:
-		return !(errors.As(e.err, &dial) && dial.Op == "dial")
+		return !neverSent(e)
 	case Server, BadAnswer:
 		return !errors.Is(e.err, errOtherHost)
 	}
 	return false
+}
+
+// neverSent reports whether no connection was made.
+func neverSent(e *Error) bool {
+	var dial *net.OpError
+	return errors.As(e.err, &dial) && dial.Op == "dial"
 }
 
 // Revoke tells the service that the sign-in is over (RFC 7009; first the refresh token, then the access token), and then
@@ -515,7 +528,7 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
 	case res.StatusCode/100 == 2:
 		return nil
-	case slices.Contains(noRevocation, res.StatusCode):
+	case slices.Contains(noSuchCall, res.StatusCode):
 		s.cfg.log().Info("The service offers no revocation; the tokens were forgotten here", "status", res.StatusCode)
 		return nil
 	case hint == "access_token" && res.StatusCode == http.StatusBadRequest && unsupportedToken(body):

@@ -630,6 +630,19 @@ func TestASignInOutlivesItsRegistrationForAWhile(t *testing.T) {
 	expect(t, x.asked("/endpoints/set"), revocationHolds+1, "it was to be deleted %d times, want %d", revocationHolds+1)
 }
 
+func TestOneFailureLeavesNoRegistrationBehind(t *testing.T) {
+	x := signedIn(t)
+	x.Pace.Retry = time.Microsecond
+	x.service.Inject(sandbox.Fault{Path: "/events/endpoints/set", Status: http.StatusInternalServerError, Times: 1})
+	if err := x.SignOut(t.Context()); !strings.Contains(message.For(err).String(), "could not be deleted") || x.SignedIn() {
+		t.Errorf("signed in: %v, told: %v", x.SignedIn(), err)
+	}
+	x.runRevocations(t, func() bool { return x.owed(t) == 0 })
+	if set, revoked := x.asked("/endpoints/set"), x.asked("/connect/revoke"); set != 2 || revoked == 0 {
+		t.Errorf("asked %d times to delete it, and %d times to revoke the sign-in", set, revoked)
+	}
+}
+
 // moveOnTo has another client be used.
 func (x *testService) moveOnTo(t *testing.T, client string) {
 	t.Helper()

@@ -51,7 +51,7 @@ func (r *Service) SignOut(ctx context.Context) error {
 	if pending != "" {
 		ctx, cancel := context.WithTimeout(ctx, signOutLimit)
 		defer cancel()
-		unsaid, _ := r.revokePending(ctx, pending, false)
+		unsaid, _ := r.revokePending(ctx, pending, true)
 		left = append(left, unsaid...)
 		loop.Wake(r.wakeRevocations)
 	}
