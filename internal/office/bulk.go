@@ -115,7 +115,7 @@ type BulkLine struct {
 type SentLines struct {
 	Who   string   `json:"who"`
 	Whats []string `json:"whats"`
-	Draft string   `json:"draft,omitempty"` // what they became was refused: they count only where this draft is, and can be sent from
+	Draft string   `json:"draft,omitempty"` // what they became was not sent: they count only where this draft is, and can be sent from
 }
 
 // BulkList is a checked list, before any of it is sent.

@@ -194,8 +194,8 @@ func known(tx *store.Tx, lines []office.BulkLine, since string) (before []office
 	return before, failed, nil
 }
 
-// alive reports whether a line was sent or waits for its turn (waits); draft is its draft that was not accepted and could still be
-// sent. An unreadable line counts as sent.
+// alive reports whether a line was sent or waits, in the outbox or for its turn (waits); draft is its draft that the service does not
+// have and that can still be sent. An unreadable line counts as sent.
 func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft string, waits bool, err error) {
 	var x line
 	if ok, _ := tx.GetDoc(lineDoc(s.List, s.Line), &x); !ok {
@@ -208,10 +208,12 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 			return true, "", false, err
 		case err != nil || !ok:
 			return x.Problem.IsZero(), "", false, nil
-		case d.State == office.DraftFailed && d.Was != office.DraftUnknown:
-			return false, d.ID, false, nil
+		case d.Was == office.DraftUnknown:
+			return true, "", false, nil
+		case d.State == office.DraftFailed, d.State == office.DraftQueued, d.State == office.DraftHeld:
+			return d.State != office.DraftFailed, d.ID, false, nil
 		}
-		return d.State != office.DraftCancelled || d.Was == office.DraftUnknown, "", false, nil
+		return d.State != office.DraftCancelled, "", false, nil
 	}
 	if _, sent := packageOf(tx, x.Draft); sent {
 		return true, "", false, nil
@@ -734,10 +736,10 @@ func Sent(tx *store.Tx) (known []office.SentLines, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if live {
-				x.Whats = append(x.Whats, s.What)
-			} else if draft != "" {
+			if draft != "" { // it counts only if the draft is brought over, too
 				known = append(known, office.SentLines{Who: x.Who, Whats: []string{s.What}, Draft: draft})
+			} else if live {
+				x.Whats = append(x.Whats, s.What)
 			}
 		}
 		if len(x.Whats) > 0 {

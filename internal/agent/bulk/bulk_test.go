@@ -542,6 +542,27 @@ func TestAnotherComputerKnowsWhatWasSent(t *testing.T) {
 	}
 }
 
+// A draft whose document is missing is not brought over, and its line was never sent.
+func TestALineThatWaitsInTheOutboxIsKnownElsewhereByItsDraftAlone(t *testing.T) {
+	d := newDesk(t)
+	d.send(d.prepare(people(3)...))
+	must(d.feed(t.Context()))
+	noErr(t, d.end(office.DraftSent, 1))
+	var sent []office.SentLines
+	noErr(t, d.tools.Data.Store.View(func(tx *store.Tx) (err error) { sent, err = Sent(tx); return err }))
+	var drafts []string
+	for _, x := range sent {
+		drafts = append(drafts, x.Draft)
+	}
+	want := []string{""}
+	for _, x := range d.drafts(office.DraftQueued) {
+		want = append(want, x.ID)
+	}
+	slices.Sort(drafts)
+	slices.Sort(want)
+	expect(t, drafts, want, "known by the drafts %q, want %q", want)
+}
+
 // The backup that was restored knows a line's first draft, and the service the package of its third one.
 func TestALineThatWentOutUnderALaterDraftIsKnown(t *testing.T) {
 	d := newDesk(t)

@@ -144,7 +144,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		now := r.Now()
 		due, next, err := r.draftsDue()
 		if err == nil {
-			due, err = r.holdForeign(due)
+			due, err = r.holdForeign(client, uploader, due)
 		}
 		if err != nil {
 			return 0, err
@@ -201,11 +201,15 @@ func (r *Service) one(d office.Draft, do func() error) error {
 	})
 }
 
-// holdForeign holds drafts that belong to another account, for a person to decide, and returns the others.
-func (r *Service) holdForeign(due []office.Draft) ([]office.Draft, error) {
+// holdForeign holds drafts that belong to another account than that of client, or may because the service does not say whose that
+// is, for a person to decide, and returns the others.
+func (r *Service) holdForeign(client *esign.Client, uploader string, due []office.Draft) ([]office.Draft, error) {
 	sender := r.deps.Sender()
+	if !r.stays(client, uploader) { // nor does the sender
+		return nil, nil
+	}
 	foreign := func(d office.Draft) bool {
-		return d.State == office.DraftQueued && d.By != "" && sender != "" && d.By != sender
+		return d.State == office.DraftQueued && d.By != "" && d.By != sender
 	}
 	for _, d := range due {
 		if !foreign(d) {
