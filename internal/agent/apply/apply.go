@@ -245,7 +245,7 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 			}
 		}
 	}
-	if _, all := s.Lists(); all {
+	if _, all := s.Lists(); all && s.State == office.PackageExecuted { // until then it may list less, and nothing is let go
 		for i := range p.Documents {
 			d := &p.Documents[i]
 			if d.ID == "" || slices.ContainsFunc(s.Documents, func(x esign.Document) bool { return x.ID == d.ID }) {

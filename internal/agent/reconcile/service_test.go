@@ -430,6 +430,28 @@ func TestAnEventOfAPackageThatIsOverHasItAskedAboutAgain(t *testing.T) {
 	}
 }
 
+// Whoever withdraws a package may also delete it, before anybody could ask why.
+func TestAPackageThatIsOverAndGoneIsNotAskedAboutForEver(t *testing.T) {
+	for _, over := range []office.PackageState{office.PackageRescinded, office.PackageExpired} {
+		looptest.Bubble(t, string(over), func(t *testing.T) {
+			x := newService(t)
+			x.known(office.PackageOpen)
+			x.check(esign.Status{PackageID: "p", Name: "Lease", State: over})
+			began, asked := time.Now(), 0
+			for ; !x.now().Final() && asked < 100; asked++ {
+				noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: esign.NotFound}, false))
+				time.Sleep(x.now().NextCheck.Sub(x.Now()))
+			}
+			if took := time.Since(began); !x.now().Final() || x.now().Gone || took < recordWantedFor || took > recordWantedFor+2*maxMiss {
+				t.Errorf("asked about %d times in %v: %+v", asked, took, x.now())
+			}
+			x.happens("again", esign.PackageSent, "p", "", "")
+			noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: esign.NotFound}, false))
+			expect(t, x.now().Final(), false, "not asked about though it was sent again: %v")
+		})
+	}
+}
+
 // A package that was begun in the service's editor and dropped is deleted there (service-facts.md, 5).
 func TestAPackageThatWasNeverSentIsOverOnceItHasBeenGoneForADay(t *testing.T) {
 	for kind, over := range map[esign.Kind]bool{esign.NotFound: true, esign.Forbidden: false} {
@@ -493,6 +515,10 @@ func TestADocumentThatIsNotListedIsWaitedForAndThenLetGo(t *testing.T) {
 		x := newService(t)
 		x.known(office.PackageOpen)
 		x.happens("e", esign.DocumentSigned, "p", "replaced", "a")
+		for range 3 { // a service may list what is executed alone, so this is not the beginning
+			x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageOpen, Documents: []esign.Document{{ID: "d", Name: "Lease"}}})
+			time.Sleep(office.WithheldAfter / 2)
+		}
 		for range 12 {
 			noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: esign.Server, Status: 503}, false))
 			x.failedInRow.Store(0)
