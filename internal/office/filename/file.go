@@ -1,8 +1,13 @@
+// Package filename makes file names from the office's template and from what packages are called. It does no I/O.
+//
+// It promises that a name stays inside the folder and is safe on every system, whatever the package, document or signer is
+// called; only the template's own "/" makes a subfolder. It must not know which names are taken: see [Numbered].
 package filename
 
 import (
 	"path"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxEnding is the longest extension, in bytes with its dot: "Lease 4. As agreed with both" has none.
@@ -22,4 +27,16 @@ func File(name string) string {
 	base := harmless(strings.TrimSuffix(name, ext))
 	room := maxElement - len(ext) - numberRoom
 	return fit(base, ext, room, min(room, maxPath-len(ext)-numberRoom))
+}
+
+// FromLatin1 reads a name that is not UTF-8 as ISO 8859-1, which has a character for every byte.
+func FromLatin1(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	var out strings.Builder
+	for i := range len(name) {
+		out.WriteRune(rune(name[i]))
+	}
+	return out.String()
 }

@@ -11,6 +11,8 @@ import (
 
 var expect = trytest.Expect
 
+func must[T any](value T, err error) T { return trytest.Must(value, err) }
+
 func TestANameFromOutsideChoosesNoPath(t *testing.T) {
 	for given, want := range map[string]string{
 		"Lease 4.pdf":                     "Lease 4.pdf",
@@ -68,5 +70,13 @@ func TestPlainNamesFoldLikeAllOthers(t *testing.T) {
 	}
 	if Folded("Ärger") != Folded("A\u0308RGER") || Folded("a") == Folded("ä") {
 		t.Error("case or an accent counts")
+	}
+}
+
+func TestANameThatIsNoUTF8IsReadAsLatin1(t *testing.T) {
+	for from, want := range map[string]string{"\xc4nderung.pdf": "Änderung.pdf", "Änderung.pdf": "Änderung.pdf", "": ""} {
+		if got := FromLatin1(from); got != want {
+			t.Errorf("%q became %q", from, got)
+		}
 	}
 }

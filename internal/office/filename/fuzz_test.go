@@ -104,14 +104,9 @@ func FuzzTemplate(f *testing.F) {
 			}
 			return
 		}
-		again, err := Parse(template.String())
-		if err != nil {
-			t.Fatalf("its own text no longer parses: %v", err)
-		}
 		for _, fields := range []Fields{lease, {}, {Document: "../x", Package: "a/b", Kind: Certificate}} {
 			name := template.Name(fields)
-			checkName(t, name, strings.Count(template.String(), "/")+1)
-			expect(t, again.Name(fields), name, "parsed again it names %q, not %q", name)
+			checkName(t, name, strings.Count(text, "/")+1)
 			if t.Failed() {
 				t.Fatalf("template %q gave %q", text, name)
 			}

@@ -67,7 +67,6 @@ type Fields struct {
 
 // Template says how to name files. The zero value is [DefaultTemplate]. It is immutable and safe for concurrent use.
 type Template struct {
-	text     string
 	elements [][]piece // one list of pieces per path element
 	kind     bool      // {kind} occurs, so certificates and master files need no suffix
 }
@@ -78,24 +77,17 @@ type piece struct {
 	field   string
 }
 
-// TemplateError says what is wrong with a template.
-type TemplateError struct{ message message.Message }
-
-func (e TemplateError) Error() string { return e.message.String() }
-
-func (e TemplateError) Message() message.Message { return e.message }
-
 // Parse reads a template such as "{date}/{package} - {document}". An empty text means [DefaultTemplate]; an extension such
-// as ".pdf" is allowed and has no effect. Its errors are of type [TemplateError].
+// as ".pdf" is allowed and has no effect.
 func Parse(text string) (Template, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		text = DefaultTemplate
 	}
-	t := Template{text: text}
+	var t Template
 	elements := strings.Split(withoutEnding(text), "/")
 	if len(elements) > MaxDepth {
-		return Template{}, TemplateError{message.PatternTooDeep(MaxDepth - 1)}
+		return Template{}, message.Error(message.PatternTooDeep(MaxDepth-1), nil)
 	}
 	for _, element := range elements {
 		pieces, err := parseElement(element)
@@ -112,15 +104,15 @@ func Parse(text string) (Template, error) {
 func parseElement(text string) ([]piece, error) {
 	switch strings.TrimSpace(text) {
 	case "":
-		return nil, TemplateError{message.PatternEmptyFolder()}
+		return nil, message.Error(message.PatternEmptyFolder(), nil)
 	case ".", "..":
-		return nil, TemplateError{message.PatternLeavesFolder(text)}
+		return nil, message.Error(message.PatternLeavesFolder(text), nil)
 	}
 	var pieces []piece
 	for rest := text; rest != ""; {
 		literal, after, opened := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
-			return nil, TemplateError{message.PatternNotOpened()}
+			return nil, message.Error(message.PatternNotOpened(), nil)
 		}
 		if literal != "" {
 			pieces = append(pieces, piece{literal: literal})
@@ -130,24 +122,16 @@ func parseElement(text string) ([]piece, error) {
 		}
 		name, next, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, TemplateError{message.PatternNotClosed()}
+			return nil, message.Error(message.PatternNotClosed(), nil)
 		}
 		field := strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(placeholders, field) {
-			return nil, TemplateError{message.PatternUnknown("{"+name+"}", Placeholders())}
+			return nil, message.Error(message.PatternUnknown("{"+name+"}", Placeholders()), nil)
 		}
 		pieces = append(pieces, piece{field: field})
 		rest = next
 	}
 	return pieces, nil
-}
-
-// String is the text from which the template was parsed.
-func (t Template) String() string {
-	if t.text == "" {
-		return DefaultTemplate
-	}
-	return t.text
 }
 
 // Name makes the name of a file: a relative path with forward slashes that ends in ".pdf". It is safe on every system and

@@ -1,5 +1,0 @@
-package filename
-
-import "countersign/internal/trytest"
-
-func must[T any](value T, err error) T { return trytest.Must(value, err) }
