@@ -17,56 +17,47 @@ import (
 	"github.com/google/uuid"
 )
 
-// The names in a data folder.
+// Names in a data folder that only this package needs; the others follow.
 const (
-	state   = "state.db"      // everything that must not be lost
-	backup  = "office.json"   // what a fresh start needs if state is lost
-	logs    = "logs"          // a folder
-	trace   = "fault.txt"     // in logs: the trace of a crash
-	outbox  = "outbox"        // a folder: documents waiting to be sent
-	sent    = "sent"          // a folder: documents that were sent
-	dropped = "dropped"       // a folder: dropped files that have no path of their own
-	update  = "update"        // a folder: a newer version while it is downloaded and installed
-	backups = "backups"       // a folder: sealed backups of state
-	desks   = "desks"         // a folder: the stream of events for other desks, if this computer is the hub
-	lock    = "instance.lock" // locked by the running instance
-	socket  = "control.sock"  // of the running instance, on Unix
-	icon    = "icon.png"      // for desktops that show a notification's icon from a file
+	lock   = "instance.lock" // locked by the running instance
+	socket = "control.sock"  // of the running instance, on Unix
+	entry  = "keyring-entry" // a file with the name of the keyring entry
 )
 
-// State is the database of a data folder.
-func State(folder string) string { return filepath.Join(folder, state) }
+// State is the database of a data folder: everything that must not be lost.
+func State(folder string) string { return filepath.Join(folder, "state.db") }
 
-// Backup is the file with the small part of the state that exists nowhere else.
-func Backup(folder string) string { return filepath.Join(folder, backup) }
+// Backup is the file with the small part of the state that exists nowhere else: what a fresh start needs if State is lost.
+func Backup(folder string) string { return filepath.Join(folder, "office.json") }
 
-func Logs(folder string) string { return filepath.Join(folder, logs) }
+func Logs(folder string) string { return filepath.Join(folder, "logs") }
 
 // Log is the log file. A full one is renamed with ".1" appended.
-func Log(folder string) string { return filepath.Join(folder, logs, "countersign.log") }
+func Log(folder string) string { return filepath.Join(Logs(folder), "countersign.log") }
 
 // Trace is the file to which a crash writes its trace, until the next start.
-func Trace(folder string) string { return filepath.Join(folder, logs, trace) }
+func Trace(folder string) string { return filepath.Join(Logs(folder), "fault.txt") }
 
-func Outbox(folder string) string { return filepath.Join(folder, outbox) }
+// Outbox is the folder with the documents that wait to be sent.
+func Outbox(folder string) string { return filepath.Join(folder, "outbox") }
 
 // Sent is the folder with the documents that were sent, until they have been compared with what came back.
-func Sent(folder string) string { return filepath.Join(folder, sent) }
+func Sent(folder string) string { return filepath.Join(folder, "sent") }
 
 // Dropped is the folder for files dropped on the window that the other program has not saved anywhere.
-func Dropped(folder string) string { return filepath.Join(folder, dropped) }
+func Dropped(folder string) string { return filepath.Join(folder, "dropped") }
 
 // Update is the folder for a newer version of the program while it is downloaded and installed.
-func Update(folder string) string { return filepath.Join(folder, update) }
+func Update(folder string) string { return filepath.Join(folder, "update") }
 
 // Backups is the folder with the sealed backups of the state.
-func Backups(folder string) string { return filepath.Join(folder, backups) }
+func Backups(folder string) string { return filepath.Join(folder, "backups") }
 
-// Desks is the folder with the stream of events for other desks.
-func Desks(folder string) string { return filepath.Join(folder, desks) }
+// Desks is the folder with the stream of events for other desks, if this computer is the hub.
+func Desks(folder string) string { return filepath.Join(folder, "desks") }
 
 // Icon is the file with the program's icon, for desktops that show a notification's icon from a file.
-func Icon(folder string) string { return filepath.Join(folder, icon) }
+func Icon(folder string) string { return filepath.Join(folder, "icon.png") }
 
 // All lists the files and folders that may lie in a data folder, except damaged files that were set aside.
 func All(folder string) []string {
@@ -98,9 +89,6 @@ func Clear(folder string) error {
 	}
 	return err
 }
-
-// entry is the file with the name of the keyring entry.
-const entry = "keyring-entry"
 
 // Entry is the name under which the keyring stores the key of a data folder. It is recorded in the folder, and is on disk
 // when Entry returns, so that the key is found even if the folder is moved. If the name can be neither read nor recorded,
