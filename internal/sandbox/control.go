@@ -251,13 +251,3 @@ func (s *Server) SetListHabits(h ListHabits) {
 	defer s.lists.mu.Unlock()
 	s.lists.habits, s.lists.pages = h, 0
 }
-
-// DeleteTemplate deletes a template, as a person can on the service's own pages. Packages made from it stay.
-func (s *Server) DeleteTemplate(id string) error {
-	return s.db.Update(func(tx *bolt.Tx) error {
-		if _, err := get[packTemplate](tx, bucketTemplates, id); errors.Is(err, errNotFound) {
-			return notFound("template")
-		}
-		return remove(tx, bucketTemplates, id)
-	})
-}

@@ -181,10 +181,6 @@ func (a *authorizeRequest) granted(u User) []string {
 
 // finish sends the application its code.
 func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequest, u User) {
-	if s.opt.StrictScopes && len(a.granted(u)) < len(a.Scopes) {
-		a.fail(w, r, badRequest("access_denied", "The scope organization needs an administrator of the organization."))
-		return
-	}
 	code, err := s.newCode(authCode{
 		ClientID: a.Client.ID, Redirect: a.Redirect, Challenge: a.Challenge, Nonce: a.Nonce,
 		Email: u.Email, Scopes: a.granted(u), AuthTime: s.opt.Now(),

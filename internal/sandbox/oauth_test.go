@@ -62,18 +62,6 @@ func TestDecliningSaysAccessDenied(t *testing.T) {
 	}
 }
 
-func TestAStrictServiceRefusesAScopeThatItsUserCannotGrant(t *testing.T) {
-	r := start(t, Options{StrictScopes: true})
-	for scope, want := range map[string]string{allScopes: "access_denied", "profile member": ""} {
-		if back := r.authorize(authorizeQuery(r, scope), memberMail, "allow"); back.Get("error") != want || (back.Get("code") == "") != (want != "") {
-			t.Errorf("%s: came back with %v", scope, back)
-		}
-	}
-	if back := r.authorize(authorizeQuery(r, allScopes), adminMail, "allow"); back.Get("code") == "" {
-		t.Errorf("an administrator came back with %v", back)
-	}
-}
-
 func TestUnknownClientAndRedirectAreShownAndNeverFollowed(t *testing.T) {
 	r := start(t, Options{Clients: []Client{{ID: "c", Secret: "s", Name: "C", Redirects: []string{
 		"https://office.example/cb", "http://127.0.0.1/oauth/callback"}}}})

@@ -389,7 +389,6 @@ type Options struct {
 	NoDiscovery   bool // 404 on /.well-known/openid-configuration
 	OnlyAPIPrefix bool // serves the API only under /api/v1
 	NoAPIPrefix   bool // serves the API only without /api/v1
-	StrictScopes  bool // refuses the organization scope to who is no administrator, instead of leaving it out
 
 	KeyBits int // of the key that signs id_tokens, default 2048
 
@@ -693,7 +692,7 @@ func (m *meter) Unwrap() http.ResponseWriter { return m.ResponseWriter }
 
 // Every record is one JSON value in one bbolt bucket, so a kill at any instruction leaves the last whole transaction.
 const (
-	bucketKeys       = "keys"       // keyRS256 and keyTemplates
+	bucketKeys       = "keys"       // keyRS256
 	bucketCodes      = "codes"      // hash of the code -> authCode
 	bucketGrants     = "grants"     // grant id -> grant: the family of tokens one sign-in gave
 	bucketAccess     = "access"     // hash of the token -> accessToken

@@ -262,9 +262,6 @@ func noteUse(tx *bolt.Tx, templateID string, now time.Time) error {
 		return nil
 	}
 	t, err := get[packTemplate](tx, bucketTemplates, templateID)
-	if errors.Is(err, errNotFound) {
-		return notFound("template") // just deleted
-	}
 	if err != nil {
 		return err
 	}
@@ -296,9 +293,6 @@ func filledIn(in addDocument) (fields []filledField) {
 	}
 	return fields
 }
-
-// keyTemplates marks a state that already got the sample templates, so that deleted ones stay deleted.
-const keyTemplates = "templates"
 
 // sampleTemplates are what every organization begins with. Their ids are always the same.
 func sampleTemplates(u User, now time.Time) []packTemplate {
@@ -344,16 +338,17 @@ func sampleTemplates(u User, now time.Time) []packTemplate {
 // addSamples gives the sample templates to each organization, once.
 func (s *Server) addSamples() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		if _, err := get[bool](tx, bucketKeys, keyTemplates); !errors.Is(err, errNotFound) {
-			return err
-		}
-		for _, u := range slices.Backward(s.opt.Users) { // backwards, so that the first user of an organization owns them
+		for _, u := range s.opt.Users { // the first of an organization owns them
 			for _, t := range sampleTemplates(u, s.opt.Now()) {
-				if err := put(tx, bucketTemplates, t.TemplateID, t); err != nil {
+				_, err := get[packTemplate](tx, bucketTemplates, t.TemplateID)
+				if errors.Is(err, errNotFound) {
+					err = put(tx, bucketTemplates, t.TemplateID, t)
+				}
+				if err != nil {
 					return err
 				}
 			}
 		}
-		return put(tx, bucketKeys, keyTemplates, true)
+		return nil
 	})
 }
