@@ -65,8 +65,8 @@ func (c *Client) Download(ctx context.Context, kind office.FileKind, packageID, 
 
 // readDownload returns the file that an answer carries, or an error.
 func readDownload(op string, res *http.Response) (*Download, error) {
-	if err := checkAnswer(op, res); err != nil {
-		return nil, err
+	if res.StatusCode == http.StatusPartialContent || res.Header.Get("Content-Range") != "" { // no range was requested
+		return nil, &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errPart}
 	}
 	buffered := bufio.NewReaderSize(res.Body, 4<<10) // only for the first bytes: large reads bypass it
 	if err := checkBeginning(op, res, buffered); err != nil {
@@ -74,14 +74,6 @@ func readDownload(op string, res *http.Response) (*Download, error) {
 	}
 	body := &downloadBody{buffered: buffered, closer: res.Body, op: op}
 	return &Download{Body: body, Length: res.ContentLength}, nil
-}
-
-// checkAnswer checks the status and headers of a 2xx answer: does it carry a complete file?
-func checkAnswer(op string, res *http.Response) error {
-	if res.StatusCode == http.StatusPartialContent || res.Header.Get("Content-Range") != "" { // no range was requested
-		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errPart}
-	}
-	return nil
 }
 
 // checkBeginning checks the first bytes: is it a file at all?

@@ -282,6 +282,11 @@ func (v *vault) SetRefresh(_ context.Context, token string) error {
 	return nil
 }
 
+// in keeps the refresh token of a sign-in in v.
+func in(v *vault) func(refresh string) error {
+	return func(refresh string) error { return v.SetRefresh(context.Background(), refresh) }
+}
+
 func (v *vault) now() string { s, _ := v.Refresh(context.Background()); return s }
 
 func kindOf(err error) Kind {

@@ -500,7 +500,7 @@ func TestTheNewRefreshTokenIsKeptBeforeTheRestIsJudged(t *testing.T) {
 	}, func(t *testing.T, p *provider, cfg Config) {
 		v := &vault{}
 		s := NewSession(cfg, v)
-		noErr(t, s.Adopt(t.Context(), must(signInWith(t, p, cfg)).Tokens, nil))
+		noErr(t, s.Adopt(t.Context(), must(signInWith(t, p, cfg)).Tokens, in(v)))
 		expect(t, v.now(), "rt-9", "of the code exchange, the vault holds %s")
 		expect(t, access(t, s), "at-1", "renewed to %q")
 	})

@@ -150,14 +150,11 @@ func (s *Session) exclusive(ctx context.Context, op string, do func(ctx context.
 }
 
 // Adopt puts the tokens of a finished sign-in into use. keep commits the refresh token ("" for none) together with whatever
-// else belongs to the sign-in; a nil keep stores it in the Vault. A running renewal has ended before keep is called, and
-// Access waits until keep has returned. On an error nothing has changed.
+// else belongs to the sign-in. A running renewal has ended before keep is called, and Access waits until keep has returned.
+// On an error nothing has changed.
 func (s *Session) Adopt(ctx context.Context, t Tokens, keep func(refresh string) error) error {
 	const op = "keeping the sign-in"
 	return s.exclusive(ctx, op, func(context.Context) error {
-		if keep == nil {
-			keep = s.inVault
-		}
 		if err := keep(t.Refresh); err != nil {
 			return &Error{Op: op, Kind: NotKept, err: err}
 		}
@@ -243,20 +240,14 @@ func (s *Session) Close(ctx context.Context) {
 	}
 }
 
-// keep stores a refresh token in the Vault.
+// keep stores a refresh token in the Vault. The caller cannot cancel it: the service has already replaced the old token.
 func (s *Session) keep(op, refresh string) error {
-	if err := s.inVault(refresh); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), refreshBound/2)
+	defer cancel()
+	if err := s.vault.SetRefresh(ctx, refresh); err != nil {
 		return &Error{Op: op, Kind: NotKept, err: err}
 	}
 	return nil
-}
-
-// inVault is keep without the description of the operation. The caller cannot cancel it: the service has already replaced
-// the old token.
-func (s *Session) inVault(refresh string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), refreshBound/2)
-	defer cancel()
-	return s.vault.SetRefresh(ctx, refresh)
 }
 
 // use makes t the tokens that Access returns. Like end, only the current flight calls it.

@@ -160,7 +160,7 @@ func TestNoAccessTokenBeforeItsRefreshTokenIsKept(t *testing.T) {
 			want := "rt-1"
 			if again {
 				want = "r"
-				noErr(t, s.Adopt(t.Context(), Tokens{Access: "a", Refresh: want, Expiry: time.Now().Add(time.Minute)}, nil))
+				noErr(t, s.Adopt(t.Context(), Tokens{Access: "a", Refresh: want, Expiry: time.Now().Add(time.Minute)}, in(v)))
 			}
 			time.Sleep(time.Hour)
 			if a := access(t, s); a != "at-2" || !slices.Equal(v.events, []string{want, "rt-2"}) {
@@ -174,7 +174,7 @@ func TestWithoutARefreshTokenTheAccessTokenLivesOut(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		v := &vault{token: "rt-of-before"}
 		s := NewSession(cfg, v)
-		noErr(t, s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Minute)}, nil))
+		noErr(t, s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Minute)}, in(v)))
 		expect(t, v.now(), "", "the token of the sign-in before is still there: %s")
 		time.Sleep(59 * time.Second)
 		expect(t, access(t, s), "a", "given up too early: %s")
@@ -189,7 +189,7 @@ func TestATokenThatCannotBeRenewedIsGivenUpOnceItIsRefusedElsewhereToo(t *testin
 	for status, want := range map[int]Kind{200: "", 403: "", 404: "", 503: Server, 401: SignedOut} {
 		bubble(t, func(p *provider) { p.info = status }, func(t *testing.T, p *provider, cfg Config) {
 			s := NewSession(cfg, &vault{})
-			noErr(t, s.Adopt(t.Context(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, nil))
+			noErr(t, s.Adopt(t.Context(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, in(&vault{})))
 			s.Invalidate("a")
 			if a, err := s.Access(t.Context()); kindOf(err) != want || (a == "a") != (err == nil) || s.Ended() != (want == SignedOut) {
 				t.Errorf("%d elsewhere: %q, %v; ended: %v", status, a, err, s.Ended())
@@ -251,13 +251,13 @@ func TestAnAdoptThatIsGivenUpLeavesTheSignInToTheOneUnderWay(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		err := s.Adopt(ctx, Tokens{Access: "given up"}, nil)
+		err := s.Adopt(ctx, Tokens{Access: "given up"}, in(&vault{}))
 		if kindOf(err) != Network && kindOf(err) != Interrupted {
 			t.Error(err)
 		}
 		adopted := make(chan error)
 		go func() {
-			adopted <- s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, nil)
+			adopted <- s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, in(&vault{}))
 		}()
 		synctest.Wait()
 		select {
@@ -434,7 +434,7 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 					t.Errorf("it did not stay signed out: %v", err)
 				}
 				expect(t, v.now(), "rt-0", "the vault was changed to %s")
-				noErr(t, s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil))
+				noErr(t, s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, in(v)))
 				if access(t, s) != "a" || v.now() != "r" {
 					t.Error("signing in again did not help")
 				}
