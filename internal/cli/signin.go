@@ -41,6 +41,11 @@ func (c *loginCmd) Run(r *run) error {
 	if s.Account.Email != "" {
 		who = " as " + s.Account.Email
 	}
+	for _, i := range s.Health {
+		if i.ID == "scope-offline" && o.here != nil { // nothing is kept
+			return &failure{fmt.Sprintf("Signed in%s, but only until this command ends, because offline_access was not granted. Start Countersign, and sign in while it runs.", who)}
+		}
+	}
 	_ = r.err.Line("Signed in%s.", who)
 	for _, i := range s.Health {
 		if i.ID == "scope-offline" || i.ID == "scope-packages" {

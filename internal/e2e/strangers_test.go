@@ -553,6 +553,18 @@ func TestWithoutOpenIDEverythingWorks(t *testing.T) {
 	o.Until("still signed in", func(s harness.Status) bool { return s.SignedIn && s.Tunnel.State == "up" && len(s.Health) == 0 })
 }
 
+func TestASignInThatLastsOnlyAsLongAsTheProgramSaysSo(t *testing.T) {
+	t.Parallel()
+	o := scopedOffice(t, "profile openid organization")
+	if r, _ := o.Login(harness.Olivia, true); r.Code != 0 || !o.Status().SignedIn || !strings.Contains(r.Stderr, "only for a short while") {
+		t.Errorf("beside the program login ended with %d: %s", r.Code, r.Stderr)
+	}
+	o.Stop()
+	if r, _ := o.Login(harness.Olivia, true); r.Code != 1 || o.Status().SignedIn || !strings.Contains(r.Stderr, "only until this command ends") {
+		t.Errorf("without it login ended with %d: %s", r.Code, r.Stderr)
+	}
+}
+
 func TestAMemberWorksWithoutEvents(t *testing.T) {
 	t.Parallel()
 	o := scopedOffice(t, "profile openid offline_access organization member")
