@@ -269,6 +269,9 @@ func (e *Error) Message() message.Message {
 	if !e.told.IsZero() {
 		return e.told
 	}
+	if e.RetryAfter >= time.Hour { // longer than what usually passes by itself
+		return message.ServicePauses(int((e.RetryAfter + time.Hour - 1) / time.Hour))
+	}
 	switch e.Kind {
 	case SignedOut:
 		return message.SignInLapsed()

@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/proxy"
 	"countersign/internal/proxy/proxytest"
@@ -95,6 +96,10 @@ func TestEveryKindHasASentence(t *testing.T) {
 		}
 	}
 	expect(t, Message(nil).String(), "", "of nothing: %s")
+	for _, k := range []Kind{TooMany, Server} { // for which somebody would wait a few minutes otherwise
+		expect(t, Message(&Error{Kind: k, RetryAfter: 59 * time.Minute}), Message(&Error{Kind: k}), "a short pause: %v, want %v", Message(&Error{Kind: k}))
+		expect(t, Message(&Error{Kind: k, RetryAfter: maxRetryAfter - time.Minute}), message.ServicePauses(24), "a long pause: %v")
+	}
 	if text := (&Error{Op: "o", Kind: Network, err: &net.DNSError{Name: "inside.example.com"}}).Error(); strings.Contains(text, "inside") {
 		t.Errorf("the log learns %q", text)
 	}

@@ -828,6 +828,7 @@ func ServiceDistrusted() Message       { return of("service.service-distrusted")
 func ServiceKnowsNot() Message         { return of("service.service-knows-not") }
 func ServiceNotFound() Message         { return of("service.service-not-found") }
 func ServiceOdd() Message              { return of("service.service-odd") }
+func ServicePauses(n int) Message      { return of("service.service-pauses", Count("N", n)) }
 func ServiceRefused() Message          { return of("service.service-refused") }
 func ServiceRefusedBecause(why string) Message {
 	return of("service.service-refused-because", Said("Why", why))
