@@ -563,13 +563,19 @@ func TestTheFootGoesWithTheLastMarkAndNothingMoves(t *testing.T) {
 		}
 		return list
 	}
-	b.screen.people[0].email.SetText("nobody")
-	b.screen.Send()
+	b.screen.people[0].fill(noSigner)
 	before := places()
+	b.screen.Send() // without a signer
+	screentest.Equal(t, "places", places(), before)
+	b.screen.people[0].email.SetText("nobody")
+	before = places() // the button promises more
+	b.screen.Send()
+	screentest.Equal(t, "places", places(), before)
 	if b.screen.bar.text.Text == "" {
 		t.Fatal("what is wrong is not said")
 	}
 	b.screen.people[0].email.SetText(ana.Email)
+	b.screen.people[0].first.SetText(ana.FirstName)
 	screentest.Equal(t, "nothing is marked any more, but the foot says", b.screen.bar.text.Text, "")
 	screentest.Equal(t, "places", places(), before)
 	b.screen.unfocus()
@@ -588,13 +594,70 @@ func TestNobodyIsCalledWrongWhileTyped(t *testing.T) {
 	b.Window.Canvas().Focus(b.screen.people[0].first)
 	b.write("J")
 	p := b.screen.people[0]
-	if p.field.IsWrong() || p.inputs.Objects[1] != fyne.CanvasObject(p.offers.box) || !p.offers.box.Visible() {
+	if p.field.IsWrong() || !b.screen.over.box.Visible() {
 		t.Errorf("said %q, suggested %d", p.field.Said(), len(p.offers.list))
 	}
 	b.Window.Canvas().Focus(b.screen.name)
 	b.Settle()
 	if !p.field.IsWrong() {
 		t.Error("once it is left, nothing is said")
+	}
+}
+
+// TestSuggestionsLieOverTheForm opens them, which moves nothing, and presses one, which takes the focus from the field first.
+func TestSuggestionsLieOverTheForm(t *testing.T) {
+	o := officetest.Busy()
+	o.Known = []office.Signer{jan}
+	b := newBench(t, o)
+	p, box := b.screen.people[0], b.screen.over.box
+	before := placeOf(p.email)
+	b.Window.Canvas().Focus(p.first)
+	b.write("J")
+	screentest.Equal(t, "the place of the next field", *placeOf(p.email), *before)
+	if at, field := placeOf(box), placeOf(p.first); !box.Visible() || at.At.Y < field.At.Y+field.Size.Height || at.Size.Width <= field.Size.Width {
+		t.Errorf("they are shown: %v, at %+v, below the field at %+v", box.Visible(), at, field)
+	}
+	row := p.offers.rows[0]
+	row.MouseDown(nil)
+	b.Window.Canvas().Unfocus()
+	if !box.Visible() {
+		t.Fatal("they are gone before the mouse is up")
+	}
+	row.MouseUp(nil)
+	row.Tapped(nil)
+	screentest.Equal(t, "the signer", p.signer(), jan)
+	b.write("x")
+	b.Window.Canvas().Focus(p.last)
+	b.write("x")
+	b.Window.Canvas().Unfocus()
+	screentest.Equal(t, "they stay over the form", box.Visible(), false)
+}
+
+func TestWhatIsRemovedOrReplacedCanBeHadBack(t *testing.T) {
+	o := officetest.Busy()
+	b := newBench(t, o)
+	b.add("a.pdf", "b.pdf")
+	b.screen.like(office.NewPackage{Signers: []office.Signer{ana, jan}, Recipients: []office.Recipient{{Email: "boss@example.com"}}, Message: "hello"})
+	typed := b.screen.form()
+	undo := func() { b.Deeds[len(b.Deeds)-1].Undone(); b.Settle() }
+	for name, change := range map[string]func(){
+		"a document": func() { b.screen.removeDocument(b.screen.docs[0]) },
+		"a signer":   func() { b.screen.removeSigner(b.screen.people[0]) },
+		"a copy":     func() { b.screen.copies.remove(b.screen.copies.added[0]) },
+		"a template": func() { b.screen.UseTemplate(office.Template{ID: "t", Name: "Mandate", Sequential: true}) },
+		"a preset":   func() { b.screen.UsePreset(office.Form{Message: "other", Due: "+3", Sequential: true}) },
+	} {
+		change()
+		if reflect.DeepEqual(b.screen.form(), typed) {
+			t.Fatalf("%s changes nothing", name)
+		}
+		undo()
+		screentest.Equal(t, name, b.screen.form(), typed)
+	}
+	b.screen.UseTemplate(office.Template{ID: "t", Name: "Mandate"})
+	b.screen.name.SetText("Other")
+	if undo(); screentest.Top(b.Window) == nil || !strings.Contains(screentest.Text(screentest.Top(b.Window)), "Other · 2 documents · 2 people") {
+		t.Error("what was typed since goes without a question that names it")
 	}
 }
 

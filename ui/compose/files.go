@@ -318,6 +318,10 @@ func (s *Screen) removeDocument(d *document) {
 	}
 	s.docs = slices.Delete(s.docs, i, i+1)
 	s.filesChanged()
+	s.removed(d.title(), func() {
+		s.docs = slices.Insert(s.docs, min(i, len(s.docs)), d)
+		s.filesChanged()
+	})
 	switch next := min(i, len(s.docs)-1); {
 	case next < 0:
 		widgets.Focus(s.env.Window.Canvas(), s.adder())

@@ -9,6 +9,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
@@ -41,7 +42,6 @@ type person struct {
 	field              *widgets.Field // contains the inputs, and shows errors
 	face               *widgets.Avatar
 	dragHandle         *dragHandle
-	inputs             *fyne.Container // with suggestions below the input in use
 	remove             *widgets.Button
 	offers             *offers
 	row                fyne.CanvasObject
@@ -86,18 +86,17 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) }).Quiet()
 	p.remove.Says = func() string { return widgets.Removing(p.called()) }
 	p.dragHandle.Says = func() string { return moving(p.called()) }
-	p.offers = newOffers(s, p.blank, func() map[string]bool { return s.taken(p.email) }, p.accept)
+	inputs := widgets.Stack(6, container.NewGridWithColumns(2, p.first, p.last), p.email)
+	p.offers = newOffers(s, inputs, p.blank, func() map[string]bool { return s.taken(p.email) }, p.accept)
 	p.fill(signer)
 	for _, e := range p.entries() {
 		e.OnChanged = func(string) { s.changed(); p.showFace(); p.offers.typed(e) }
 		e.OnKey = p.offers.key
 		e.OnShortcut = p.shortcut
-		e.OnFocusGained = func() { p.entered(e) }
 		e.OnFocusLost = func() { p.left(e.Text) }
 		e.Says = func() string { return widgets.Said(e.PlaceHolder, p.place()) }
 	}
-	p.inputs = widgets.Stack(6, container.NewGridWithColumns(2, p.first, p.last), p.email, p.offers.box)
-	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, widgets.Across(nil, p.inputs, p.remove)), "")
+	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, widgets.Across(nil, inputs, p.remove)), "")
 	p.field.Room(true)
 	p.row = widgets.Across(widgets.Stack(0, container.NewCenter(p.face), container.NewCenter(p.dragHandle)), p.field, nil)
 	return p
@@ -158,18 +157,7 @@ func (p *person) shortcut(shortcut fyne.Shortcut) bool {
 // typing reports whether a person without errors is being typed, who must not become wrong meanwhile.
 func (p *person) typing() bool {
 	in, is := p.screen.env.Window.Canvas().Focused().(*widgets.Entry)
-	return is && slices.Contains(p.entries(), in) && !p.field.IsWrong()
-}
-
-// entered shows only the suggestions for the field in use, below it.
-func (p *person) entered(in *widgets.Entry) {
-	p.offers.clear()
-	objects := p.inputs.Objects
-	if last := objects[2]; (in == p.email) == (last == p.email) {
-		objects[1], objects[2] = last, objects[1]
-		p.inputs.Refresh()
-	}
-	p.screen.clearOffers(p.offers)
+	return is && slices.Contains(p.entries(), in) && (!p.field.IsWrong() || p.field.Said() == noSigners())
 }
 
 func (p *person) accept(people []office.Signer) {
@@ -180,6 +168,7 @@ func (p *person) accept(people []office.Signer) {
 
 // left splits typed people when a field is left, and validates the input.
 func (p *person) left(text string) {
+	p.offers.left()
 	if people := office.ReadPeople(text); strings.Contains(text, "<") && len(people) > 0 {
 		p.take(people)
 	}
@@ -246,6 +235,13 @@ func (s *Screen) removeSigner(p *person) {
 		return
 	}
 	s.people = slices.Delete(s.people, i, i+1)
+	if !p.blank() {
+		s.removed(p.called(), func() {
+			s.people = slices.Insert(s.people, min(i, len(s.people)), p)
+			s.showPeople()
+			s.changed()
+		})
+	}
 	if len(s.people) == 0 {
 		s.addSigner(office.Signer{}, true)
 		return
@@ -459,22 +455,76 @@ func offersOf(kept []office.FormPreset, people []office.Signer) (list []offer) {
 	return list
 }
 
-// offers suggests people matching what is being typed, below a person's fields. The arrow keys choose, Enter accepts, Escape closes.
+// offers suggests people matching what is being typed, over what is below a person's field. The arrow keys choose, Enter accepts,
+// Escape closes.
 type offers struct {
 	screen *Screen
+	fields fyne.CanvasObject      // the person's
 	none   func() bool            // whether nothing is typed
 	taken  func() map[string]bool // the others' addresses, in lower case
 	accept func([]office.Signer)
-	box    *fyne.Container
 	list   []offer
-	rows   []*widgets.Tappable
-	at     int // -1 for none
+	rows   []*suggestion
+	at     int  // -1 for none
+	held   bool // the mouse is down on one of them
 }
 
-func newOffers(s *Screen, none func() bool, taken func() map[string]bool, accept func([]office.Signer)) *offers {
-	o := &offers{screen: s, none: none, taken: taken, accept: accept, box: widgets.Stack(0), at: -1}
-	o.box.Hide()
-	return o
+func newOffers(s *Screen, fields fyne.CanvasObject, none func() bool, taken func() map[string]bool, accept func([]office.Signer)) *offers {
+	return &offers{screen: s, fields: fields, none: none, taken: taken, accept: accept, at: -1}
+}
+
+// suggestion is one line of them. It stays while the mouse is down on it, although that takes the focus from the field.
+type suggestion struct {
+	widgets.Tappable
+	offers *offers
+}
+
+func (s *suggestion) MouseDown(*desktop.MouseEvent) { s.offers.held = true }
+
+func (s *suggestion) MouseUp(*desktop.MouseEvent) { s.offers.held = false }
+
+// over lays the suggestions over the form, below the field in use, or above it if only there is room.
+type over struct {
+	seen  *container.Scroll // the visible part of the form
+	whole *fyne.Container   // the form, and box
+	box   *fyne.Container
+	in    fyne.CanvasObject // the field in use
+	wide  fyne.CanvasObject // what they are as wide as
+}
+
+// show shows them, as wide as some fields, or hides them if there are none.
+func (l *over) show(lines *fyne.Container, fields fyne.CanvasObject) {
+	back := widgets.NewBack(fynetheme.ColorNameOverlayBackground)
+	back.Outline(theme.Line)
+	l.box.Objects = []fyne.CanvasObject{back, widgets.Pad(4, lines)}
+	l.wide, l.box.Hidden = fields, len(lines.Objects) == 0
+	l.Layout(l.whole.Objects, l.whole.Size())
+	l.box.Refresh()
+}
+
+// lie returns the form with the suggestions over it.
+func (l *over) lie(form fyne.CanvasObject) *fyne.Container {
+	l.box = container.NewStack()
+	l.box.Hide()
+	l.whole = container.New(l, form, l.box)
+	return l.whole
+}
+
+func (l *over) MinSize(o []fyne.CanvasObject) fyne.Size { return o[0].MinSize() }
+
+func (l *over) Layout(o []fyne.CanvasObject, size fyne.Size) {
+	o[0].Resize(size)
+	if !l.box.Visible() {
+		return
+	}
+	begin := placeOf(o[0]).At
+	field, at, height := placeOf(l.in), placeOf(l.wide).At.Subtract(begin), l.box.MinSize().Height
+	above := field.At.Y - height - 2
+	if at.Y = field.At.Y + field.Size.Height + 2; at.Y+height > placeOf(l.seen).At.Y+l.seen.Size().Height && above >= placeOf(l.seen).At.Y {
+		at.Y = above
+	}
+	l.box.Move(at.SubtractXY(0, begin.Y))
+	l.box.Resize(fyne.NewSize(l.wide.Size().Width, height))
 }
 
 func (o *offers) typed(in *widgets.Entry) {
@@ -487,28 +537,36 @@ func (o *offers) typed(in *widgets.Entry) {
 
 func (o *offers) clear() { o.show(nil) }
 
+// left ends them with the focus, unless one is being pressed.
+func (o *offers) left() {
+	if !o.held {
+		o.clear()
+	}
+}
+
 func (o *offers) show(list []offer) {
 	if len(list) == 0 && len(o.list) == 0 {
 		return
 	}
 	o.list, o.rows, o.at = list, nil, -1
-	o.box.Objects = nil
+	lines := widgets.Stack(0)
 	for _, x := range list {
 		name, note := widgets.NewName(x.name), widgets.NewCaption(x.note)
 		var line fyne.CanvasObject = name
 		if x.note != x.name {
 			line = container.NewGridWithColumns(2, name, note)
 		}
-		row := widgets.NewTappable(widgets.PadHV(8, 5, line), func() { o.take(x) })
-		row.Lines = []*widgets.Line{name, note}
+		row := &suggestion{offers: o}
+		row.Content, row.OnPress, row.Lines = widgets.PadHV(8, 5, line), func() { o.take(x) }, []*widgets.Line{name, note}
+		row.ExtendBaseWidget(row)
 		row.SkipTab() // typing name, Tab, address must reach the fields
 		o.rows = append(o.rows, row)
-		o.box.Objects = append(o.box.Objects, row)
+		lines.Add(row)
 	}
-	o.box.Hidden = len(list) == 0
-	o.box.Refresh()
-	o.screen.peopleField.Refresh()
-	o.screen.copies.field.Refresh()
+	if in, is := o.screen.env.Window.Canvas().Focused().(*widgets.Entry); is {
+		o.screen.over.in = in
+	}
+	o.screen.over.show(lines, o.fields)
 }
 
 func (o *offers) key(e *fyne.KeyEvent) bool {
@@ -548,19 +606,6 @@ func (o *offers) choose(at int) {
 func (o *offers) take(x offer) {
 	o.clear()
 	o.accept(x.people)
-}
-
-func (l *signerList) clearOffers(but *offers) {
-	for _, p := range l.people {
-		if p.offers != but {
-			p.offers.clear()
-		}
-	}
-	for _, c := range l.copies.added {
-		if c.offers != but {
-			c.offers.clear()
-		}
-	}
 }
 
 // taken returns the lower-case addresses of all others who sign or get a copy.
@@ -670,6 +715,13 @@ func (c *copies) remove(row *copyTo) {
 	c.added = slices.Delete(c.added, i, i+1)
 	c.show()
 	c.screen.changed()
+	if name := row.entry.Typed(); name != "" {
+		c.screen.removed(name, func() {
+			c.added = slices.Insert(c.added, min(i, len(c.added)), row)
+			c.show()
+			c.screen.changed()
+		})
+	}
 	widgets.Focus(c.screen.env.Window.Canvas(), c.screen.addCopy)
 }
 
@@ -783,12 +835,12 @@ func (c *copies) newCopy(r office.Recipient) *copyTo {
 	row.kind.OnChanged = func(string) { s.changed() }
 	row.remove = s.newButton("", fynetheme.DeleteIcon(), func() { c.remove(row) }).Quiet()
 	row.remove.Says = func() string { return widgets.Removing(cmp.Or(row.entry.Text, row.kind.Selected)) }
-	row.offers = newOffers(s, func() bool { return row.entry.Typed() == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)
+	row.offers = newOffers(s, row.entry, func() bool { return row.entry.Typed() == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)
 	row.entry.OnChanged = func(string) { s.changed(); row.offers.typed(row.entry) }
 	row.entry.OnKey = row.offers.key
-	row.entry.OnFocusGained = func() { row.offers.clear(); s.clearOffers(row.offers) }
 	row.entry.OnFocusLost = row.left
-	row.field = widgets.NewField("", widgets.Stack(6, widgets.Across(nil, row.entry, widgets.Row(0, row.kind, row.remove)), row.offers.box), "")
+	row.field = widgets.NewField("", widgets.Across(nil, row.entry, widgets.Row(0, row.kind, row.remove)), "")
+	row.field.Room(true)
 	return row
 }
 
@@ -811,6 +863,7 @@ func (r *copyTo) take(people []office.Signer) {
 
 // left makes separate rows of several people typed or pasted into one.
 func (r *copyTo) left() {
+	r.offers.left()
 	if people := office.ReadPeople(r.entry.Text); len(people) > 1 {
 		r.entry.SetText(office.Written(people[0]))
 		r.spread(people)

@@ -62,7 +62,11 @@ func (s *Screen) asPreset() office.Form {
 
 // UsePreset fills in a preset, keeping the documents.
 func (s *Screen) UsePreset(x office.Form) {
-	f := s.form()
+	if s.busy() {
+		return
+	}
+	f, docs := s.form(), s.docs
+	before := f
 	for _, p := range x.Signers {
 		if !slices.ContainsFunc(f.Signers, func(old office.Signer) bool { return strings.EqualFold(old.Email, p.Email) }) {
 			f.Signers = append(f.Signers, p)
@@ -80,6 +84,9 @@ func (s *Screen) UsePreset(x office.Form) {
 	f.Files = nil // they stay as they are
 	s.Fill(f)
 	s.Focus()
+	if !before.Empty() {
+		s.offerBack(lang.L("The preset was filled in."), before, docs)
+	}
 }
 
 // namePreset asks for the name under which to store the input.

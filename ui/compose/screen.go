@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"image"
+	"reflect"
 	"slices"
 	"time"
 
@@ -82,6 +83,7 @@ type Screen struct {
 	after    []func()        // what waits until that is over
 	corrects string          // id of the package that this one replaces; empty for none
 	replaces string          // id of the draft being edited here; empty for none
+	removals []func()        // end the offers to put back what was removed
 	external json.RawMessage // what a program gave for it
 
 	filling bool // fields are being filled in: store them only when all are done
@@ -98,6 +100,7 @@ type frame struct {
 	clearing *widgets.Button
 	cancel   *widgets.Button   // ends the wait for documents that are loaded before they are sent
 	columns  *container.Scroll // with all that is scrolled; see layOutAnew
+	over     *over             // the suggestions, which lie over it
 }
 
 func New(d *env.Env, o Office) *Screen {
@@ -115,6 +118,8 @@ func New(d *env.Env, o Office) *Screen {
 	s.dueField.Room(true) // for the day that was understood
 	s.filesField = widgets.NewField(lang.L("Documents"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
+	s.filesField.Room(true) // for what is wrong, which must not move anything
+	s.nameField.Room(true)
 	s.each = widgets.NewCheck(lang.L("A separate package for each document"), func(bool) { s.changed() })
 	s.order = widgets.NewCheck(lang.L("Sign in the order shown"), func(bool) { s.showPeople(); s.changed() })
 	s.add = s.newButton(lang.L("Add documents"), fynetheme.ContentAddIcon(), s.pickFiles).Quiet()
@@ -147,10 +152,12 @@ func New(d *env.Env, o Office) *Screen {
 }
 
 func (s *Screen) layOut() {
-	left := widgets.Stack(12, s.filesField, widgets.Outdent(s.deeds), s.nameField)
+	left := widgets.Stack(12, widgets.Stack(2, s.filesField, widgets.Outdent(s.deeds)), s.nameField)
 	right := widgets.Stack(12, s.lists.row, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.addCopy, s.presets.button, s.order)), s.copies.field,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, widgets.NewField(lang.L("Reference"), s.reference, "")))
-	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right))))
+	s.over = &over{}
+	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, s.over.lie(widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right)))))
+	s.over.seen = s.columns
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, widgets.Row(8, s.lists.button, s.clearing))))
 	s.sheet = widgets.Between(head, s.bar.content, widgets.AtMost(1080, s.columns))
 	s.content = container.NewStack(s.sheet)
@@ -282,14 +289,12 @@ func (s *Screen) changed() {
 }
 
 func (s *Screen) showWrong(w wrong) {
-	s.showRoom()
 	s.copies.judge(s.copies.recipients(s.signers()), w.copies, true)
 	s.filesField.Wrong(w.files)
 	s.targetEdge.Outline(theme.Line)
 	if w.files != "" {
 		s.targetEdge.Outline(theme.Attention)
 	}
-	s.peopleField.Wrong(w.signers)
 	s.nameField.Wrong(w.name)
 	s.dueField.Wrong(w.due)
 	for _, p := range s.people {
@@ -301,20 +306,8 @@ func (s *Screen) showWrong(w wrong) {
 		}
 	}
 	if w.signers != "" && len(s.people) > 0 {
+		s.people[0].wrong(wrongSigner{text: w.signers})
 		s.people[0].mark(true, true)
-	}
-}
-
-// showRoom reserves space for errors at every field after the first attempt to send, so that nothing moves when one appears.
-func (s *Screen) showRoom() {
-	for _, f := range []*widgets.Field{s.filesField, s.peopleField, s.nameField} {
-		f.Room(s.tried)
-	}
-	for _, p := range s.people {
-		p.field.Room(s.tried)
-	}
-	for _, row := range s.copies.added {
-		row.field.Room(s.tried)
 	}
 }
 
@@ -434,19 +427,43 @@ func (s *Screen) Clear() {
 	s.clear()
 	s.changed()
 	s.Focus()
-	s.env.Soon(env.Undoable{Says: lang.L("The form was cleared."), Undone: func() {
+	s.offerBack(lang.L("The form was cleared."), before, docs)
+}
+
+// offerBack offers to return to the input before something replaced it. It asks only if there is other input by then.
+func (s *Screen) offerBack(says string, before office.Form, docs []*document) {
+	after, docs := s.form(), slices.Clone(docs)
+	s.offerUndo(says, func() {
+		if back := func() { s.begin(before, docs...) }; reflect.DeepEqual(s.form(), after) {
+			back()
+		} else {
+			s.replace(back)
+		}
+	})
+}
+
+func (s *Screen) offerUndo(says string, undone func()) (over func()) {
+	return s.env.Soon(env.Undoable{Says: says, Undone: func() {
 		s.afterwards(func() {
-			s.replace(func() { s.begin(before, docs...) })
+			undone()
 			s.env.Go.ShowCompose()
 		})
 	}})
+}
+
+// removed offers to put back what was removed from the form, as long as it is the same form.
+func (s *Screen) removed(name string, back func()) {
+	s.removals = append(s.removals, s.offerUndo(lang.L("“{{.Name}}” was removed.", i18n.V{"Name": name}), back))
 }
 
 // Waiting reports whether a form with input waits for the person.
 func (s *Screen) Waiting() bool { return s.handing == nil && !s.form().Empty() }
 
 func (s *Screen) clear() {
-	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
+	for _, over := range s.removals {
+		over()
+	}
+	s.docs, s.people, s.proposed, s.tried, s.removals = nil, nil, "", false, nil
 	s.setBasis(nil)
 	s.setList(office.FormFile{})
 	s.copies.fill(nil, nil)

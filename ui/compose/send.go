@@ -435,7 +435,7 @@ func check(docs []*document, d office.NewPackage, each bool, due string, days da
 		w.name = lang.L("Give the package a name.")
 	}
 	if len(d.Signers) == 0 {
-		w.signers = lang.L("Add at least one signer.")
+		w.signers = noSigners()
 	}
 	seen := map[string]bool{}
 	for i, s := range d.Signers {
@@ -460,6 +460,8 @@ func check(docs []*document, d office.NewPackage, each bool, due string, days da
 	}
 	return w
 }
+
+func noSigners() string { return lang.L("Add at least one signer.") }
 
 // proposedName turns a file name into a package name: no ending, no underscores.
 func proposedName(path string) string {

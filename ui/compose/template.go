@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -48,6 +49,7 @@ func (s *Screen) UseTemplate(t office.Template) {
 	if s.busy() {
 		return
 	}
+	before, docs := s.form(), s.docs
 	typed := s.withoutTemplate()
 	if s.message.Text == "" {
 		s.message.SetText(t.Message)
@@ -67,6 +69,9 @@ func (s *Screen) UseTemplate(t office.Template) {
 		}
 	}
 	s.setPeople(append(signers, typed...))
+	if !before.Empty() {
+		s.offerBack(lang.L("The form now uses the template “{{.Template}}”.", i18n.V{"Template": t.Name}), before, docs)
+	}
 	at := max(0, slices.IndexFunc(s.people, (*person).blank)) // the first without input
 	widgets.Focus(s.env.Window.Canvas(), s.people[at].first)
 }
@@ -110,7 +115,9 @@ func (s *Screen) withoutTemplate() (typed []office.Signer) {
 
 // dropTemplate continues without the template; added files and people stay.
 func (s *Screen) dropTemplate() {
+	before, docs, name := s.form(), s.docs, s.basis.template.Name
 	s.setPeople(s.withoutTemplate())
+	s.offerBack(lang.L("“{{.Name}}” was removed.", i18n.V{"Name": name}), before, docs)
 	widgets.Focus(s.env.Window.Canvas(), s.choose)
 }
 
@@ -396,7 +403,21 @@ func (s *Screen) replace(fill func()) {
 		once()
 		return
 	}
-	widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Start over?"), Text: lang.L("What you entered under “Send” will be deleted."),
+	var facts []string
+	if name := s.name.Typed(); name != "" {
+		facts = append(facts, name)
+	}
+	if n := s.documentCount(); n > 0 {
+		facts = append(facts, i18n.Documents(n))
+	}
+	if n := len(s.signers()); n > 0 {
+		facts = append(facts, i18n.People(n))
+	}
+	text := lang.L("What you entered under “Send” will be deleted.")
+	if len(facts) > 0 {
+		text = lang.L("What you entered under “Send” will be deleted: {{.What}}.", i18n.V{"What": strings.Join(facts, " · ")})
+	}
+	widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Start over?"), Text: text,
 		Safe: lang.L("Keep what you entered"), Do: lang.L("Start over"), OnDo: once})
 }
 
