@@ -13,7 +13,6 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
-	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -134,12 +133,7 @@ func (s *Screen) openEvent(e office.EventRow) {
 
 // retry processes an event again.
 func (s *Screen) retry(id string) {
-	async.Try(s.env.Work, func(context.Context) error { return s.office.RetryEvent(id) }, func(err error) {
-		if err != nil {
-			s.env.Notice(i18n.Error(err))
-		}
-		s.Reload()
-	})
+	s.env.Attempt(func(context.Context) error { return s.office.RetryEvent(id) }, s.Reload)
 }
 
 func text(body []byte) string { return strings.ToValidUTF8(string(body), "\uFFFD") }

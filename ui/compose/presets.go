@@ -115,7 +115,7 @@ func (s *Screen) namePreset() {
 }
 
 func (s *Screen) keepPreset(x office.FormPreset, then func()) {
-	env.Get(s.env, func(context.Context) (any, error) { return nil, s.office.KeepFormPreset(x) }, func(any) {
+	s.env.Do(func(context.Context) error { return s.office.KeepFormPreset(x) }, func() {
 		then()
 		s.Reload()
 	})

@@ -117,6 +117,11 @@ func (d *Env) Attempt(act func(context.Context) error, done func()) {
 	})
 }
 
+// Do lets the office act in the background and calls then, or tells the person why it failed.
+func (d *Env) Do(act func(context.Context) error, then func()) {
+	Get(d, func(ctx context.Context) (struct{}, error) { return struct{}{}, act(ctx) }, func(struct{}) { then() })
+}
+
 // Get reads something in the background and passes it to use, or tells the person why it failed.
 func Get[T any](d *Env, read func(context.Context) (T, error), use func(T)) {
 	async.Then(d.Work, read, func(found T, err error) {

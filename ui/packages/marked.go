@@ -277,10 +277,10 @@ func menu(actions []outbox.Action) *fyne.Menu {
 }
 
 func (s *Screen) saveAgain(ids []string, said string) {
-	s.carry(func(context.Context) error {
+	s.env.Do(func(context.Context) error {
 		_, err := async.Each(ids, s.office.SaveAgain)
 		return err
-	}, func() string { return said })
+	}, func() { s.env.Notice(said) })
 }
 
 // archive archives packages or moves them back, and calls then, unless nil, with those for which that worked.

@@ -12,8 +12,8 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
-	"countersign/ui/async"
 	"countersign/ui/browse"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -104,20 +104,12 @@ func (s *Screen) tellSeal(f office.File) {
 
 // trustSeal asks whether to trust the authority behind a file's seal.
 func (s *Screen) trustSeal(f office.File) {
-	async.Then(s.env.Work, func(ctx context.Context) (*x509.Certificate, error) { return s.office.SealAuthority(ctx, f.Path) }, func(c *x509.Certificate, err error) {
-		if err != nil {
-			s.env.Notice(i18n.Error(err))
-			return
-		}
+	env.Get(s.env, func(ctx context.Context) (*x509.Certificate, error) { return s.office.SealAuthority(ctx, f.Path) }, func(c *x509.Certificate) {
 		widgets.Ask(s.env.Window.Canvas(), widgets.Question{
 			Title: lang.L("Trust these seals?"),
 			Text:  i18n.Relying([]*x509.Certificate{c}, 1),
 			Safe:  lang.L("Cancel"), Do: lang.L("Trust"), OnDo: func() {
-				async.Try(s.env.Work, func(context.Context) error { return s.office.TrustSeals(c) }, func(err error) {
-					if err != nil {
-						s.env.Notice(i18n.Error(err))
-					}
-				})
+				s.env.Attempt(func(context.Context) error { return s.office.TrustSeals(c) }, nil)
 			},
 		})
 	})
@@ -127,11 +119,7 @@ func (s *Screen) trustSeal(f office.File) {
 func (s *Screen) askProof(id, called string) {
 	name := office.FileName(lang.L("Proof of {{.Package}}", i18n.V{"Package": cmp.Or(called, id)}) + ".zip")
 	browse.Save(s.env, lang.L("Save proof…"), name, func(path string, replace bool) {
-		async.Try(s.env.Work, func(ctx context.Context) error { return s.office.Prove(ctx, id, path, replace) }, func(err error) {
-			if err != nil {
-				s.env.Notice(i18n.Error(err))
-				return
-			}
+		s.env.Do(func(ctx context.Context) error { return s.office.Prove(ctx, id, path, replace) }, func() {
 			s.env.Notice(lang.L("“{{.File}}” was saved.", i18n.V{"File": filepath.Base(path)}))
 		})
 	})

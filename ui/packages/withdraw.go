@@ -230,8 +230,8 @@ func menuItem(name string, icon fyne.Resource, do func()) *fyne.MenuItem {
 }
 
 func (s *Screen) copyFiles(paths []string) {
-	s.carry(func(ctx context.Context) error { return s.env.System.CopyFiles(ctx, paths) }, func() string {
-		return lang.N("{{.PluralCount}} files copied. Paste them into a mail or a folder.", len(paths))
+	s.env.Do(func(ctx context.Context) error { return s.env.System.CopyFiles(ctx, paths) }, func() {
+		s.env.Notice(lang.N("{{.PluralCount}} files copied. Paste them into a mail or a folder.", len(paths)))
 	})
 }
 
@@ -246,27 +246,12 @@ func (s *Screen) mailFiles(row office.PackageRow, paths []string) {
 			mail.To = append(mail.To, r.Email)
 		}
 	}
-	s.carry(func(ctx context.Context) error { return s.env.System.MailFiles(ctx, mail) }, nil)
+	s.env.Attempt(func(ctx context.Context) error { return s.env.System.MailFiles(ctx, mail) }, nil)
 }
 
 func (s *Screen) printFiles(paths []string) {
-	s.carry(func(ctx context.Context) error { return s.env.System.PrintFiles(ctx, paths) }, func() string {
-		return lang.N("{{.PluralCount}} files sent to the printer.", len(paths))
-	})
-}
-
-// carry runs do in the background and reports how it went. says, which may be nil, provides the confirmation if nothing else shows
-// success.
-func (s *Screen) carry(do func(context.Context) error, says func() string) {
-	done := false
-	s.env.Attempt(func(ctx context.Context) error {
-		err := do(ctx)
-		done = err == nil
-		return err
-	}, func() {
-		if done && says != nil {
-			s.env.Notice(says())
-		}
+	s.env.Do(func(ctx context.Context) error { return s.env.System.PrintFiles(ctx, paths) }, func() {
+		s.env.Notice(lang.N("{{.PluralCount}} files sent to the printer.", len(paths)))
 	})
 }
 

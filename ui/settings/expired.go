@@ -9,20 +9,16 @@ import (
 	"fyne.io/fyne/v2/layout"
 
 	"countersign/internal/office"
-	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
 
 // showExpired lists the packages whose papers need not be kept any longer, earliest signed first.
 func showExpired(s *Screen) {
-	async.Then(s.env.Work, func(context.Context) ([]office.Package, error) {
+	env.Get(s.env, func(context.Context) ([]office.Package, error) {
 		return s.office.MayGo(office.Query{Sort: office.ByExecuted, Reverse: true})
-	}, func(list []office.Package, err error) {
-		if err != nil {
-			s.env.Notice(i18n.Error(err))
-			return
-		}
+	}, func(list []office.Package) {
 		rows := widgets.Stack(8)
 		for _, p := range list {
 			when := widgets.NewCaption(lang.L("signed {{.Date}}", i18n.V{"Date": p.Executed.Local().Format(time.DateOnly)}))

@@ -9,6 +9,7 @@ import (
 
 	"countersign/ui/async"
 	"countersign/ui/browse"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
@@ -73,23 +74,14 @@ func (x *seals) row(name string, which ...*x509.Certificate) fyne.CanvasObject {
 }
 
 func (x *seals) change(do func() error) {
-	async.Try(x.screen.env.Work, func(context.Context) error { return do() }, func(err error) {
-		if err != nil {
-			x.screen.env.Notice(i18n.Error(err))
-		}
-		x.reader.Ask()
-	})
+	x.screen.env.Attempt(func(context.Context) error { return do() }, x.reader.Ask)
 }
 
 // add asks for a file, and whether to trust the authorities it names.
 func (x *seals) add() {
 	d := x.screen.env
 	browse.One(d, lang.L("Add from a file…"), lang.L("Certificates"), []string{".pem", ".crt", ".cer", ".xml"}, func(path string) {
-		async.Then(d.Work, func(ctx context.Context) ([]*x509.Certificate, error) { return x.screen.office.Authorities(ctx, path) }, func(all []*x509.Certificate, err error) {
-			if err != nil {
-				d.Notice(i18n.Error(err))
-				return
-			}
+		env.Get(d, func(ctx context.Context) ([]*x509.Certificate, error) { return x.screen.office.Authorities(ctx, path) }, func(all []*x509.Certificate) {
 			widgets.Ask(d.Window.Canvas(), widgets.Question{
 				Title: lang.L("Trust these seals?"),
 				Text:  i18n.Relying(all, mostSeals),

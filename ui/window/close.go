@@ -228,11 +228,7 @@ func (w *Window) openOffice(path string) {
 // openInvitation asks whether to receive events from the hub named in a file from now on.
 func (w *Window) openInvitation(path string) {
 	o := w.office
-	async.Then(w.pool, func(context.Context) (agent.OfficeFile, error) { return o.ReadOffice(path) }, func(file agent.OfficeFile, err error) {
-		if err != nil {
-			w.env.Notice(i18n.Error(err))
-			return
-		}
+	env.Get(w.env, func(context.Context) (agent.OfficeFile, error) { return o.ReadOffice(path) }, func(file agent.OfficeFile) {
 		if file.Settings.Tunnel != office.TunnelOffice {
 			w.env.Notice(lang.L("Countersign is already set up here, so “{{.File}}” was not opened. Change what is different in Settings.",
 				i18n.V{"File": filepath.Base(path)}))
