@@ -231,21 +231,11 @@ func (h *halves) MinSize(objects []fyne.CanvasObject) fyne.Size {
 
 // Wide returns content at least w units wide.
 func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
-	return atLeast(fyne.NewSize(w, 0), content)
+	return AtLeast(fyne.NewSize(w, 0), content)
 }
 
 // Column returns content at least w units wide, scaled with the text size.
-func Column(w float32, content fyne.CanvasObject) *fyne.Container {
-	return container.New(column(w), content)
-}
-
-type column float32
-
-func (column) Layout(objects []fyne.CanvasObject, size fyne.Size) { objects[0].Resize(size) }
-
-func (w column) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	return objects[0].MinSize().Max(fyne.NewSize(Scaled(float32(w)), 0))
-}
+func Column(w float32, content fyne.CanvasObject) *fyne.Container { return Wide(Scaled(w), content) }
 
 // AtMost returns content at most w units wide, scaled with the text size, because long lines are hard to read. The rest of the width
 // stays empty on the right.
@@ -328,10 +318,11 @@ func (p *Pair) MinSize(objects []fyne.CanvasObject) fyne.Size {
 
 // Tall returns content at least h units high, even while parts of it are hidden.
 func Tall(h float32, content fyne.CanvasObject) *fyne.Container {
-	return atLeast(fyne.NewSize(0, h), content)
+	return AtLeast(fyne.NewSize(0, h), content)
 }
 
-func atLeast(size fyne.Size, content fyne.CanvasObject) *fyne.Container {
+// AtLeast returns content at least that large.
+func AtLeast(size fyne.Size, content fyne.CanvasObject) *fyne.Container {
 	room := canvas.NewRectangle(color.Transparent)
 	room.SetMinSize(size)
 	return container.NewStack(room, content)

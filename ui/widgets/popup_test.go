@@ -14,7 +14,7 @@ func TestTheFocusIsNeverOutOfSightInAPopUpThatIsTooLarge(t *testing.T) {
 	window := app.NewWindow("")
 	defer window.Close()
 	behind := NewEntry("")
-	window.SetContent(Roomy(atLeast(fyne.NewSize(800, 600), behind)))
+	window.SetContent(Roomy(AtLeast(fyne.NewSize(800, 600), behind)))
 	window.Resize(fyne.NewSize(300, 200))
 	rows := Stack(4)
 	var fields []*Entry
@@ -36,13 +36,13 @@ func TestTheFocusIsNeverOutOfSightInAPopUpThatIsTooLarge(t *testing.T) {
 func TestAPopUpStandsBelowItsObjectWhereThereIsRoom(t *testing.T) {
 	test.NewTempApp(t)
 	for _, c := range []struct{ above, want float32 }{{300, 300 + 20}, {650, 650 - 200}} {
-		at := atLeast(fyne.NewSize(100, 20), NewEntry(""))
+		at := AtLeast(fyne.NewSize(100, 20), NewEntry(""))
 		w := test.NewTempWindow(t, container.NewWithoutLayout(at))
 		w.SetPadded(false)
 		w.Resize(fyne.NewSize(900, 700))
 		at.Resize(fyne.NewSize(100, 20))
 		at.Move(fyne.NewPos(100, c.above))
-		p := OpenAt(w.Canvas(), atLeast(fyne.NewSize(300, 200), NewEntry("")), at, nil, nil)
+		p := OpenAt(w.Canvas(), AtLeast(fyne.NewSize(300, 200), NewEntry("")), at, nil, nil)
 		if got := test.WidgetRenderer(p).Objects()[1].Position().Y; got < c.want-5 || got > c.want+5 {
 			t.Errorf("beside what is at %v, it is at %v, want %v", c.above, got, c.want)
 		}

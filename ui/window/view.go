@@ -3,7 +3,6 @@ package window
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -12,7 +11,6 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/assets"
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/about"
@@ -291,20 +289,9 @@ var smallest = fyne.NewSize(620, 340)
 func (w *Window) hang(content fyne.CanvasObject) {
 	w.dropHint = widgets.NewDropHint()
 	w.clearLanding()
-	page := widgets.On(theme.Paper, container.New(&floor{smallest}, widgets.Roomy(content)))
+	page := widgets.On(theme.Paper, widgets.AtLeast(smallest, widgets.Roomy(content)))
 	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.dropHint)))
 }
-
-// floor keeps the window from getting smaller than least.
-type floor struct{ least fyne.Size }
-
-func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	for _, o := range objects {
-		o.Resize(size)
-	}
-}
-
-func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
 // shell puts the sidebar beside the page; if that leaves the page too little space, the sidebar shows no words. The health banner,
 // the undo bar (called grace), the toasts (passing) and the account stand in the free part of the sidebar, or below everything else
@@ -405,15 +392,6 @@ func place(o fyne.CanvasObject, x, y, width, height float32) {
 func heightAt(o fyne.CanvasObject, width float32) float32 {
 	o.Resize(fyne.NewSize(width, o.Size().Height))
 	return o.MinSize().Height
-}
-
-func (w *Window) icon(size int) fyne.Resource {
-	data, err := assets.Icon(size)
-	if err != nil {
-		fyne.LogError("read the program's icon", err)
-		return nil
-	}
-	return fyne.NewStaticResource(fmt.Sprintf("countersign-%d.png", size), data)
 }
 
 // look returns appearance and motion for the settings; what they leave open follows the system.

@@ -154,7 +154,6 @@ func New(ctx context.Context, app fyne.App, o Options) *Window {
 	w.options.Quit = func() { w.keepMaximized(); o.Quit() }
 	w.window.SetPadded(false)
 	w.window.Resize(fyne.NewSize(1100, 720))
-	w.window.SetIcon(w.icon(128))
 	w.window.SetCloseIntercept(w.Hide)
 	w.window.SetOnDropped(w.OnDropped)
 	w.bindKeys()
