@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/systray"
 
 	"countersign/assets"
@@ -102,21 +103,21 @@ func (p *panel) show(t window.BareTray) {
 	if t.Tooltip != p.shown.Tooltip {
 		systray.SetTooltip(t.Tooltip)
 	}
-	if !t.Same(p.shown) {
-		p.menu(t.Entries)
+	if t.Says != p.shown.Says {
+		p.menu(t.Items)
 	}
 	p.shown = t
 }
 
-func (p *panel) menu(entries []window.BareEntry) {
+func (p *panel) menu(items []*fyne.MenuItem) {
 	systray.ResetMenu()
-	for _, e := range entries {
-		if e.Label == "" {
+	for _, e := range items {
+		if e.IsSeparator {
 			systray.AddSeparator()
 			continue
 		}
 		item := systray.AddMenuItem(e.Label, "")
-		if e.Do == nil {
+		if e.Action == nil {
 			item.Disable()
 			continue
 		}
@@ -129,7 +130,7 @@ func (p *panel) menu(entries []window.BareEntry) {
 					if !clicked { // the menu has changed meanwhile
 						return
 					}
-					go e.Do()
+					go e.Action()
 				}
 			}
 		}()

@@ -5,9 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/systray"
-
-	"countersign/ui/window"
 )
 
 // TestAMenuThatChangesPressesNothing: the library closes the channel of an entry that it removes, which is no click. One on Quit
@@ -19,7 +18,7 @@ func TestAMenuThatChangesPressesNothing(t *testing.T) {
 		var pressed atomic.Int32
 		press := func() { pressed.Add(1) }
 		for range 50 { // mostly before anybody waits for a click on the one before
-			p.menu([]window.BareEntry{{Label: "Open folder", Do: press}, {}, {Label: "Quit", Do: press}})
+			p.menu([]*fyne.MenuItem{fyne.NewMenuItem("Open folder", press), fyne.NewMenuItemSeparator(), fyne.NewMenuItem("Quit", press)})
 		}
 		synctest.Wait()
 		if n := pressed.Load(); n > 0 {

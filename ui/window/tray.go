@@ -27,7 +27,7 @@ type tray struct {
 	window *Window
 	menu   *fyne.Menu
 	shown  assets.Tray
-	says   string // the menu's labels and targets, to detect changes
+	says   string // see saysOf
 	tip    string // the icon's tooltip
 }
 
@@ -46,12 +46,7 @@ func newTray(app fyne.App, w *Window) *tray {
 // items builds the menu: the state, the last saved files, what can be started, and quitting.
 func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	w := t.window
-	said := func(label string) *fyne.MenuItem {
-		item := fyne.NewMenuItem(label, nil)
-		item.Disabled = true
-		return item
-	}
-	items := []*fyne.MenuItem{said(state)}
+	items := []*fyne.MenuItem{noteItem(state)}
 	if issue, _ := env.Problem(o.status.Health); !issue.Message.IsZero() {
 		items[0] = fyne.NewMenuItem(state, func() { w.Show(); w.ShowStatus() })
 		if word := i18n.Action(issue.Action); word != "" {
@@ -69,20 +64,10 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		items = append(items, fyne.NewMenuItem(i18n.Message(message.UpdateAvailable(o.update.Newest)), func() { w.Show(); w.showUpdate() }))
 	}
 	if account != "" { // not known at once
-		items = append(items, said(account))
+		items = append(items, noteItem(account))
 	}
 	items = append(items, fyne.NewMenuItemSeparator())
-	if len(o.saved) > 0 {
-		items = append(items, said(lang.L("Recently saved")))
-		for i, name := range savedNames(o.saved) {
-			items = append(items, fyne.NewMenuItem(name, func() { w.env.OpenFile(pathOf(o.saved[i])) }))
-		}
-	}
-	pause := fyne.NewMenuItem(lang.L("Pause notifications for an hour"), func() { w.pause(w.options.Now().Add(pauseFor)) })
-	if !o.paused.IsZero() {
-		label := lang.L("Resume notifications, paused until {{.When}}", i18n.V{"When": o.paused.In(w.options.Now().Location()).Format("15:04")})
-		pause = fyne.NewMenuItem(label, func() { w.pause(time.Time{}) })
-	}
+	items = append(items, savedItems(o.saved, w.env.OpenFile)...)
 	quit := fyne.NewMenuItem(lang.L("Quit"), w.askToQuit)
 	quit.IsQuit = true
 	items = append(items, fyne.NewMenuItem(lang.L("Open folder"), w.packages.OpenFolder),
@@ -91,11 +76,54 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	if o.templates {
 		items = append(items, w.templateItem(o.used))
 	}
-	return append(items, pause,
+	return append(items, pauseItem(w.options.Now, o.paused, w.pause),
 		fyne.NewMenuItemSeparator(),
 		fyne.NewMenuItem(lang.L("Open Countersign"), w.Show),
 		fyne.NewMenuItem(lang.L("Settings"), func() { w.Show(); w.ShowSettings() }),
 		quit)
+}
+
+// noteItem is a line that only says something.
+func noteItem(label string) *fyne.MenuItem {
+	item := fyne.NewMenuItem(label, nil)
+	item.Disabled = true
+	return item
+}
+
+// savedItems open the files that were saved last.
+func savedItems(saved []office.Job, open func(path string)) (items []*fyne.MenuItem) {
+	if len(saved) > 0 {
+		items = append(items, noteItem(lang.L("Recently saved")))
+	}
+	for i, name := range savedNames(saved) {
+		items = append(items, fyne.NewMenuItem(name, func() { open(pathOf(saved[i])) }))
+	}
+	return items
+}
+
+// pauseItem pauses notifications, or resumes them while they are paused.
+func pauseItem(now func() time.Time, paused time.Time, pause func(until time.Time)) *fyne.MenuItem {
+	if paused.After(now()) {
+		label := lang.L("Resume notifications, paused until {{.When}}", i18n.V{"When": paused.In(now().Location()).Format("15:04")})
+		return fyne.NewMenuItem(label, func() { pause(time.Time{}) })
+	}
+	return fyne.NewMenuItem(lang.L("Pause notifications for an hour"), func() { pause(now().Add(pauseFor)) })
+}
+
+// saysOf lists the labels of a menu and what they lead to, to detect changes.
+func saysOf(items []*fyne.MenuItem, o overview) string {
+	worst, _ := env.Problem(o.status.Health)
+	says := worst.ID + string(worst.Action) + "\n"
+	for _, item := range items {
+		says += item.Label + "\n"
+	}
+	for _, j := range o.saved {
+		says += pathOf(j) + "\n"
+	}
+	for _, t := range o.used {
+		says += t.ID + t.Name + "\n"
+	}
+	return says
 }
 
 // templateItem starts a package from a template: a recently used one, or any.
@@ -191,17 +219,7 @@ func (t *tray) show(o overview) {
 	t.tell(func() { t.icon(trayState(o.status)) })
 	t.tell(func() { t.point("Countersign\n" + stateLine(o.status)) })
 	items := t.items(stateLine(o.status), accountLine(o.status), o)
-	worst, _ := env.Problem(o.status.Health)
-	says := worst.ID + string(worst.Action) + "\n"
-	for _, item := range items {
-		says += item.Label + "\n"
-	}
-	for _, j := range o.saved {
-		says += pathOf(j) + "\n"
-	}
-	for _, t := range o.used {
-		says += t.ID + t.Name + "\n"
-	}
+	says := saysOf(items, o)
 	if says == t.says {
 		return
 	}

@@ -23,7 +23,6 @@ import (
 	"countersign/ui/compose"
 	"countersign/ui/drop"
 	"countersign/ui/env"
-	"countersign/ui/i18n"
 	"countersign/ui/keys"
 	"countersign/ui/outbox"
 	"countersign/ui/packages"
@@ -366,7 +365,8 @@ type Bare struct {
 type BareTray struct {
 	Icon    assets.Tray
 	Tooltip string
-	Entries []BareEntry
+	Items   []*fyne.MenuItem
+	Says    string    // differs if the items do
 	changes time.Time // when its content changes by itself; zero for never
 }
 
@@ -378,53 +378,25 @@ func (t BareTray) Until(now time.Time) <-chan time.Time {
 	return time.After(t.changes.Sub(now))
 }
 
-func (t BareTray) Same(other BareTray) bool {
-	return slices.EqualFunc(t.Entries, other.Entries, func(a, b BareEntry) bool { return a.Label == b.Label && a.leads == b.leads })
-}
-
-// BareEntry is a menu line. Without a label it is a separator, without Do it is only information.
-type BareEntry struct {
-	Label string
-	Do    func()
-	leads string // the file or folder it opens
-}
-
 // Tray returns the present content in the current language. What cannot be read is left out, and health explains.
 func (b Bare) Tray() BareTray {
 	o, _ := overviewOf(b.Office)
-	line := stateLine(o.status)
-	t := BareTray{Icon: trayState(o.status), Tooltip: "Countersign\n" + line}
-	add := func(label string, do func()) { t.Entries = append(t.Entries, BareEntry{Label: label, Do: do}) }
-	opens := func(label, path string) {
-		t.Entries = append(t.Entries, BareEntry{Label: label, Do: func() { b.Report(b.System.OpenFile(context.Background(), path)) }, leads: path})
+	line, account := stateLine(o.status), noteItem(accountLine(o.status))
+	if !o.status.SignedIn {
+		account = fyne.NewMenuItem(lang.L("Sign in"), b.signIn)
 	}
-	add(line, nil)
-	if o.status.SignedIn {
-		add(accountLine(o.status), nil)
-	} else {
-		add(lang.L("Sign in"), b.signIn)
+	open := func(path string) { b.Report(b.System.OpenFile(context.Background(), path)) }
+	items := []*fyne.MenuItem{noteItem(line), account, fyne.NewMenuItemSeparator(),
+		fyne.NewMenuItem(lang.L("Why there is no window"), b.Why), fyne.NewMenuItemSeparator()}
+	items = append(items, savedItems(o.saved, open)...)
+	if b.Office.Settings().SaveTo != "" {
+		items = append(items, fyne.NewMenuItem(lang.L("Open folder"), func() { open(b.Office.Settings().SaveTo) }))
 	}
-	add("", nil)
-	add(lang.L("Why there is no window"), b.Why)
-	add("", nil)
-	if len(o.saved) > 0 {
-		add(lang.L("Recently saved"), nil)
-		for i, name := range savedNames(o.saved) {
-			opens(name, pathOf(o.saved[i]))
-		}
+	items = append(items, pauseItem(b.Now, o.paused, b.Office.Snooze), fyne.NewMenuItemSeparator(), fyne.NewMenuItem(lang.L("Quit"), b.Quit))
+	t := BareTray{Icon: trayState(o.status), Tooltip: "Countersign\n" + line, Items: items, Says: saysOf(items, o)}
+	if o.paused.After(b.Now()) {
+		t.changes = o.paused
 	}
-	if folder := b.Office.Settings().SaveTo; folder != "" {
-		opens(lang.L("Open folder"), folder)
-	}
-	if until := o.paused; until.After(b.Now()) {
-		t.changes = until
-		when := until.In(b.Now().Location()).Format("15:04")
-		add(lang.L("Resume notifications, paused until {{.When}}", i18n.V{"When": when}), func() { b.Office.Snooze(time.Time{}) })
-	} else {
-		add(lang.L("Pause notifications for an hour"), func() { b.Office.Snooze(b.Now().Add(pauseFor)) })
-	}
-	add("", nil)
-	add(lang.L("Quit"), b.Quit)
 	return t
 }
 
