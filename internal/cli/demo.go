@@ -91,7 +91,7 @@ func (c *demoCmd) headless(r *run) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, time.Minute, errDemoSlow)
+	ctx, cancel := context.WithTimeoutCause(r.ctx, time.Minute, &failure{"The demo did not finish within a minute."})
 	defer cancel()
 	err = errors.Join(d.Play(ctx), d.Close())
 	if err != nil {
@@ -99,8 +99,6 @@ func (c *demoCmd) headless(r *run) error {
 	}
 	return story.end(c.Dir)
 }
-
-var errDemoSlow = &failure{"The demo did not finish within a minute."}
 
 func demoLog(r *run) *slog.Logger {
 	if !r.global.Debug {
@@ -151,12 +149,10 @@ func (r *run) tryDemo(ctx context.Context) (a *agent.Agent, stop func(), err err
 	}, nil
 }
 
-// demoIcon is the icon file for the demo's notifications: it outlives the demo's folder.
-func demoIcon() string { return filepath.Join(os.TempDir(), "countersign-demo.png") }
-
 // startDemo starts the demo for a window and plays it. end stops it and waits; the documents in folder stay.
 func (r *run) startDemo(ctx context.Context, folder string) (a *agent.Agent, end func() error, err error) {
-	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), IconFile: demoIcon(), Log: demoLog(r)})
+	shown := filepath.Join(os.TempDir(), "countersign-demo.png") // outlives the demo's folder
+	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), IconFile: shown, Log: demoLog(r)})
 	d, err := demo.Start(ctx, demo.Options{
 		Folder: folder, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r),
 		Notify: notifier.Notify, Windowed: true, OpenSaved: r.program.OpenSaved,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"countersign/assets"
@@ -49,17 +50,7 @@ func asSentence(err error) string {
 
 // namesCommand reports whether args begin with a command: then a person at a terminal or a program typed them.
 func namesCommand(k *kong.Kong, args []string) bool {
-	return len(args) > 0 && commandNamed(k.Model.Node, args[0]) != nil
-}
-
-// commandNamed is the command of that name in a group or the program, nil if there is none.
-func commandNamed(group *kong.Node, name string) *kong.Node {
-	for _, c := range group.Children {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
+	return len(args) > 0 && slices.ContainsFunc(k.Model.Children, func(c *kong.Node) bool { return c.Name == args[0] })
 }
 
 // nearest returns a suggestion for a mistyped command in args, or err if there is none. It disables default commands,

@@ -19,13 +19,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 // Config says which service to use, and as which client. It is a value: changing it after use has no effect.
@@ -69,12 +69,7 @@ func (c Config) Format(f fmt.State, _ rune) {
 
 // secureURL reports whether a URL uses https, or http on this computer only.
 func secureURL(u *url.URL) bool {
-	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+	return u.Scheme == "https" || u.Scheme == "http" && office.IsLoopback(u.Hostname())
 }
 
 // apiRoot is BaseURL without a trailing slash and without /api/v1.

@@ -202,7 +202,7 @@ func webCode(address string, allowed ...webRule) Code {
 	if err != nil || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f || unicode.IsSpace(r) }) {
 		return CodeForm
 	}
-	local := u.Scheme == "http" && slices.Contains(allowed, loopbackToo) && isLoopback(u.Hostname())
+	local := u.Scheme == "http" && slices.Contains(allowed, loopbackToo) && IsLoopback(u.Hostname())
 	switch {
 	case u.User != nil:
 		return CodeCredentials
@@ -225,7 +225,8 @@ func isStampAddress(address string) bool {
 	return webCode(address, queryToo) == ""
 }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host is this computer.
+func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }

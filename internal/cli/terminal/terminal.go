@@ -152,14 +152,6 @@ func (w *Writer) Parts(parts ...Cell) error {
 	return w.put(b.String() + "\n")
 }
 
-// Row prints tab-separated fields for programs.
-func (w *Writer) Row(fields ...string) error {
-	for i, f := range fields {
-		fields[i] = message.OneLine(f, longest)
-	}
-	return w.put(strings.Join(fields, "\t") + "\n")
-}
-
 // Column says how a terminal shows a column of a table.
 type Column struct {
 	Head  string
@@ -172,13 +164,18 @@ const gap = 2
 // Table prints rows: on a terminal in columns that fit its width; otherwise in full, tab-separated and without headings, so
 // that programs can rely on the format.
 func (w *Writer) Table(columns []Column, rows [][]Cell) error {
+	for _, row := range rows {
+		for i := range row {
+			row[i].Text = message.OneLine(row[i].Text, longest)
+		}
+	}
 	if w.width == 0 {
 		for _, row := range rows {
 			texts := make([]string, len(row))
 			for i, c := range row {
 				texts[i] = c.Text
 			}
-			if err := w.Row(texts...); err != nil {
+			if err := w.put(strings.Join(texts, "\t") + "\n"); err != nil {
 				return err
 			}
 		}
@@ -189,11 +186,6 @@ func (w *Writer) Table(columns []Column, rows [][]Cell) error {
 		heads[i] = Cell{c.Head, Bold}
 	}
 	all := append([][]Cell{heads}, rows...)
-	for _, row := range all {
-		for i := range row {
-			row[i].Text = message.OneLine(row[i].Text, longest)
-		}
-	}
 	widths := fit(columns, all, w.width)
 	for _, row := range all {
 		if err := w.put(w.row(row, widths) + "\n"); err != nil {

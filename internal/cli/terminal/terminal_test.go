@@ -35,14 +35,13 @@ func TestNothingFromOutsideIsAnInstructionToTheTerminal(t *testing.T) {
 		"a line":          func(w *Writer) error { return w.Line("Signed in as %s.", outside) },
 		"a line of parts": func(w *Writer) error { return w.Parts(Cell{Text: outside, Tint: Bold}, Cell{Text: outside}) },
 		"a table": func(w *Writer) error {
-			return w.Table([]Column{{Head: outside}}, [][]Cell{{{Text: outside, Tint: Red}}})
+			return w.Table([]Column{{Head: "NAME"}, {Head: "WHO"}}, [][]Cell{{{Text: outside, Tint: Red}, {Text: outside}}})
 		},
-		"fields for programs": func(w *Writer) error { return w.Row(outside, outside) },
-		"a question":          func(w *Writer) error { return w.Prompt(outside) },
-		"progress":            func(w *Writer) error { return w.Progress(strings.ReplaceAll(outside, "\r", "")) },
-		"text of many lines":  func(w *Writer) error { _, err := w.Write([]byte(outside)); return err },
-		"JSON":                func(w *Writer) error { return w.JSON(map[string]string{outside: outside}) },
-		"JSON in one line":    func(w *Writer) error { return w.JSONLine([]string{outside}) },
+		"a question":         func(w *Writer) error { return w.Prompt(outside) },
+		"progress":           func(w *Writer) error { return w.Progress(strings.ReplaceAll(outside, "\r", "")) },
+		"text of many lines": func(w *Writer) error { _, err := w.Write([]byte(outside)); return err },
+		"JSON":               func(w *Writer) error { return w.JSON(map[string]string{outside: outside}) },
+		"JSON in one line":   func(w *Writer) error { return w.JSONLine([]string{outside}) },
 	} {
 		for _, width := range []int{0, 80} {
 			var out bytes.Buffer
@@ -53,7 +52,7 @@ func TestNothingFromOutsideIsAnInstructionToTheTerminal(t *testing.T) {
 			if i := strings.IndexFunc(text, bad); i >= 0 || strings.Contains(text, "Ana") == nothing {
 				t.Errorf("%s, %d columns: %q", name, width, text)
 			}
-			if lines := strings.Count(text, "\n"); lines > 1 && (name == "a line" || name == "a line of parts" || name == "fields for programs") {
+			if lines := strings.Count(text, "\n"); lines > 1 && (name == "a line" || name == "a line of parts" || name == "a table" && width == 0) {
 				t.Errorf("%s became %d lines: %q", name, lines, text)
 			}
 		}
