@@ -3,7 +3,9 @@
 package settingstest
 
 import (
+	"fmt"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -50,53 +52,36 @@ func (c Case) Settings(folder string) office.Settings {
 // With is Settings including the value.
 func (c Case) With(folder string) office.Settings {
 	s := c.Settings(folder)
-	switch at := c.At(&s).(type) {
-	case *string:
-		*at = c.Value
-	case *office.RedirectKind:
-		*at = office.RedirectKind(c.Value)
-	case *office.TunnelKind:
-		*at = office.TunnelKind(c.Value)
-	case *office.NotifyKind:
-		*at = office.NotifyKind(c.Value)
-	case *[]string:
-		*at = []string{c.Value}
-	case *int:
-		*at, _ = strconv.Atoi(c.Value)
+	switch at := c.at(&s); at.Kind() {
+	case reflect.Int:
+		n, _ := strconv.ParseInt(c.Value, 10, 64)
+		at.SetInt(n)
+	case reflect.String:
+		at.SetString(c.Value)
+	default:
+		at.Set(reflect.ValueOf([]string{c.Value}))
 	}
 	return s
 }
 
-// At is a pointer to the field in s.
-func (c Case) At(s *office.Settings) any {
-	return map[string]any{
-		office.FieldAuthURL: &s.AuthURL, office.FieldBaseURL: &s.BaseURL, office.FieldClientID: &s.ClientID, office.FieldScopes: &s.Scopes,
-		office.FieldHeader: &s.SignatureHeader, office.FieldRedirect: &s.Redirect, office.FieldRedirectURI: &s.RedirectURI,
-		office.FieldTunnel: &s.Tunnel, office.FieldNgrokDomain: &s.NgrokDomain, office.FieldNgrokConnect: &s.NgrokConnectURL,
-		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldOffice: &s.Office, office.FieldOfficePin: &s.OfficePin, office.FieldOfficeListen: &s.OfficeListen, office.FieldSaveTo: &s.SaveTo,
-		office.FieldTemplate: &s.NameTemplate, office.FieldCopyTo: &s.CopyTo, office.FieldBlindCopyTo: &s.BlindCopyTo, office.FieldNotify: &s.Notify, office.FieldDueDays: &s.DueDays, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
-		office.FieldKeepEvents: &s.KeepEvents, office.FieldKeepYears: &s.KeepYears, office.FieldStampURL: &s.StampURL, office.FieldCheckFiles: &s.CheckFiles, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
-		office.FieldContrast: &s.Contrast, office.FieldTextSize: &s.TextSize, office.FieldMotion: &s.Motion,
-	}[c.Field]
+// at is the field in s, which is stored under the field's name.
+func (c Case) at(s *office.Settings) reflect.Value {
+	all := reflect.ValueOf(s).Elem()
+	for _, f := range reflect.VisibleFields(all.Type()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == c.Field {
+			return all.FieldByIndex(f.Index)
+		}
+	}
+	panic("no setting is called " + c.Field)
 }
 
 // Is is the field in s as text.
 func (c Case) Is(s office.Settings) string {
-	switch at := c.At(&s).(type) {
-	case *string:
-		return *at
-	case *office.RedirectKind:
-		return string(*at)
-	case *office.TunnelKind:
-		return string(*at)
-	case *office.NotifyKind:
-		return string(*at)
-	case *[]string:
-		return strings.Join(*at, " ")
-	case *int:
-		return strconv.Itoa(*at)
+	at := c.at(&s).Interface()
+	if list, ok := at.([]string); ok {
+		return strings.Join(list, " ")
 	}
-	return ""
+	return fmt.Sprint(at)
 }
 
 // Cases are values for every field; folder is an absolute path.
