@@ -27,7 +27,6 @@ type addRequest struct {
 	Name          string          `json:"name"`
 	Type          string          `json:"type"`
 	State         string          `json:"state"`
-	MemberID      string          `json:"memberId"`
 	Message       string          `json:"message"`
 	Description   string          `json:"description"`
 	TimeSignBy    *string         `json:"timeSignBy"`
@@ -75,7 +74,7 @@ func (s *Server) addPackage(w http.ResponseWriter, r *http.Request, who caller) 
 	if err := s.fromTemplate(&body, who); err != nil {
 		return nil, err
 	}
-	p, err := s.newPack(&body, who, now)
+	p, err := newPack(&body, who, now)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func (s *Server) added(p *pack, full bool) any {
 }
 
 // newPack checks everything except the files.
-func (s *Server) newPack(b *addRequest, who caller, now time.Time) (*pack, error) {
+func newPack(b *addRequest, who caller, now time.Time) (*pack, error) {
 	p := &pack{
 		PackageID: newID(), OrganizationID: who.OrganizationID, MemberID: who.MemberID,
 		Name: strings.TrimSpace(b.Name), Type: b.Type, State: b.State, Message: b.Message, Description: b.Description,
@@ -134,22 +133,7 @@ func (s *Server) newPack(b *addRequest, who caller, now time.Time) (*pack, error
 	if err := checkHead(p, b, now); err != nil {
 		return nil, err
 	}
-	if b.MemberID != "" && b.MemberID != who.MemberID {
-		if !who.can("organization") || !s.isMember(b.MemberID, who.OrganizationID) {
-			return nil, forbidden("package_not_authorized", "Packages can be added for this member only.")
-		}
-		p.MemberID = b.MemberID
-	}
-	if err := p.addPeople(b); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-func (s *Server) isMember(memberID, organizationID string) bool {
-	return slices.ContainsFunc(s.opt.Users, func(u User) bool {
-		return u.MemberID == memberID && u.OrganizationID == organizationID
-	})
+	return p, p.addPeople(b)
 }
 
 func checkHead(p *pack, b *addRequest, now time.Time) error {

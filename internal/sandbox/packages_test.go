@@ -38,7 +38,6 @@ func TestAddRefusesWhatIsWrong(t *testing.T) {
 		{"documents", []object{{"fileId": newID()}}, 404, "file_not_found"},
 		{"recipients", []object{{"email": "x@example.com"}, {"email": "X@example.com"}}, 400, "package_duplicate_recipients"},
 		{"recipients", []object{{"email": "S0@example.com"}}, 400, "package_duplicate_recipients_signer"},
-		{"memberId", newID(), 403, "package_not_authorized"},
 		{"signers", "Ana", 400, "package_invalid_json"},
 	} {
 		body := base()
