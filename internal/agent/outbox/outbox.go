@@ -82,24 +82,6 @@ func New(t loop.Base, deps Deps) *Service {
 // Wake makes it look for work: the service is back, or a package proved to come from one of our drafts.
 func (r *Service) Wake() { loop.Wake(r.due) }
 
-// Resend makes drafts that could not be sent due at once, because the service works again.
-func (r *Service) Resend() {
-	err := r.Data.Update(func(tx *store.Tx) error {
-		queued, _ := tx.Drafts(office.DraftQueued)
-		for _, d := range queued {
-			if d.Tries > 0 && d.NextTry.After(r.Now()) {
-				d.NextTry = r.Now()
-				tx.PutDraft(d)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		r.Log.Warn("send again what could not be sent", "err", err)
-	}
-	r.Wake()
-}
-
 // Sending reports whether a draft is being sent now.
 func (r *Service) Sending() bool { return r.sending.Load() }
 

@@ -663,24 +663,6 @@ func (x *testService) draftState(id string) (office.SendState, error) {
 	return sendState(d), err
 }
 
-func TestWhatCouldNotBeSentIsSentAtOnceWhenTheServiceWorksAgain(t *testing.T) {
-	r := newService(t, accept)
-	id := must(r.Hold(r.newPackage(t)))
-	for _, tries := range []int{0, 3} { // the first one waits for a person to undo it
-		noErr(t, r.Data.Update(func(tx *store.Tx) error {
-			d, _, err := tx.Draft(id)
-			d.State, d.Tries, d.NextTry = office.DraftQueued, tries, r.Now().Add(30*time.Second)
-			return errors.Join(err, tx.PutDraft(d))
-		}))
-		r.Resend()
-		d, _, err := r.Data.Draft(id)
-		if due := !d.NextTry.After(r.Now()); err != nil || due != (tries > 0) {
-			t.Errorf("after %d tries: due %v, %v", tries, due, err)
-		}
-	}
-	<-r.wakes
-}
-
 // Whoever shows how far the files are is told when nothing is on its way any more.
 func TestAnUploadThatFailedIsNotSaidToBeOnItsWay(t *testing.T) {
 	r := newService(t, accept)

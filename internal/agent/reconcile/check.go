@@ -557,7 +557,7 @@ func (r *Service) takeSweep() (pause time.Duration, err error) {
 	r.sweep.allDue(r.Now())
 	r.deps.Files.Resume()
 	r.deps.Files.Wake()
-	r.deps.Resend()
+	r.deps.Drafts()
 	loop.Wake(r.lists)
 	return maxIdle, nil
 }

@@ -109,7 +109,7 @@ func (d *desk) at(t *testing.T, packages int) *testService {
 	t.Helper()
 	h := hears(t)
 	h.deps.Budget = NewBudget(h.Pace)
-	h.deps.Resend = func() { d.drafts.Store(true) }
+	h.deps.Drafts = func() { d.drafts.Store(true) }
 	d.asked = map[string]int{}
 	client := clientOf(d, d, "c")
 	h.Session, h.deaf = looptest.Session{Client: client}, d.deaf
@@ -290,9 +290,15 @@ func TestWhatWasSignedInAnOutageOfHalfAMinuteIsNoticedWithinTenSeconds(t *testin
 		for _, id := range []string{"p0", "p50", "p99"} { // three outages in a row
 			time.Sleep(30 * time.Second)
 			executed = id
+			h.update(func(tx *store.Tx) error {
+				return tx.PutDraft(office.Draft{ID: "d", State: office.DraftQueued, Delivery: office.Delivery{NextTry: h.Now().Add(time.Minute)}})
+			})
 			d.drafts.Store(false)
 			h.SweepOpened()
-			until(t, 10*time.Second, func() bool { return h.isPlanned(id) && d.drafts.Load() }, id+": its files are planned, and what could not be sent is sent,")
+			until(t, 10*time.Second, func() bool {
+				draft, _, err := h.Data.Draft("d")
+				return err == nil && h.isPlanned(id) && !draft.NextTry.After(h.Now()) && d.drafts.Load()
+			}, id+": its files are planned, and what could not be sent is sent,")
 		}
 	})
 }

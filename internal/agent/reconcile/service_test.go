@@ -143,7 +143,7 @@ func newService(t *testing.T) *testService {
 		Settings: func() office.Settings { return x.settings }, Since: func() time.Time { return x.since },
 		Budget: rate.NewLimiter(rate.Inf, 1), Files: x, News: x, Webhook: x,
 		Claim:  func(*store.Tx, *office.Package, json.RawMessage) {},
-		Drafts: x.drafts, Resend: func() {}, WokeUp: func(time.Duration) {},
+		Drafts: x.drafts, WokeUp: func(time.Duration) {},
 	})
 	return x
 }
