@@ -251,7 +251,7 @@ func (a *Agent) Snooze(until time.Time) { a.announcer.Snooze(until) }
 func (a *Agent) Snoozed() time.Time { return a.announcer.Snoozed() }
 
 func (a *Agent) wakeAll() {
-	a.gate.ring()
+	loop.Wake(a.gate.rings)
 	a.webhook.Wake()
 	a.account.Wake()
 	a.packages.WakeEvents()
@@ -282,7 +282,7 @@ type gate struct {
 	held  bool               // held by shut
 	stop  context.CancelFunc // stops the loops; nil if none runs
 	ended chan struct{}      // closed when they have ended
-	rings chan struct{}      // closed at the next change
+	rings chan struct{}      // signals Run, which waits while the loops must not run, that this may have changed
 }
 
 // shut waits until it has the gate alone and no loop runs any more. open lets the loops run again.
@@ -301,7 +301,7 @@ func (g *gate) shut() (open func()) {
 		g.held = false
 		g.mu.Unlock()
 		g.moves.Unlock()
-		g.ring()
+		loop.Wake(g.rings)
 	}
 }
 
@@ -321,24 +321,5 @@ func (g *gate) enter(ctx context.Context) (_ context.Context, ended func()) {
 		g.mu.Unlock()
 		stop()
 		close(over)
-	}
-}
-
-// changed returns a channel that is closed at the next change.
-func (g *gate) changed() <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.rings == nil {
-		g.rings = make(chan struct{})
-	}
-	return g.rings
-}
-
-func (g *gate) ring() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.rings != nil {
-		close(g.rings)
-		g.rings = nil
 	}
 }

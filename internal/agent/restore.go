@@ -316,7 +316,6 @@ const restorePause = 5 * time.Minute
 // still reported to the service.
 func (a *Agent) pass(ctx context.Context) bool {
 	for tries := 1; ; tries++ {
-		changed := a.gate.changed()
 		open, pause := a.takeUp(ctx, tries)
 		if open {
 			return true
@@ -328,7 +327,7 @@ func (a *Agent) pass(ctx context.Context) bool {
 		}
 		select {
 		case <-waiting.Done():
-		case <-changed:
+		case <-a.gate.rings:
 		}
 		stop()
 		revocations.Wait()

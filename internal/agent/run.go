@@ -75,7 +75,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		p.HTTP = esign.NewHTTPClient(p.Network.DialContext)
 	}
 	p.Pace = p.Pace.Complete()
-	a := &Agent{p: p, services: services{documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}}
+	a := &Agent{p: p, gate: gate{rings: make(chan struct{}, 1)}, services: services{documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}}
 	a.decided.Store(&decided{})
 	watchers := &loop.Watchers[office.Change]{}
 	a.Base = loop.Base{
