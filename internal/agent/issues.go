@@ -32,21 +32,19 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 	case ActTakeBack:
 		return a.TakeBack(ctx)
 	case ActRetry:
-		if i.ID == health.BackupFails.ID {
+		var err error
+		switch i.ID {
+		case health.BackupFails.ID:
 			a.backups.Wake()
-		}
-		if i.ID == "tunnel" {
+		case health.AddressClosed.ID:
 			a.webhook.Reopen()
+		case health.WithdrawalWaits.ID:
+			err = a.withdrawals.Retry()
+		case health.FilesFailed.ID:
+			err = a.saves.RetryFailed()
 		}
-		if i.ID == health.WithdrawalWaits.ID {
-			if err := a.withdrawals.Retry(); err != nil {
-				return err
-			}
-		}
-		if i.ID == "saves" {
-			if err := a.saves.RetryFailed(); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 		return a.retry()
 	}
@@ -69,21 +67,19 @@ func (a *Agent) dismiss(i Issue) {
 	if !a.Health.Dismiss(i) {
 		return
 	}
+	var err error
 	switch i.ID {
 	case health.DataRestored.ID:
 		a.keepUnread(nil)
 	case health.FilesAstray.ID:
-		if err := a.proof.ReadAstray(i.Message); err != nil {
-			a.Log.Error("note what somebody has read", "err", err)
-		}
+		err = a.proof.ReadAstray(i.Message)
 	case health.FilesNotSent.ID:
-		if err := a.folders.Read(i.Message); err != nil {
-			a.Log.Error("note what somebody has read", "err", err)
-		}
+		err = a.folders.Read(i.Message)
 	case health.DocumentsWrong.ID:
-		if err := a.proof.Read(i.Message); err != nil {
-			a.Log.Error("note what somebody has read", "err", err)
-		}
+		err = a.proof.Read(i.Message)
+	}
+	if err != nil {
+		a.Log.Error("note what somebody has read", "err", err)
 	}
 }
 
