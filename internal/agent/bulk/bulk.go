@@ -308,29 +308,15 @@ func lists(tx *store.Tx) (all []office.Bulk, err error) {
 // Run makes drafts from running lists until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
 	changes, stop := r.Watch()
-	defer stop()
-	for {
-		pause, err := r.feed(ctx)
-		if err != nil {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		for due := false; !due && ctx.Err() == nil; {
-			select {
-			case <-timer.C:
-				due = true
-			case <-r.ring:
-				due = true
-			case c := <-changes:
-				due = c == office.OutboxChanged
-			case <-ctx.Done():
+	defer stop() // closes changes
+	go func() {
+		for c := range changes {
+			if c == office.OutboxChanged {
+				r.Wake()
 			}
 		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return nil
-		}
-	}
+	}()
+	return loop.Repeat(ctx, r.ring, r.feed)
 }
 
 // feed makes the drafts that are due, and returns how long nothing will be unless the outbox changes.
