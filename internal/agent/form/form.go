@@ -39,13 +39,10 @@ type Service struct {
 	written []byte     // as on disk
 }
 
-// New reads the form of the last run. An unreadable one counts as empty.
+// New makes a Service with the form of the last run.
 func New(t loop.Base) (*Service, error) {
-	kept, _, err := data.Doc[json.RawMessage](t.Data, docForm)
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Base: t, changed: make(chan struct{}, 1), now: kept, written: kept}, nil
+	r := &Service{Base: t, changed: make(chan struct{}, 1)}
+	return r, r.Load()
 }
 
 // Load reads the stored form, after it may have changed since New. Input made since then stays.
