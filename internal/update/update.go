@@ -26,6 +26,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -190,14 +191,6 @@ const (
 // fileName matches a name that is only a name, on any system and in any address.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+~-]{0,120}[A-Za-z0-9]$`)
 
-// parse reads a signed manifest. It ignores what it does not know; what can only be a mistake is an error.
-func parse(text []byte) (m Manifest, err error) {
-	if err := json.Unmarshal(text, &m); err != nil {
-		return Manifest{}, err
-	}
-	return m, m.Check()
-}
-
 // Check returns an error for what a manifest must not say, whoever signed it.
 func (m Manifest) Check() error {
 	switch {
@@ -322,11 +315,13 @@ func (u *Client) Latest(ctx context.Context, now time.Time) (Manifest, error) {
 	return u.read(text, signature, now)
 }
 
-func (u *Client) read(text, signature []byte, now time.Time) (Manifest, error) {
+func (u *Client) read(text, signature []byte, now time.Time) (m Manifest, err error) {
 	if !u.signed(text, signature) {
 		return Manifest{}, message.Error(message.UpdateNotSigned(), ErrNotSigned)
 	}
-	m, err := parse(text)
+	if err = json.Unmarshal(text, &m); err == nil { // it ignores what it does not know
+		err = m.Check()
+	}
 	if err != nil {
 		return Manifest{}, message.Error(message.UpdateNotSigned(), fmt.Errorf("%w: %w", ErrMalformed, err))
 	}
@@ -337,12 +332,7 @@ func (u *Client) read(text, signature []byte, now time.Time) (Manifest, error) {
 }
 
 func (u *Client) signed(text, signature []byte) bool {
-	for _, key := range u.keys {
-		if minisign.Verify(key, text, signature) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(u.keys, func(key minisign.PublicKey) bool { return minisign.Verify(key, text, signature) })
 }
 
 func (u *Client) fetch(ctx context.Context, address *url.URL, limit int64) ([]byte, error) {
