@@ -2,6 +2,7 @@ package hotfolder
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -167,6 +168,32 @@ func TestEachFolderSendsTheSameDocument(t *testing.T) {
 		d.looks()
 		expect(t, len(d.drafts(office.DraftQueued)), 2, "%d packages")
 	})
+}
+
+// Removed and added under its new name, a folder gets another id, and what it had taken lies in it without a record.
+func TestAFolderThatIsRenamedRemovedAndAddedAgainSendsNothingTwice(t *testing.T) {
+	for name, sent := range map[string]bool{"its document was sent": true, "its document waits": false} {
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			if d.takesLease(f); sent {
+				d.accepted(func(*office.Package) {})
+				d.looks()
+			}
+			before := d.drafts(office.DraftQueued, office.DraftSent)
+			to := filepath.Join(filepath.Dir(f.Path), "Contracts")
+			noErr(t, os.Rename(f.Path, to))
+			must(d.Remove(f.ID))
+			f.ID, f.Path = "", to
+			d.put(f)
+			d.restart()
+			d.looks()
+			time.Sleep(time.Hour)
+			write(t, filepath.Join(to, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			if after := d.drafts(office.DraftQueued, office.DraftSent); len(before) != 1 || len(after) != 1 || len(d.drafts()) == 1 {
+				t.Errorf("sent without asking: %+v, of %d drafts", after, len(d.drafts()))
+			}
+		})
+	}
 }
 
 // accepted has the service accept every draft.
