@@ -558,3 +558,18 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		})
 	}
 }
+
+// That a folder can be opened again says nothing about its room, and a file that it took says all.
+func TestAFullFolderWaitsUntilItHasTakenAFile(t *testing.T) {
+	for _, c := range []struct {
+		cause error
+		took  bool
+		waits bool
+	}{{archive.ErrFull, false, true}, {archive.ErrFull, true, false}, {archive.ErrReadOnly, false, false}} {
+		x := newService(t)
+		x.block("folder", c.cause)
+		expect(t, x.blocked("folder"), true, "%[2]v: it waits: %[1]v", c.cause)
+		x.opened("folder", c.took)
+		expect(t, x.blocked("folder"), c.waits, "%[2]v, took a file: %[3]v, it waits: %[1]v", c.cause, c.took)
+	}
+}

@@ -24,6 +24,7 @@ import (
 	"countersign/internal/store"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 )
 
 // shelf is a service that lists packages, the oldest first and one a page, or the newest first, of which one was made each hour, and a
@@ -665,4 +666,21 @@ func TestAReadingReadsNoPageMoreThanItHasTo(t *testing.T) {
 			t.Errorf("with %d new packages %d pages were read, and not %d", fresh, s.calls, calls)
 		}
 	}
+}
+
+// Asked for in another way, a page is another part of the list.
+func TestAReadingGoesOnInTheWayItBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, change := range map[string]func(*shelf){"picky": func(s *shelf) { s.picky = true }, "own": func(s *shelf) { s.own = true }} {
+			s := &shelf{packages: 5}
+			r := newReader(s.client("office"), rate.NewLimiter(rate.Inf, 1), time.Now(), time.Time{})
+			if _, _, err := r.next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			change(s)
+			if _, _, err := r.next(t.Context()); err == nil || s.read != 2 || r.refused != 0 || r.own {
+				t.Errorf("%s: %v after %d pages, refused: %d, own: %v", name, err, s.read, r.refused, r.own)
+			}
+		}
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -349,6 +350,50 @@ func TestARecordNamesDocumentsThatHaveNoName(t *testing.T) {
 		names = append(names, d.Name+" "+d.FileName)
 	}
 	expect(t, names, []string{"Rent rent.pdf", "Annex annex.pdf"}, "its documents are %q")
+}
+
+// The package is spelled in capitals, so ids that nobody else has told may be, too: they are shown, though nothing is kept under them.
+func TestAnEventIsShownWithTheIDsItCameWith(t *testing.T) {
+	x := newService(t)
+	const id = "0e1f2a3b-1111-4222-8333-444455556666"
+	x.keeps(office.Package{ID: id, Name: "Lease", State: office.PackageOpen, Documents: []office.Document{{ID: "d"}}, Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}})
+	for document, signer := range map[string]string{"d": "s", "D-2": "S-2"} {
+		x.happens("event "+document, esign.DocumentSigned, strings.ToUpper(id), document, signer)
+	}
+	for _, l := range must(x.EventLines(office.EventQuery{})) {
+		if known := l.ID == "event d"; "event "+l.DocumentID != l.ID || (l.SignerID == "s") != known || (l.SignerID == "S-2") == known || (l.Signer == "Ana") != known || l.Package != "Lease" {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+// Whose turn it is the status has said, and a record may leave out.
+func TestWhoseTurnItIsStaysWhereTheRecordDoesNotSay(t *testing.T) {
+	x := newService(t)
+	signers := func(next string) (list []esign.Signer) {
+		for _, id := range []string{"a", "b"} {
+			list = append(list, esign.Signer{ID: id, Email: id + "@example.com", IsNext: id == next})
+		}
+		return list
+	}
+	for next, want := range map[string]string{"": "a", "b": "b"} {
+		x.keeps(office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Inquiry: office.Inquiry{RecordPending: x.Now()}, Signing: office.Signing{NextSigners: []string{"a"}}})
+		noErr(t, x.noteRecord(recordQuestion{id: "p"}, &esign.Status{PackageID: "p", Type: "concurrent", Signers: signers(next)}))
+		expect(t, x.now().NextSigners, []string{want}, "whose turn it is, where the record says %[3]q: %[1]q", next)
+	}
+}
+
+// The service cannot be asked about such a package, and people are told where to look.
+func TestAPackageWhoseIDCannotBeUsedSaysSoAndIsLeftAlone(t *testing.T) {
+	x := newService(t)
+	x.known(office.PackageOpen)
+	for range 2 {
+		noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: esign.Invalid}, false))
+	}
+	p, lines := x.now(), must(x.Activity(9))
+	if left := p.NextCheck.Sub(x.Now()); p.Problem.IsZero() || left < loop.UnusablePause-time.Minute || len(lines) != 1 || lines[0].Text != p.Problem {
+		t.Errorf("the problem is %v, asked again in %v, told %+v", p.Problem, left, lines)
+	}
 }
 
 func TestAnEventThatNothingCanBeDoneWithIsKeptWhereItIsSeen(t *testing.T) {
