@@ -379,7 +379,7 @@ func TestWhoseTurnItIsStaysWhereTheRecordDoesNotSay(t *testing.T) {
 	for next, want := range map[string]string{"": "a", "b": "b"} {
 		x.keeps(office.Package{ID: "p", Name: "Lease", State: office.PackageOpen, Inquiry: office.Inquiry{RecordPending: x.Now()}, Signing: office.Signing{NextSigners: []string{"a"}}})
 		noErr(t, x.noteRecord(recordQuestion{id: "p"}, &esign.Status{PackageID: "p", Type: "concurrent", Signers: signers(next)}))
-		expect(t, x.now().NextSigners, []string{want}, "whose turn it is, where the record says %[3]q: %[1]q", next)
+		expect(t, x.now().NextSigners, []string{want}, "whose turn it is, where the record says %[2]q: %[1]q", next)
 	}
 }
 
