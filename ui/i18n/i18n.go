@@ -56,12 +56,7 @@ func People(n int) string { return lang.N("{{.PluralCount}} people", n) }
 
 // Name returns what to call a signer: the names, or else the e-mail address, or else "Someone". Use it as a label or at the start of
 // a sentence, because elsewhere that word would need other forms.
-func Name(s office.Signer) string { return cmp.Or(personName(s), lang.L("Someone")) }
-
-// personName is Name without the word for people who have neither name nor address.
-func personName(s office.Signer) string {
-	return cmp.Or(strings.TrimSpace(s.FirstName+" "+s.LastName), s.Email)
-}
+func Name(s office.Signer) string { return cmp.Or(s.DisplayName(), lang.L("Someone")) }
 
 // Names lists people in a few words: "Ana Ruiz", "Ana Ruiz and Jan Weber", "Ana Ruiz and 3 others".
 func Names(names []string) string {

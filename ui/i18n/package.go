@@ -62,19 +62,7 @@ func Trouble(row office.PackageRow) string {
 	case row.State == office.PackageExecuted || !row.Executed.IsZero():
 		return ""
 	}
-	if who := decliners(row); len(who) > 0 && !row.Gone && row.State != office.PackageExpired {
-		return declined(who)
-	}
-	return trouble(row.Gone, row.State)
-}
-
-func decliners(row office.PackageRow) (names []string) {
-	for _, s := range row.Signers {
-		if !s.Declined.IsZero() {
-			names = append(names, personName(s))
-		}
-	}
-	return names
+	return trouble(row.Line())
 }
 
 func declined(names []string) string {
@@ -84,16 +72,22 @@ func declined(names []string) string {
 	return leftToRight(lang.L("{{.Who}} declined to sign.", V{"Who": Names(names)}))
 }
 
-func trouble(gone bool, state office.PackageState) string {
+func trouble(l office.PackageLine) string {
 	switch {
-	case gone:
+	case declines(l):
+		return declined(strings.Split(l.Decliners, "\n"))
+	case l.Gone:
 		return lang.L("The signing service does not show this package at the moment.")
-	case state == office.PackageExpired:
+	case l.State == office.PackageExpired:
 		return lang.L("Expired before everyone signed.")
-	case state == "declined":
+	case l.State == "declined":
 		return lang.L("A signer declined to sign.")
 	}
 	return ""
+}
+
+func declines(l office.PackageLine) bool {
+	return l.Declined && !l.Gone && l.State != office.PackageExpired
 }
 
 // Progress returns "1 of 3 signed"; empty while the signers are unknown.
@@ -219,14 +213,11 @@ func Line(l office.PackageLine) string {
 		if l.Problem {
 			return lang.L("Not all files could be saved yet.")
 		}
-		if l.Declined && !l.Gone && l.State != office.PackageExpired {
-			text := declined(strings.Split(l.Decliners, "\n"))
-			if l.Reason != "" {
-				text += " " + lang.L("Reason: {{.Reason}}", V{"Reason": l.Reason})
-			}
-			return text
+		text := trouble(l)
+		if declines(l) && l.Reason != "" {
+			text += " " + lang.L("Reason: {{.Reason}}", V{"Reason": l.Reason})
 		}
-		return trouble(l.Gone, l.State)
+		return text
 	case Saved:
 		if l.Sealed {
 			return lang.L("saved, seal intact")
