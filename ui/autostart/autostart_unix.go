@@ -3,8 +3,6 @@
 package autostart
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -27,41 +25,9 @@ func everybodys() string {
 	return ""
 }
 
-func ownAutostart() (string, error) {
+func ownEntry() (string, error) {
 	base, err := os.UserConfigDir()
 	return filepath.Join(base, autostartName), err
 }
 
-func autostarts() (bool, error) {
-	own, err := ownAutostart()
-	if err != nil {
-		return false, err
-	}
-	entry, err := os.ReadFile(own)
-	if all := everybodys(); errors.Is(err, fs.ErrNotExist) && all != "" {
-		entry, err = os.ReadFile(all)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && startsEntry(entry), err
-}
-
-func autostart(program string) error {
-	own, err := ownAutostart()
-	if err != nil {
-		return err
-	}
-	return replace(own, desktopEntry(program))
-}
-
-func noAutostart() error {
-	own, err := ownAutostart()
-	if err != nil {
-		return err
-	}
-	if everybodys() != "" {
-		return replace(own, notHere)
-	}
-	return remove(own)
-}
+func newEntry(program string) []byte { return desktopEntry(program) }

@@ -8,15 +8,11 @@ import (
 
 // The file formats of the three systems, as plain functions of the program's path, so that all are tested everywhere.
 
-// desktopEntry returns a desktop autostart file (Desktop Entry Specification 1.5) for a program with its arguments.
-func desktopEntry(program ...string) []byte {
-	var command strings.Builder
-	for _, arg := range program {
-		command.WriteString(desktopQuote(arg) + " ")
-	}
+// desktopEntry returns a desktop autostart file (Desktop Entry Specification 1.5) for a program.
+func desktopEntry(program string) []byte {
 	return []byte("[Desktop Entry]\nType=Application\nName=Countersign\n" +
 		"Comment=Saves signed documents while you work\nIcon=countersign\n" +
-		"Exec=" + command.String() + hiddenFlag + "\nTerminal=false\nX-GNOME-Autostart-enabled=true\n")
+		"Exec=" + desktopQuote(program) + " " + hiddenFlag + "\nTerminal=false\nX-GNOME-Autostart-enabled=true\n")
 }
 
 // notHere is a personal entry that overrides one for the whole computer.
