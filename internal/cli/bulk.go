@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -220,7 +221,7 @@ func (c *listsCmd) Run(r *run) error {
 		if err != nil {
 			return &failure{fmt.Sprintf("%s cannot be written, or is there already.", c.CSV)}
 		}
-		if err := errors.Join(office.WriteCSV(file, office.BulkTable(a.Lists[0].Bulk, a.Lines, message.Message.String), ','), file.Close()); err != nil {
+		if err := errors.Join(office.WriteCSV(file, slices.Values(office.BulkTable(a.Lists[0].Bulk, a.Lines, message.Message.String)), ','), file.Close()); err != nil {
 			return err
 		}
 	}

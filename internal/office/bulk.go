@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -657,18 +658,27 @@ func (p BulkProgress) Over() bool {
 	return p.State == BulkStopped || p.State == BulkDone && p.Open == 0
 }
 
-// WriteCSV writes a table so that Excel reads it as UTF-8, with a byte order mark.
-func WriteCSV(to io.Writer, table [][]string, comma byte) error {
+// WriteCSV writes a table so that Excel reads it as UTF-8, with a byte order mark, and whoever opens it is safe from its cells (Cell).
+func WriteCSV(to io.Writer, table iter.Seq[[]string], comma byte) error {
 	if _, err := io.WriteString(to, "\ufeff"); err != nil {
 		return err
 	}
 	out := csv.NewWriter(to)
 	out.Comma = rune(comma)
-	return out.WriteAll(table)
+	for row := range table {
+		safe := make([]string, len(row))
+		for i, cell := range row {
+			safe[i] = Cell(cell)
+		}
+		if err := out.Write(safe); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
 }
 
-// BulkTable is a table of what became of each line of a list, beside the list's own cells. Its cells are safe for
-// spreadsheets (Cell).
+// BulkTable is a table of what became of each line of a list, beside the list's own cells.
 func BulkTable(b Bulk, lines []BulkResult, words func(message.Message) string) [][]string {
 	table := [][]string{append(slices.Clone(b.Heads), "line", "package", "state", "problem", "package_id")}
 	unsent := string(BeforeWaiting)
@@ -677,11 +687,7 @@ func BulkTable(b Bulk, lines []BulkResult, words func(message.Message) string) [
 	}
 	for _, x := range lines {
 		cells := append(slices.Clone(x.Cells), make([]string, len(b.Heads))...)[:len(b.Heads)] // an unreadable line has no cells
-		row := append(cells, strconv.Itoa(x.Line), x.Name, cmp.Or(string(x.State), unsent), words(x.Problem), x.PackageID)
-		for i := range row {
-			row[i] = Cell(row[i])
-		}
-		table = append(table, row)
+		table = append(table, append(cells, strconv.Itoa(x.Line), x.Name, cmp.Or(string(x.State), unsent), words(x.Problem), x.PackageID))
 	}
 	return table
 }

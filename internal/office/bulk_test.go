@@ -3,10 +3,12 @@ package office
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/trytest"
 )
 
@@ -129,5 +131,13 @@ func TestDocumentsAreKnownInAnyOrder(t *testing.T) {
 	}
 	if who("lease", "rules") != who("rules", "lease") || who("lease") == who("lease", "rules") {
 		t.Error("the same documents in another order are sent again")
+	}
+}
+
+func TestATableIsSafeForWhoeverOpensItItsHeadsToo(t *testing.T) {
+	var out strings.Builder
+	table := BulkTable(Bulk{Heads: []string{"=1+1"}}, []BulkResult{{ListRow: ListRow{Line: 2, Cells: []string{"@x"}}}}, message.Message.String)
+	if err := WriteCSV(&out, slices.Values(table), ';'); err != nil || !strings.HasPrefix(out.String(), "\ufeff'=1+1;line;") || !strings.Contains(out.String(), "\n'@x;2;") {
+		t.Errorf("written %q, %v", out.String(), err)
 	}
 }

@@ -3,7 +3,6 @@ package activity
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -77,54 +76,43 @@ func (s *Screen) offerExport() {
 // errNotRead ends an export that failed to read the events rather than to write the file.
 var errNotRead = errors.New("not all events could be read")
 
-// byteOrder starts a table for Excel, which otherwise does not recognize UTF-8.
-const byteOrder = "\ufeff"
-
 // writeEvents writes every event, newest first, page by page, as CSV (RFC 4180) for Excel in the window's language, with times in
 // zone. It returns the number written.
 func writeEvents(ctx context.Context, to io.Writer, from Office, zone *time.Location) (n int, err error) {
-	if _, err := io.WriteString(to, byteOrder); err != nil {
-		return 0, fmt.Errorf("begin the export: %w", err)
-	}
-	out := csv.NewWriter(to)
-	out.Comma = rune(office.Comma(cmp.Or(i18n.Code(), "en")))
-	if err := out.Write([]string{"received", "happened", "kind", "package", "package_id", "event_id", "verified", "outcome", "reason", "processed", "came_again", "body"}); err != nil {
-		return 0, fmt.Errorf("write the head of the export: %w", err)
-	}
 	stamp := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
 		}
 		return t.In(zone).Format(time.RFC3339)
 	}
-	cursor := office.Cursor("")
-	for {
-		page, next, err := readPage(from, cursor, pageLength)
-		if err != nil {
-			return n, fmt.Errorf("%w: %w", errNotRead, err)
+	var unread error
+	rows := func(yield func([]string) bool) {
+		if !yield([]string{"received", "happened", "kind", "package", "package_id", "event_id", "verified", "outcome", "reason", "processed", "came_again", "body"}) {
+			return
 		}
-		for _, e := range page {
-			_, outcome := i18n.EventState(e.Event)
-			row := []string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.Line.Package, e.PackageID, e.ID, "yes", outcome, i18n.Message(e.Reason),
-				stamp(e.Handled), strconv.Itoa(e.Copies), string(e.Body)}
-			for i := range row {
-				row[i] = office.Cell(row[i])
+		cursor := office.Cursor("")
+		for unread == nil {
+			var page []office.EventRow
+			if page, cursor, unread = readPage(from, cursor, pageLength); unread != nil {
+				unread = fmt.Errorf("%w: %w", errNotRead, unread)
+				return
 			}
-			if err := out.Write(row); err != nil {
-				return n, fmt.Errorf("write event %s: %w", e.ID, err)
+			for _, e := range page {
+				_, outcome := i18n.EventState(e.Event)
+				if !yield([]string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.Line.Package, e.PackageID, e.ID, "yes", outcome, i18n.Message(e.Reason),
+					stamp(e.Handled), strconv.Itoa(e.Copies), string(e.Body)}) {
+					return
+				}
+				n++
 			}
-			n++
+			if cursor == "" {
+				return
+			}
+			unread = ctx.Err()
 		}
-		out.Flush()
-		if err := out.Error(); err != nil {
-			return n, fmt.Errorf("write the export: %w", err)
-		}
-		if next == "" {
-			return n, nil
-		}
-		if err := ctx.Err(); err != nil {
-			return n, err
-		}
-		cursor = next
 	}
+	if err := office.WriteCSV(to, rows, office.Comma(cmp.Or(i18n.Code(), "en"))); err != nil {
+		return n, fmt.Errorf("write the export: %w", err)
+	}
+	return n, unread
 }

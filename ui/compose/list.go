@@ -609,7 +609,7 @@ func (p *listPanel) export() {
 		table := office.BulkTable(p.progress.Bulk, p.results, i18n.Message)
 		async.Try(p.screen.env.Work, func(context.Context) error {
 			return system.WriteFile(path, replace, func(w io.Writer) error {
-				return office.WriteCSV(w, table, office.Comma(cmp.Or(i18n.Code(), "en")))
+				return office.WriteCSV(w, slices.Values(table), office.Comma(cmp.Or(i18n.Code(), "en")))
 			})
 		}, func(err error) {
 			text := lang.L("“{{.File}}” was written.", i18n.V{"File": filepath.Base(path)})
