@@ -303,7 +303,7 @@ func (s *Screen) draw() {
 				if len(card.Objects) > 0 {
 					card.Add(widget.NewSeparator())
 				}
-				card.Add(s.row(r))
+				card.Add(s.row(r, i == 0 && len(card.Objects) == 0))
 			}
 		}
 		widgets.Show(s.around[i], len(card.Objects) > 0)
@@ -351,37 +351,46 @@ func (r row) mark() theme.Mark {
 	return theme.MarkLater
 }
 
-// row draws a part with the finding below its name. Pressing it opens its settings, or its results.
-func (s *Screen) row(r row) fyne.CanvasObject {
+// row draws a part with the finding below its name, but a problem with what to do, and where it is, below the finding. Pressing a
+// part opens its settings, or its results. Only one button is filled: the first problem's.
+func (s *Screen) row(r row, first bool) fyne.CanvasObject {
 	text, next := i18n.Words().Lines(r.check.Found)
 	if r.name == message.StepEvent() && r.check.Result == office.CheckFine {
 		text = lang.N("{{.PluralCount}} events received", s.status.Events.Received)
 	}
-	found := widgets.NewProse(text + r.note)
-	what := widgets.Stack(2, found)
-	if r.name.IsZero() {
-		found.Scale, found.Colour = theme.Body, theme.Text
-	} else {
-		what = widgets.Stack(2, widgets.NewParagraph(i18n.Message(r.name)), found)
-	}
-	if r.mark() == theme.MarkProblem {
-		found.Colour = theme.Attention
-	}
+	name, end, problem := i18n.Message(r.name), cmp.Or(r.end, i18n.Since(s.env.Now(), r.issue.Since)), r.mark() == theme.MarkProblem && r.check.Found != message.SameReason()
+	title, found := widgets.NewParagraph(name), text+r.note
+	var below []string
 	if next != "" {
-		what.Add(widgets.NewProse(next))
+		below = []string{next}
+	}
+	switch title.Bold = problem; {
+	case problem:
+		title.Text, below, end = found, append(below, strings.Trim(name+" · "+end, " ·")), ""
+	case name == "":
+		title.Text = found
+	default:
+		below = append([]string{found}, below...) // keeps its place while it is empty
+	}
+	what := widgets.Stack(2, title)
+	for _, line := range below {
+		what.Add(widgets.NewProse(line))
 	}
 	word := i18n.Action(r.issue.Action)
 	leads := !r.name.IsZero() && r.name != message.StepProxy()
-	end := widgets.Row(4, widgets.NewCaption(cmp.Or(r.end, i18n.Since(s.env.Now(), r.issue.Since))).Whole())
+	side := widgets.Row(4, widgets.NewCaption(end).Whole())
 	if leads && word == "" {
-		end.Add(widgets.Mark(18, widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))))
+		side.Add(widgets.Mark(18, widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))))
 	}
-	var content fyne.CanvasObject = widgets.PadHV(4, 8, widgets.Across(widgets.Row(0, widgets.Mark(20, widget.NewIcon(r.mark().Resource()))), what, end))
+	var content fyne.CanvasObject = widgets.PadHV(4, 8, widgets.Across(widgets.Row(0, widgets.Mark(20, widget.NewIcon(r.mark().Resource()))), what, side))
 	if leads {
 		content = widgets.NewTappable(content, func() { s.env.Go.ShowStep(r.name) })
 	}
 	if word != "" {
 		button := widgets.NewButton(word, nil)
+		if first {
+			button.Primary()
+		}
 		button.OnTapped = func() {
 			button.Disable()
 			s.env.Go.Act(r.issue, button.Enable)

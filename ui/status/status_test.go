@@ -116,7 +116,7 @@ func TestARowLeadsToItsCause(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	for _, step := range []message.Message{message.StepService(), message.StepAddress(), message.StepEvent(), message.StepDocuments()} {
 		at := slices.IndexFunc(s.drawn, func(r row) bool { return r.name == step })
-		test.Tap(s.row(s.drawn[at]).(fyne.Tappable))
+		test.Tap(s.row(s.drawn[at], false).(fyne.Tappable))
 		screentest.Equal(t, "went", b.Went[len(b.Went)-1], fmt.Sprint("step ", step))
 	}
 }
