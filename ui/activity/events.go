@@ -31,25 +31,26 @@ func readPage(o Office, before office.Cursor, limit int) (page []office.EventRow
 	return page, next, err
 }
 
-// showEvent shows who signed which package, or another event's package, and quietly what happened to it.
+// showEvent shows what an event says and its package, and what became of it unless it was processed.
 func (s *Screen) showEvent(e office.EventRow, l *line) {
 	mark, state := i18n.EventState(e.Event)
-	title, below := cmp.Or(e.Line.Signer, packageOf(e)), i18n.EventKind(e.Event)
-	if e.Line.Signer != "" {
-		below = packageOf(e) + " · " + below
-	} else if e.PackageID == "" {
-		title, below = below, title
-	}
+	below := packageOf(e)
 	if mark != theme.MarkSigned { // its shape already says "signed"
 		below += " · " + state
 	} else if e.Line.Signer == "" && e.Action != "package_executed" {
 		mark = theme.MarkLater
 	}
-	l.set(title, below, e.Received.In(s.env.Now().Location()).Format("15:04"), mark, true) // the head names the day
+	l.set(says(e), below, e.Received.In(s.env.Now().Location()).Format("15:04"), mark, true) // the head names the day
 	if l.title.Bold = e.Line.Signer == "" && mark != theme.MarkLater; mark == theme.MarkLater {
 		l.title.Colour = theme.Secondary
 	}
 	l.mark.Set(e.Line.Signer, mark)
+}
+
+// says is an event in a sentence that leaves out its package.
+func says(e office.EventRow) string {
+	first, _, _ := strings.Cut(i18n.Brief(e.Line.Text), "\n")
+	return cmp.Or(strings.TrimSuffix(first, "."), i18n.EventKind(e.Event))
 }
 
 // packageOf returns the name of the event's package, its id without a name, or that it belongs to none.
@@ -81,7 +82,7 @@ func (s *Screen) showBlocked(samples []agent.Refusal, total int) {
 // maxShown limits the bytes of a body on screen, because laying out more would block the window. Copy takes everything.
 const maxShown = 16 << 10
 
-// openEvent shows everything known about an event, including its body as received.
+// openEvent shows what an event says, and folded away everything known about it, including its body as received.
 func (s *Screen) openEvent(e office.EventRow) {
 	var pop *widgets.PopUp
 	_, state := i18n.EventState(e.Event)
@@ -92,7 +93,6 @@ func (s *Screen) openEvent(e office.EventRow) {
 		}
 	}
 	now := s.env.Now()
-	add(lang.L("Package"), packageOf(e))
 	add(lang.L("State"), state)
 	add(lang.L("Occurred"), i18n.Exactly(now, e.Time))
 	add(lang.L("Received"), i18n.Exactly(now, e.Received))
@@ -105,19 +105,13 @@ func (s *Screen) openEvent(e office.EventRow) {
 	shown, whole := bodyOf(e.Body)
 	body := widgets.NewSelectable(shown)
 	body.TextStyle = fyne.TextStyle{Monospace: true}
-	page := widgets.Stack(12, widgets.NewFullHeading(i18n.EventKind(e.Event)))
-	if !e.Reason.IsZero() {
-		why := widgets.NewParagraph(i18n.Message(e.Reason))
-		why.Colour = theme.Attention
-		page.Add(why)
-	}
-	page.Add(facts)
-	foot := widgets.Stack(12)
+	facts.Add(widgets.PadHV(0, 8, widgets.Card(widgets.Tall(120, widgets.NewVScroll(widgets.Small(body))))))
 	if !whole {
-		foot.Add(widgets.NewCaption(lang.L("Only the beginning is shown. Copy includes everything.")))
+		facts.Add(widgets.NewCaption(lang.L("Only the beginning is shown. Copy includes everything.")))
 	}
+	facts.Add(widgets.Row(0, widgets.NewButton(lang.L("Copy"), func() { s.env.Copy(text(e.Body)); s.env.Notice(lang.L("Copied.")) })))
 	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
-	buttons := widgets.Row(8, widgets.NewButton(lang.L("Copy"), func() { s.env.Copy(text(e.Body)); s.env.Notice(lang.L("Copied.")) }), layout.NewSpacer())
+	buttons := widgets.Row(8, layout.NewSpacer())
 	if e.Outcome == office.EventUnprocessable {
 		buttons.Add(widgets.NewButton(lang.L("Try again"), func() { pop.Close(); s.retry(e.ID) }))
 	}
@@ -125,10 +119,13 @@ func (s *Screen) openEvent(e office.EventRow) {
 		buttons.Add(widgets.NewButton(lang.L("Show the package"), func() { pop.Close(); s.env.Go.ShowPackage(e.PackageID) }))
 	}
 	buttons.Add(leave)
-	foot.Add(buttons)
-	window := s.env.Window.Canvas()
-	json := widgets.PadHV(0, 12, widgets.Card(widgets.Tall(120, widgets.NewVScroll(widgets.Small(body)))))
-	pop = widgets.Open(window, widgets.Pad(20, widgets.Frame(page, foot, nil, json)), widgets.Most(window), leave, nil)
+	page := widgets.Stack(16, widgets.Stack(4, widgets.NewFullHeading(says(e)), widgets.NewProse(packageOf(e)+" · "+i18n.Clock(now, cmp.Or(e.Time, e.Received)))))
+	if !e.Reason.IsZero() {
+		page.Add(widgets.NewParagraph(i18n.Message(e.Reason)))
+	}
+	page.Add(widgets.NewFold(lang.L("Technical details"), false, facts))
+	page.Add(buttons)
+	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, page), fyne.NewSize(560, 0), leave, nil)
 }
 
 // retry processes an event again.

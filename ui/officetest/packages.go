@@ -1,6 +1,7 @@
 package officetest
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -309,8 +310,12 @@ func (o *Office) Events(before office.Cursor, limit int) (page []office.EventRow
 	for _, e := range o.Arrived[from:to] {
 		row := office.EventRow{Event: e}
 		if i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == e.PackageID }); i >= 0 {
-			row.Line.Package, row.Line.Signer = o.Rows[i].Name, o.Rows[i].SignerName(signerIn(e.Body))
+			name, signer := o.Rows[i].Name, o.Rows[i].SignerName(signerIn(e.Body))
+			row.Line.Package, row.Line.Signer = name, signer
+			row.Line.Text = map[string]message.Message{"document_signed": message.Signed(signer, name),
+				"document_executed": message.EveryoneSignedADocument(name), "package_executed": message.EveryoneSigned(name)}[e.Action]
 		}
+		row.Line.Text = cmp.Or(e.Reason, row.Line.Text)
 		page = append(page, row)
 	}
 	return page, next, nil
