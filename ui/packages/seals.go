@@ -71,22 +71,20 @@ func sealMark(s office.Seal) theme.Mark {
 	return theme.MarkLater
 }
 
-// tellSeal shows everything known about a file's seal, and offers to trust an unknown authority.
+// tellSeal shows what a file's seal means, who sealed it and when, and offers to trust an unknown authority.
 func (s *Screen) tellSeal(f office.File) {
-	verdict, facts := widgets.NewParagraph(i18n.Message(f.Seal.Text())), widgets.Stack(6)
+	means, more := i18n.Words().Lines(f.Seal.Text())
+	says := widgets.Stack(4, widgets.NewFullHeading(means), widgets.NewFullCaption(filepath.Base(f.Path)))
+	facts := widgets.Stack(4)
 	add := func(name, value string) {
 		if value != "" {
 			facts.Add(widgets.Across(widgets.Column(130, widgets.NewProse(name)), widgets.NewParagraph(value), nil))
 		}
 	}
-	add(lang.L("File"), filepath.Base(f.Path))
 	add(lang.L("Certificate issued by"), f.Seal.Issuer)
 	if !f.Seal.At.IsZero() {
 		add(lang.L("Sealed on"), f.Seal.At.Local().Format("2006-01-02 15:04:05 MST"))
 		add(lang.L("Time confirmed by"), f.Seal.Stamped)
-	}
-	if text := i18n.Message(f.Seal.Revocation()); text != "" {
-		facts.Add(widgets.NewParagraph(text))
 	}
 	var pop *widgets.PopUp
 	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
@@ -97,9 +95,14 @@ func (s *Screen) tellSeal(f office.File) {
 			s.trustSeal(f)
 		}))
 	}
-	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Digital seal")),
-		widgets.Across(widgets.Mark(24, widget.NewIcon(sealMark(f.Seal).Resource())), verdict, nil), facts, buttons)),
-		fyne.NewSize(460, 0), leave, nil)
+	page := widgets.Stack(16, widgets.Beside(widgets.Mark(24, widget.NewIcon(sealMark(f.Seal).Resource())), says), facts)
+	for _, text := range []string{more, i18n.Message(f.Seal.Revocation())} {
+		if text != "" {
+			page.Add(widgets.NewProse(text))
+		}
+	}
+	page.Add(buttons)
+	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, page), fyne.NewSize(480, 0), leave, nil)
 }
 
 // trustSeal asks whether to trust the authority behind a file's seal.
