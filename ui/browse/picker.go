@@ -138,20 +138,22 @@ func (p *picker) show(title string) {
 	}
 	p.add = widgets.NewButton(p.accepts, p.accept).Primary()
 	p.list.Says = p.why.Title
-	head := widgets.Stack(8, widgets.NewHeading(title), p.why)
-	foot := widgets.Stack(8, p.named, widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), p.leave), p.add))
+	head := widgets.Stack(12, widgets.NewHeading(title), p.named, p.why)
+	foot := widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), p.leave), p.add)
 	none := lang.L("There are no documents in this folder.")
 	if p.endings == nil {
 		none = lang.L("There are no folders in this folder.")
 	}
-	p.none = widgets.Empty(fynetheme.NewColoredResource(fynetheme.FolderOpenIcon(), theme.Secondary), none, "", nil)
+	p.none = container.NewCenter(widgets.NewCaption(none).Whole())
 	p.none.Hide()
-	content := widgets.Pad(16, widgets.Between(head, widgets.PadHV(0, 8, foot), container.NewStack(layout.NewSpacer(), p.none, p.list)))
+	back := widgets.NewBack("")
+	back.Outline(theme.Line)
+	content := widgets.Pad(20, widgets.Between(head, foot, widgets.PadHV(0, 8, container.NewStack(back, p.none, widgets.Pad(1, p.list)))))
 	canvas, first := p.env.Window.Canvas(), fyne.Focusable(p.list)
 	if p.asks == system.SaveFile {
 		first = p.name
 	}
-	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), first, func() { p.opening++ })
+	p.pop = widgets.Open(canvas, content, fyne.NewSize(560, min(560, canvas.Size().Height-32)), first, func() { p.opening++ })
 }
 
 // open lists a folder off the UI goroutine; a relative path starts in the home folder. When choosing a folder, one that does not
