@@ -33,8 +33,8 @@ func (s *Screen) proof() fyne.CanvasObject {
 		browse.Any(s.env, lang.L("Verify documents…"), lang.L("Verify"), s.Verify)
 	})
 	return widgets.Section(lang.L("Proof"), 8,
-		widgets.Across(nil, widgets.NewProse(lang.L("Choose files or drop them on this page to see whether Countersign sent or saved them, and whether anything in them was changed.")), verify),
-		widgets.Across(nil, widgets.NewProse(lang.L("The fingerprint is a short code for everything Countersign has recorded so far. Mail it to someone now and then: later it proves that nothing was changed.")), s.fingerprint))
+		widgets.Across(nil, widgets.NewProse(lang.L("See whether files are as Countersign sent or saved them. You can also drop them here.")), verify),
+		widgets.Across(nil, widgets.NewProse(lang.L("The fingerprint is a short code for everything recorded so far. Mail it to someone now and then: it proves later that nothing was changed.")), s.fingerprint))
 }
 
 // mostShown limits how many documents are listed; the rest are counted.

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -162,17 +163,19 @@ func (t *trial) say(mark theme.Mark, text string) {
 type account struct {
 	screen          *Screen
 	content         *fyne.Container
-	mark            *widget.Icon
-	who, of         *widgets.Prose
+	face            *widgets.Avatar
+	who, of, id     *widgets.Prose
+	organization    *widgets.Field // with id
 	in, other, gone *widgets.Button
 }
 
 func newAccount(s *Screen) *account {
-	a := &account{screen: s, mark: widget.NewIcon(theme.MarkLater.Resource()), who: widgets.NewFullName(""), of: widgets.NewFullCaption("")}
+	a := &account{screen: s, face: widgets.NewAvatar("", theme.MarkLater), who: widgets.NewFullName(""), of: widgets.NewFullCaption(""), id: widgets.NewFullName("")}
+	a.organization = widgets.NewField(lang.L("Organization"), a.id, "").Row()
 	a.in = widgets.NewButton(lang.L("Sign in"), func() { s.env.Go.SignIn("") }).Primary()
-	a.other = widgets.NewButton(lang.L("Switch account"), func() { s.env.Go.SignIn("login") })
-	a.gone = widgets.NewButton(lang.L("Sign out"), s.env.Go.SignOut)
-	a.content = widgets.Aside(260, widgets.Across(a.mark, widgets.Stack(2, a.who, a.of), nil), widgets.Row(8, a.in, a.other, a.gone))
+	a.other = widgets.NewButton(lang.L("Switch account"), func() { s.env.Go.SignIn("login") }).Quiet()
+	a.gone = widgets.NewButton(lang.L("Sign out"), s.env.Go.SignOut).Quiet()
+	a.content = widgets.Aside(260, widgets.Across(a.face, widgets.Stack(2, a.who, a.of), nil), widgets.Row(8, a.in, a.other, a.gone))
 	a.content.Hide() // until known
 	return a
 }
@@ -181,17 +184,13 @@ func (a *account) show(s agent.Status) {
 	a.content.Show()
 	a.in.Hidden = s.SignedIn
 	a.other.Hidden, a.gone.Hidden = !s.SignedIn, !s.SignedIn
-	a.mark.SetResource(theme.MarkLater.Resource())
+	a.face.Set("", theme.MarkLater)
 	a.who.Text, a.of.Text = lang.L("Not signed in"), lang.L("Documents signed in the meantime are saved after you sign in.")
-	if s.SignedIn {
-		a.mark.SetResource(theme.MarkSigned.Resource())
-		a.who.Text, a.of.Text = lang.L("Signed in"), ""
-		if s.Account.Email != "" {
-			a.who.Text = lang.L("Signed in as {{.Who}}", i18n.V{"Who": s.Account.Email})
-		}
-		if s.Account.OrganizationID != "" {
-			a.of.Text = lang.L("Organization {{.ID}}", i18n.V{"ID": s.Account.OrganizationID})
-		}
+	if service, _ := a.screen.kept.Hosts(); s.SignedIn {
+		a.face.Set(s.Account.Email, theme.MarkSigned)
+		a.who.Text, a.of.Text = cmp.Or(s.Account.Email, lang.L("Signed in")), lang.L("Signed in at {{.Service}}", i18n.V{"Service": service})
 	}
 	a.content.Refresh()
+	a.id.Set(s.Account.OrganizationID)
+	widgets.Show(a.organization, a.id.Text != "")
 }

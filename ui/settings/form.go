@@ -257,7 +257,7 @@ func (f *form) service() {
 	plain(office.FieldClientID, lang.L("Client ID"), "", "", func(s *office.Settings) *string { return &s.ClientID })
 	plain(office.FieldHeader, lang.L("Event signature header"), "X-Service-Signature", "", func(s *office.Settings) *string { return &s.SignatureHeader })
 	scopes := widgets.NewEntry("openid profile offline_access organization")
-	f.value(office.FieldScopes, lang.L("Permissions (scopes)"), "", scopes, func(s office.Settings) string { return strings.Join(s.Scopes, " ") },
+	f.value(office.FieldScopes, lang.L("Permissions"), "", scopes, func(s office.Settings) string { return strings.Join(s.Scopes, " ") },
 		func(s *office.Settings, v string) { s.Scopes = strings.Fields(v) }).get = func() string { return strings.Join(strings.Fields(scopes.Text), " ") }
 	f.clientSecret, f.ngrokToken = widgets.NewSecret(), widgets.NewSecret()
 	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "").Row()

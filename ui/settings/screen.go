@@ -89,7 +89,7 @@ type Screen struct {
 	scroll  *container.Scroll
 	tabs    *widgets.Tabs
 
-	advanced *fyne.Container // folded on the page of the program
+	technical map[int]*fyne.Container // what only administrators need, folded, by page
 
 	footer
 
@@ -108,7 +108,7 @@ type Screen struct {
 
 // New returns the screen with the settings in memory, to which immediate actions refer. Reload reads the rest.
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o}
+	s := &Screen{env: d, office: o, technical: map[int]*fyne.Container{}}
 	s.text = widgets.NewLine("")
 	s.text.Shorten = true
 	s.reader = async.NewReader(d.Work, s.read, s.show)
@@ -184,7 +184,9 @@ func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 	s.kept = old.kept
 	s.form.fill(old.form)
 	s.tabs.Choose(old.tabs.Chosen())
-	widgets.Show(s.advanced, old.advanced.Visible())
+	for tab, was := range old.technical {
+		widgets.Show(s.technical[tab], was.Visible())
+	}
 	s.folders.continueFrom(old.folders)
 	s.adapt()
 	s.preview.ask()
@@ -215,8 +217,11 @@ func (s *Screen) PickFolder() {
 	})
 }
 
-// ShowService shows the page of the service, the account and the public address.
-func (s *Screen) ShowService() { s.tabs.Choose(tabService) }
+// ShowAccount shows who is signed in.
+func (s *Screen) ShowAccount() { s.tabs.Choose(tabService) }
+
+// ShowService shows the settings of the service and the public address.
+func (s *Screen) ShowService() { s.tabs.Choose(tabService); s.unfold(tabService) }
 
 // ShowDocuments shows the page of where signed documents go.
 func (s *Screen) ShowDocuments() { s.tabs.Choose(tabDocuments) }
@@ -360,6 +365,7 @@ func (s *Screen) showWrong(wrong map[string]string) {
 	for _, k := range s.form.all {
 		if k.field.IsWrong() || wrong[k.key] != "" {
 			k.field.Wrong(wrong[k.key])
+			s.unfold(k.tab)
 		}
 	}
 	s.sayMarked()
@@ -395,13 +401,14 @@ func (s *Screen) marks(err error, turn bool) (some bool) {
 		if k := s.form.by[wrong.Field]; k != nil {
 			some = true
 			k.field.Wrong(i18n.Message(wrong.Text))
-			widgets.Show(s.advanced, s.advanced.Visible() || k.tab == tabProgram)
+			s.unfold(k.tab)
 			if turn {
 				s.tabs.Choose(k.tab)
 			}
 		} else if secret := s.form.secret[wrong.Field]; secret != nil {
 			some = true
 			secret.Wrong(i18n.Message(wrong.Text))
+			s.unfold(tabService)
 			if turn {
 				s.tabs.Choose(tabService)
 				widgets.FocusWrong([]*widgets.Field{secret})
@@ -422,6 +429,12 @@ func (s *Screen) lock() {
 		if tested && k.tab == tabService {
 			k.input.Disable()
 		}
+	}
+}
+
+func (s *Screen) unfold(tab int) {
+	if fold := s.technical[tab]; fold != nil {
+		widgets.Show(fold, true)
 	}
 }
 
@@ -471,12 +484,20 @@ func (s *Screen) turn(page int) {
 // place returns a setting's field, and remembers its page.
 func (s *Screen) place(key string, tab int) fyne.CanvasObject {
 	k := s.form.by[key]
-	k.tab = tab
+	if k.tab = tab; k.field.Title() == "" {
+		return k.field
+	}
 	return k.field.Row()
 }
 
 func page(parts ...fyne.CanvasObject) fyne.CanvasObject {
-	return widgets.Stack(16, append(parts, layout.NewSpacer())...)
+	return widgets.Stack(20, append(parts, layout.NewSpacer())...)
+}
+
+// administrators folds away what only they need.
+func (s *Screen) administrators(tab int, parts ...fyne.CanvasObject) fyne.CanvasObject {
+	s.technical[tab] = widgets.Stack(20, parts...)
+	return widgets.NewFold(lang.L("For administrators"), false, s.technical[tab])
 }
 
 func (s *Screen) documents() fyne.CanvasObject {
@@ -485,13 +506,13 @@ func (s *Screen) documents() fyne.CanvasObject {
 		widgets.Section(lang.L("Where signed documents go"), 12, at(office.FieldSaveTo), at("beside_original")),
 		widgets.Section(lang.L("File names"), 12, widgets.NewField(lang.L("Ready-made patterns"), s.form.shapes.Select, "").Row(), at(office.FieldTemplate), s.preview.field),
 		widgets.Section(lang.L("Copies of every package"), 12, at(office.FieldCopyTo), at(office.FieldBlindCopyTo)),
-		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"), at("index"))), s.seals.content)
+		widgets.Section(lang.L("Additional files"), 0, at("save_cac"), at("save_masterfile"), at("index")))
 }
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
 	s.form.hours = widgets.Stack(12, at(office.FieldQuietFrom), at(office.FieldQuietTo))
-	return page(widgets.Card(widgets.Stack(12, at(office.FieldNotify), at(office.FieldDueDays), widgets.NewField("", widgets.Outdent(s.form.quiet), "").Row(), s.form.hours,
+	return page(widgets.Card(widgets.Stack(12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Outdent(s.form.quiet), s.form.hours,
 		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification.")))))
 }
 
@@ -501,12 +522,11 @@ func (s *Screen) program() fyne.CanvasObject {
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
-	s.advanced = widgets.Stack(16, widgets.Card(widgets.Stack(12, at(office.FieldKeepEvents), at(office.FieldCheckFiles))),
-		widgets.Section(lang.L("Proof record"), 12, at(office.FieldStampURL), s.tests.stamp.content, at("mirror_record")))
 	return page(append(parts, s.updates.section(at("check_updates")),
 		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepYears),
 			widgets.NewField("", widgets.Row(0, widgets.NewButton(lang.L("Show documents past this period…"), func() { showExpired(s) })), "").Row()),
-		widgets.NewFold(lang.L("Advanced"), false, s.advanced))...)
+		s.administrators(tabProgram, widgets.Card(widgets.Stack(12, at(office.FieldKeepEvents), at(office.FieldCheckFiles))), s.seals.content,
+			widgets.Section(lang.L("Proof record"), 12, at(office.FieldStampURL), s.tests.stamp.content, at("mirror_record"))))...)
 }
 
 func (s *Screen) service() fyne.CanvasObject {
@@ -515,12 +535,11 @@ func (s *Screen) service() fyne.CanvasObject {
 	t.ngrok = widgets.Stack(12, at(office.FieldNgrokDomain), s.form.ngrokField, at(office.FieldNgrokConnect), at(office.FieldNgrokCA))
 	t.external = widgets.Stack(12, at(office.FieldPublicURL), at(office.FieldListen))
 	t.none = widgets.Stack(0, widgets.NewProse(lang.L("Signatures show up a little later. Countersign checks for them regularly.")))
-	return page(
-		widgets.Section(lang.L("Account"), 12, s.account.content),
-		widgets.Section(lang.L("Signing service"), 12, at(office.FieldAuthURL), at(office.FieldBaseURL), at(office.FieldClientID), s.form.clientField,
+	return page(widgets.Card(s.account.content), s.administrators(tabService,
+		widgets.Section(lang.L("Signing service"), 12, s.account.organization, at(office.FieldAuthURL), at(office.FieldBaseURL), at(office.FieldClientID), s.form.clientField,
 			at(office.FieldScopes), at(office.FieldHeader), t.service.content),
 		widgets.Section(lang.L("Public address"), 12, at(office.FieldTunnel), t.ngrok, t.external, t.none, t.tunnel.content),
-		widgets.Section(lang.L("Signing in"), 12, at(office.FieldRedirect), at(office.FieldRedirectURI), t.back))
+		widgets.Section(lang.L("Signing in"), 12, at(office.FieldRedirect), at(office.FieldRedirectURI), t.back)))
 }
 
 // adapt shows the inputs for the chosen kind of address, the matching ready-made name pattern, and whether there is something to
@@ -553,7 +572,7 @@ type starter struct {
 func newStarter(s *Screen) *starter {
 	t := &starter{screen: s}
 	t.check = widgets.NewCheck(lang.L("Start Countersign when the computer starts"), t.set)
-	t.field = widgets.NewField("", widgets.Outdent(t.check), lang.L("It starts in the tray and saves signed documents from there.")).Row()
+	t.field = widgets.NewField("", widgets.Outdent(t.check), lang.L("It starts in the tray and saves signed documents from there."))
 	t.content = t.field
 	return t
 }

@@ -37,7 +37,7 @@ func newSeals(s *Screen) *seals {
 	x := &seals{screen: s, list: widgets.Stack(4)}
 	x.reader = async.NewReader(s.env.Work, func(context.Context) ([]*x509.Certificate, error) { return s.office.TrustedSeals() }, x.show)
 	x.content = widgets.Section(lang.L("Digital seals"), 12,
-		widgets.NewProse(lang.L("Seals count if an authority vouches for them that this computer knows. Others can be added here: your signing service’s certificate, or the trusted list of an EU country.")),
+		widgets.NewProse(lang.L("Countersign trusts seals from authorities that this computer knows. Add others from a certificate or an EU country’s trusted list.")),
 		x.list, widgets.Row(0, widgets.NewButton(lang.L("Add from a file…"), x.add)))
 	return x
 }

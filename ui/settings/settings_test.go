@@ -158,7 +158,7 @@ func TestAFolderThatIsChosenIsKept(t *testing.T) {
 
 func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
-	s.tabs.Choose(tabService)
+	s.ShowService()
 	e := entry(t, s, office.FieldClientID)
 	canvas := b.Window.Canvas()
 	canvas.Focus(e)
@@ -328,7 +328,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	type act func(*screentest.Bench, *Screen)
 	tab := func(i int) act { return func(_ *screentest.Bench, s *Screen) { s.tabs.Choose(i) } }
 	wrong := func(b *screentest.Bench, s *Screen) {
-		s.tabs.Choose(tabService)
+		s.ShowService()
 		s.form.tunnel.SetSelected(s.form.tunnel.Options[1])
 		entry(t, s, office.FieldAuthURL).SetText("sign.example.com")
 		s.Save()
@@ -351,7 +351,8 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	}{
 		{"documents", "en", "light", officetest.Busy(), func(_ *screentest.Bench, s *Screen) { s.form.template.SetText("{date} {package}/{document}") }, screentest.Big, 1},
 		{"notices-dark", "en", "dark", officetest.Busy(), tab(tabNotices), screentest.Small, 1},
-		{"service-200", "en", "light", officetest.Busy(), tab(tabService), screentest.Small, 2},
+		{"service-200", "en", "light", officetest.Busy(), func(_ *screentest.Bench, s *Screen) { s.ShowService() }, screentest.Small, 2},
+		{"account-dark", "de", "dark", officetest.Busy(), tab(tabService), screentest.Small, 1},
 		{"service-wrong", "en", "light", officetest.Busy(), wrong, screentest.Big, 1},
 		{"folders-empty", "en", "light", officetest.Busy(), tab(tabFolders), screentest.Small, 1},
 		{"folders-dark", "en", "dark", sending(), tab(tabFolders), screentest.Small, 1},
@@ -978,7 +979,7 @@ func TestAPortThatIsTakenIsSaidBesideIt(t *testing.T) {
 		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldListen, Text: message.PortInUse("127.0.0.1:8080")}}}
 	})
 	b, s := shown(t, o)
-	s.tabs.Choose(tabService)
+	s.ShowService()
 	test.Tap(s.tests.tunnel.button)
 	<-asked
 	if listen := entry(t, s, office.FieldListen); !listen.Disabled() || entry(t, s, office.FieldSaveTo).Disabled() {

@@ -587,7 +587,7 @@ func Part(title string, gap float32, objects ...fyne.CanvasObject) fyne.CanvasOb
 }
 
 func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.CanvasObject {
-	return Stack(8, NewTitle(title), Card(Stack(gap, objects...)))
+	return Part(title, 0, Card(Stack(gap, objects...)))
 }
 
 // NewFold returns content that pressing its title shows and hides. Both begin at the same edge.

@@ -213,6 +213,9 @@ func (w *Window) ShowStep(step message.Message) {
 	case message.StepDocuments():
 		w.ShowSettings()
 		w.settings.get().ShowDocuments()
+	case message.StepSignIn():
+		w.ShowSettings()
+		w.settings.get().ShowAccount()
 	default:
 		w.ShowSettings()
 		w.settings.get().ShowService()
