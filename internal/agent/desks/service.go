@@ -21,6 +21,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -126,15 +127,16 @@ type Service struct {
 	entry       sync.Mutex // held while a desk is admitted or shut out
 	identifying sync.Mutex // held while reading or making this computer's identity as a hub
 
-	mu      sync.Mutex
-	restart bool
-	live    *live                // nil if this computer is no hub
-	queue   []string             // ids of events to publish
-	seen    map[string]time.Time // last question of each desk, by key
-	since   time.Time            // on a desk, since when events arrive; zero if they do not
-	offers  map[string]*offer    // by the key derived from the code
-	moved   *desk.Place          // on a replaced hub, where the hub is now; nil before
-	later   int                  // the latest hub after this one that anybody has reported; 0 for none
+	restart atomic.Bool // begin anew although the settings are unchanged
+
+	mu     sync.Mutex
+	live   *live                // nil if this computer is no hub
+	queue  []string             // ids of events to publish
+	seen   map[string]time.Time // last question of each desk, by key
+	since  time.Time            // on a desk, since when events arrive; zero if they do not
+	offers map[string]*offer    // by the key derived from the code
+	moved  *desk.Place          // on a replaced hub, where the hub is now; nil before
+	later  int                  // the latest hub after this one that anybody has reported; 0 for none
 }
 
 // New makes a Service. It reads nothing; Load does.
@@ -162,9 +164,7 @@ func (r *Service) Wake() { loop.Wake(r.wake) }
 
 // Reopen makes it start over although the settings are unchanged: the key has changed, or a person requested it.
 func (r *Service) Reopen() {
-	r.mu.Lock()
-	r.restart = true
-	r.mu.Unlock()
+	r.restart.Store(true)
 	r.Wake()
 }
 
@@ -192,7 +192,14 @@ func (r *Service) Run(ctx context.Context) error {
 			be = r.beHub
 		}
 		began := r.Now()
-		err := r.until(ctx, s, be)
+		err := loop.RunUntil(ctx, r.wake, func() bool {
+			now := r.Settings()
+			if !r.restart.Swap(false) && same(now, s) {
+				return false
+			}
+			r.tellMoved(ctx, now)
+			return true
+		}, func(ctx context.Context) error { return be(ctx, s) })
 		r.hear(false)
 		if ctx.Err() != nil {
 			return nil
@@ -211,41 +218,6 @@ func (r *Service) Run(ctx context.Context) error {
 		loop.Wait(ctx, pause, r.wake)
 	}
 	return nil
-}
-
-// until runs be until the settings it depends on change; then its error is nil.
-func (r *Service) until(ctx context.Context, s office.Settings, be func(context.Context, office.Settings) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	over := make(chan error, 1)
-	go func() { over <- loop.Protect("desks", func() error { return be(ctx, s) }) }()
-	for {
-		select {
-		case err := <-over:
-			return err
-		case <-r.wake:
-			now := r.Settings()
-			if r.again() || !same(now, s) {
-				r.tellMoved(ctx, now)
-				cancel(errMoved)
-				<-over
-				return nil
-			}
-		case <-ctx.Done():
-			<-over
-			return nil
-		}
-	}
-}
-
-var errMoved = errors.New("the settings changed")
-
-func (r *Service) again() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	again := r.restart
-	r.restart = false
-	return again
 }
 
 func same(a, b office.Settings) bool {

@@ -148,6 +148,29 @@ func Repeat(ctx context.Context, ring <-chan struct{}, due func(context.Context)
 	}
 }
 
+// RunUntil runs do until it ends by itself, or until changed, asked at each wake-up on ring, says that it must begin anew. It returns
+// do's error; nil if do was ended, as by the end of ctx.
+func RunUntil(ctx context.Context, ring <-chan struct{}, changed func() bool, do func(context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	over := make(chan error, 1)
+	go func() { over <- Protect("loop", func() error { return do(ctx) }) }()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-ring:
+			if !changed() {
+				continue
+			}
+		case <-ctx.Done():
+		}
+		end()
+		<-over
+		return nil
+	}
+}
+
 // QuarantinePause is how long an object that could not be processed is left alone.
 const QuarantinePause = time.Hour
 

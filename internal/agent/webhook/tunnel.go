@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"countersign/internal/agent/health"
@@ -33,79 +32,34 @@ const (
 // tunnelLook is the longest pause before reopening a public address is tried again although the cause is not one that a retry fixes.
 const tunnelLook = 5 * time.Minute
 
-// RunTunnel keeps the public address open as configured, and starts over when the settings change.
+// RunTunnel keeps the public address open as configured, and starts over when the settings change or a person requests it.
 func (r *Service) RunTunnel(ctx context.Context) error {
 	for ctx.Err() == nil {
+		r.restart.Store(false)
 		s := r.Current().Settings
 		t, err := r.makeTunnel(s, "")
+		if t != nil {
+			err = loop.RunUntil(ctx, r.wakeTunnel, func() bool { return r.restart.Load() || !sameTunnel(r.Current().Settings, s) }, func(ctx context.Context) error {
+				return t.Run(ctx, http.HandlerFunc(r.serve), func(st tunnel.State) { r.setState(st, string(st.Phase)) })
+			})
+			if ctx.Err() != nil {
+				r.setState(tunnel.State{}, "off")
+				return nil
+			}
+			if err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			r.Log.Warn("the public address cannot be opened", "err", err)
 			r.setState(tunnel.State{Err: err}, "down")
-		} else if t == nil {
+		} else {
 			r.setState(tunnel.State{}, "off")
 		}
-		if t == nil {
-			limit := time.Duration(0)
-			if err != nil { // what is missing, a key or a file, may appear without new settings
-				limit = tunnelLook
-			}
-			if !r.waitForTunnelSettings(ctx, s, limit) {
-				return nil
-			}
-			continue
-		}
-		err = r.holdTunnel(ctx, s, t)
-		if ctx.Err() != nil {
-			r.setState(tunnel.State{}, "off")
-			return nil
-		}
-		if err != nil {
-			r.Log.Warn("the public address was given up", "err", err)
-			r.setState(tunnel.State{Phase: tunnel.Down, Err: err}, "down")
-			// Retrying does not fix it, but a person at the other end may: try now and then.
-			if !r.waitForTunnelSettings(ctx, s, tunnelLook) {
-				return nil
-			}
-		}
+		// What is missing, a key or a file, may appear without new settings, and a person at the other end may fix what a retry does not.
+		loop.Wait(ctx, tunnelLook, r.wakeTunnel)
 	}
 	return nil
-}
-
-// holdTunnel runs t until ctx ends, t gives up, or its settings change.
-func (r *Service) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunnel) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		if r.waitForTunnelSettings(ctx, s, 0) {
-			cancel()
-		}
-	})
-	err := t.Run(ctx, http.HandlerFunc(r.serve), func(st tunnel.State) { r.setState(st, string(st.Phase)) })
-	ended := ctx.Err() != nil
-	cancel()
-	watching.Wait()
-	if ended {
-		return nil
-	}
-	return err
-}
-
-// waitForTunnelSettings returns true when the tunnel must be remade: its settings have changed, a person requested a retry, or limit
-// (0 for none) has passed.
-func (r *Service) waitForTunnelSettings(ctx context.Context, was office.Settings, limit time.Duration) bool {
-	if limit > 0 {
-		return loop.Wait(ctx, limit, r.wakeTunnel)
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-r.wakeTunnel:
-			if r.restart.Swap(false) || !sameTunnel(r.Current().Settings, was) {
-				return true
-			}
-		}
-	}
 }
 
 // Reopen remakes the tunnel although its settings are unchanged: its authtoken has, or a person requested it.
