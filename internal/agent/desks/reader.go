@@ -154,9 +154,7 @@ func (r *Service) note(list []office.Desk) error {
 	if slices.EqualFunc(r.desks.Get(), list, same) {
 		return nil
 	}
-	return r.desks.Change(func([]office.Desk) ([]office.Desk, error) {
-		return list, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(Doc, list) })
-	})
+	return r.change(func([]office.Desk) ([]office.Desk, error) { return list, nil })
 }
 
 // fetch receives events that the hub has stored and this desk has not, because one that should have arrived is missing.
