@@ -245,8 +245,7 @@ func (a *Agent) Cancel(draftID string) (bool, error) {
 	a.form.Flush()
 	return a.outbox.Cancel(draftID)
 }
-func (a *Agent) Stop(draftID string) (bool, error)       { return a.outbox.Stop(draftID) }
-func (a *Agent) Resolve(draftID string, send bool) error { return a.outbox.Resolve(draftID, send, 0) }
+func (a *Agent) Stop(draftID string) (bool, error) { return a.outbox.Stop(draftID) }
 func (a *Agent) Decide(draftID string, send bool, undo time.Duration) error {
 	return a.outbox.Resolve(draftID, send, undo)
 }

@@ -120,7 +120,7 @@ func (w *world) decide() {
 			w.model.breaks("what happened is found out: %q was sent, and the program does not know after %v", d.Name, decideAfter)
 			return
 		}
-		w.model.holds("an unknown outcome can be decided", w.office.Resolve(d.ID, true))
+		w.model.holds("an unknown outcome can be decided", w.office.Decide(d.ID, true, 0))
 	}
 }
 
