@@ -260,7 +260,8 @@ func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer,
 		}
 		a = c.account()
 	}
-	if a.Email != "" || access == "" || !hasScope(scopes, "profile") {
+	whole := a.Email != "" && a.OrganizationID != "" && a.MemberID != ""
+	if whole || access == "" || !hasScope(scopes, "profile") {
 		return a, nil
 	}
 	more, err := l.userInfo(ctx, access)
@@ -273,9 +274,10 @@ func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer,
 		l.cfg.log().Warn("The account's profile is about somebody else and was not used")
 		return a, nil
 	}
-	more.OrganizationID = cmp.Or(more.OrganizationID, a.OrganizationID)
-	more.MemberID = cmp.Or(more.MemberID, a.MemberID)
-	return more, nil
+	return Account{
+		Subject: more.Subject, Email: cmp.Or(a.Email, more.Email),
+		OrganizationID: cmp.Or(a.OrganizationID, more.OrganizationID), MemberID: cmp.Or(a.MemberID, more.MemberID),
+	}, nil
 }
 
 // verifyIDToken checks signature (see vouchedByTLS), issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7). If it

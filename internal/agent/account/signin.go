@@ -246,17 +246,31 @@ func (r *Service) newAccount(old Record, g esign.Grant) Record {
 }
 
 // checkAccount refuses an account of another organization while packages of the first one are stored here, and one of which the
-// service does not say what it said of the old one: it may be anybody's, and what waits would be sent from it.
+// service does not say what it said of the old one: it may be anybody's, and what waits would be sent from it. If it said nothing of
+// the old one, the packages tell the organization.
 func (r *Service) checkAccount(old Record, next esign.Account) error {
 	unsaid := func(was, is string) bool { return was != "" && is == "" }
 	switch {
 	case unsaid(old.OrganizationID, next.OrganizationID), unsaid(old.MemberID, next.MemberID), unsaid(old.Subject, next.Subject):
 		return message.Error(message.SignInAnonymous(), nil)
-	case old.OrganizationID == "", old.OrganizationID == next.OrganizationID:
+	case next.OrganizationID == "", strings.EqualFold(old.OrganizationID, next.OrganizationID):
 		return nil
 	}
-	packages, err := data.Read(r.Data, "how many packages there are", (*store.Tx).PackageCounts)
-	if err != nil || packages.Total == 0 {
+	foreign, err := data.Read(r.Data, "whose packages there are", func(tx *store.Tx) (foreign bool, err error) {
+		if old.OrganizationID != "" {
+			packages, err := tx.PackageCounts()
+			return packages.Total > 0, err
+		}
+		err = tx.Packages(func(p office.Package) bool {
+			if p.Away || p.OrganizationID == "" {
+				return true
+			}
+			foreign = !strings.EqualFold(p.OrganizationID, next.OrganizationID)
+			return foreign // until one is its own
+		})
+		return foreign, err
+	})
+	if err != nil || !foreign {
 		return err
 	}
 	return message.Error(message.OtherOrganization(), nil)

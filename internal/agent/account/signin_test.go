@@ -300,6 +300,24 @@ func TestAnotherOrganizationSignsInWhereNoPackagesAre(t *testing.T) {
 	x.Data.Store.Fault = nil
 }
 
+func TestThePackagesTellTheOrganizationOfAnAccountThatWasNotNamed(t *testing.T) {
+	x := newService(t)
+	stored := []office.Package{
+		{ID: "unsaid"},
+		{ID: "elsewhere", Source: office.Source{OrganizationID: "theirs"}, Home: office.Home{Service: "another service"}},
+		{ID: "ours", Source: office.Source{OrganizationID: "OURS"}},
+	}
+	next := esign.Account{OrganizationID: "theirs"}
+	for _, want := range []message.Message{{}, {}, message.OtherOrganization()} {
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(stored[0]) }))
+		expect(t, message.For(x.checkAccount(Record{}, next)), want, "told %v with "+stored[0].ID)
+		stored = stored[1:]
+	}
+	for _, own := range []esign.Account{{}, {OrganizationID: "ours"}} {
+		noErr(t, x.checkAccount(Record{}, own))
+	}
+}
+
 func TestNobodyUnknownSignsInInPlaceOfSomebodyKnown(t *testing.T) {
 	x := newService(t)
 	x.settings.Scopes = []string{"profile", "offline_access", "organization"} // without openid there is no id_token
