@@ -281,7 +281,7 @@ func (p Package) StatusOf(signer Signer) (part SignerStatus, signed int) {
 		}
 	}
 	switch {
-	case p.State == PackageExecuted, !p.Executed.IsZero(), len(p.Documents) > 0 && signed == len(p.Documents):
+	case p.Signed(signer):
 		return SignerSigned, signed
 	case !signer.Declined.IsZero():
 		return SignerDeclined, signed

@@ -114,8 +114,16 @@ func TestAPersonsPartFollowsThePackage(t *testing.T) {
 		t.Errorf("declined: %s", a)
 	}
 	p.State = PackageExecuted
-	if a, j := part(p, ana), part(p, jan); a != SignerSigned || j != SignerSigned {
+	p.Signers[0] = ana
+	if a, j := part(p, ana), part(p, jan); a != SignerDeclined || j != SignerSigned {
 		t.Errorf("executed: %s, %s", a, j)
+	}
+	if done, total := p.Progress(); done != 1 || total != 2 || p.EveryoneSigned() || p.LastSigner() != "" {
+		t.Errorf("executed without her: %d of %d", done, total)
+	}
+	p.Documents[0].SignedBy, p.Documents[1].SignedBy = []string{"a"}, []string{"a"} // asked again
+	if a, j := part(p, ana), part(p, jan); a != SignerSigned || j != SignerSigned || !p.EveryoneSigned() {
+		t.Errorf("executed after she signed: %s, %s", a, j)
 	}
 }
 

@@ -33,7 +33,7 @@ func (p Package) Find(who string) (found Signer, ok bool) {
 // Unsigned are the people who still have something to sign. People who declined are not included.
 func (p Package) Unsigned() (left []Signer) {
 	for _, s := range p.Signers {
-		if p.State != PackageExecuted && p.signs(s) {
+		if p.signs(s) {
 			left = append(left, s)
 		}
 	}
@@ -133,6 +133,16 @@ func (d Document) signs(signerID string) bool {
 	return len(d.Signers) == 0 || slices.Contains(d.Signers, signerID)
 }
 
+// Signed reports whether a signer of p has signed everything that is theirs. All have once p is executed, except who declined.
+func (p Package) Signed(s Signer) bool {
+	return (p.State == PackageExecuted || !p.Executed.IsZero()) && s.Declined.IsZero() || p.Begun(s.ID) && p.SignedAll(s.ID)
+}
+
+// Begun reports whether a person has signed anything.
+func (p Package) Begun(signerID string) bool {
+	return signerID != "" && slices.ContainsFunc(p.Documents, func(d Document) bool { return slices.Contains(d.SignedBy, signerID) })
+}
+
 // Progress counts the people who have signed every document that is theirs. total is 0 while unknown.
 func (p Package) Progress() (done, total int) {
 	total = len(p.Signers)
@@ -146,9 +156,14 @@ func (p Package) Progress() (done, total int) {
 	}
 	if p.State == PackageExecuted {
 		if total == 0 {
-			total = len(all)
+			return len(all), len(all)
 		}
-		return total, total
+		for _, s := range p.Signers {
+			if p.Signed(s) {
+				done++
+			}
+		}
+		return done, total
 	}
 	for _, signed := range all {
 		if signed {
@@ -322,7 +337,7 @@ func (p Package) Next() (next []Signer) {
 	ahead := true // everybody before has finished
 	for _, s := range p.Signers {
 		signs := p.signs(s)
-		turn := named && p.named(s) || p.begun(s)
+		turn := named && p.named(s) || p.Begun(s.ID)
 		if !named {
 			turn = turn || !skipped && ahead && (s.ID != "" || !nameless)
 		}
@@ -338,13 +353,7 @@ func (p Package) Next() (next []Signer) {
 func (p Package) named(s Signer) bool { return s.ID != "" && slices.Contains(p.NextSigners, s.ID) }
 
 // signs reports whether s still has something to sign, and is not known to have declined.
-func (p Package) signs(s Signer) bool {
-	return s.Declined.IsZero() && (s.ID == "" || len(p.Documents) == 0 || !p.SignedAll(s.ID))
-}
-
-func (p Package) begun(s Signer) bool {
-	return s.ID != "" && slices.ContainsFunc(p.Documents, func(d Document) bool { return slices.Contains(d.SignedBy, s.ID) })
-}
+func (p Package) signs(s Signer) bool { return s.Declined.IsZero() && !p.Signed(s) }
 
 // signedByNameless reports whether a signature has an id that belongs to nobody known: any person without an id may have
 // made it.

@@ -343,6 +343,9 @@ func (w indexWords) line(p office.Package, j office.Job, path, sum string) []str
 	var people, copies []string
 	plain := strings.NewReplacer(",", " ", ";", " ")
 	for _, s := range p.Signers {
+		if !p.Signed(s) {
+			continue
+		}
 		who := plain.Replace(s.DisplayName())
 		if when := w.when(p.SignedAt(s.ID)); when != "" {
 			who += " (" + when + ")"

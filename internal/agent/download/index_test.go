@@ -342,7 +342,8 @@ func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 	at := time.Date(2026, 11, 23, 20, 9, 0, 0, time.Local)
 	p := office.Package{ID: "p", Name: "=HYPERLINK(\"http://x\")\r\n;=1", Source: office.Source{Reference: "2026-118"}, Due: at,
 		Recipients: []office.Recipient{{FirstName: "Zoë"}}, Created: at.Add(-time.Hour), Executed: office.When{Time: at, By: true},
-		Signers: []office.Signer{{ID: "j", FirstName: "@Jan"}, {ID: "a", FirstName: "Ana"}}, History: []office.HistoryEntry{
+		Signers: []office.Signer{{ID: "j", FirstName: "@Jan"}, {ID: "a", FirstName: "Ana"},
+			{ID: "d", FirstName: "Declined", Declined: office.When{Time: at}}}, History: []office.HistoryEntry{
 			{Time: office.When{Time: at, By: true}, What: office.EntrySigned, Who: "j", Ref: "d"},
 			{Time: office.When{Time: at.Add(-time.Minute)}, What: office.EntrySigned, Who: "a", Ref: "d"}}}
 	for language, want := range map[string][8]string{

@@ -139,9 +139,14 @@ func (r *Service) signersPart(p office.Package) evidence.Part {
 	part := evidence.Part{Title: r.say(message.ProofSigners())}
 	for _, s := range p.Signers {
 		what := message.ProofUnsigned()
-		if at := p.SignedAt(s.ID); !at.IsZero() && p.SignedAll(s.ID) {
+		switch part, _ := p.StatusOf(s); part {
+		case office.SignerSigned:
+			at := p.SignedAt(s.ID)
+			if at.IsZero() {
+				at = office.When{Time: p.Executed.Time, By: true}
+			}
 			what = message.ProofSignedAt(r.when(at))
-		} else if !s.Declined.IsZero() {
+		case office.SignerDeclined:
 			what = message.ProofDeclinedAt(r.when(s.Declined))
 		}
 		part.Add(strings.TrimSpace(s.DisplayName()), strings.Join(slices.DeleteFunc([]string{s.Email, r.say(what)}, func(t string) bool { return t == "" }), "\n"))

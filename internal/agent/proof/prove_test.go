@@ -137,6 +137,14 @@ func TestWhatAProofSaysOfASealIsOfTheFileThatWasSavedAndRunsNothingElse(t *testi
 	}
 	const command = `    pdfsig './documents/O'\''Neill $(touch it) ` + "`touch it` 😀.pdf'\n"
 	said := text()
+	p.Execute(office.When{Time: at})
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+	executed := text()
+	for _, want := range []string{"Ana: signed 2026-11-23 19:09:00 UTC", "Ben: declined 2026-11-23 21:09:00 UTC", "Cleo: signed by 2026-11-23 20:09:00 UTC"} {
+		if !strings.Contains(executed, want) {
+			t.Errorf("without %q, once it is executed it says\n%s", want, executed)
+		}
+	}
 	for _, want := range []string{
 		command, "Sealed by “Signing service”", "Sealed: 2026-11-23 20:09:00 UTC", "Time confirmed by: Stamps Ltd",
 		"Ana: signed 2026-11-23 19:09:00 UTC", "Ben: declined 2026-11-23 21:09:00 UTC", "Cleo: not signed",
