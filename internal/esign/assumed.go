@@ -20,8 +20,12 @@ const (
 	refreshSkew = 30 * time.Second
 
 	// interface.md, "Token rules" 3 gives a redeemed refresh token 60 s of grace. One renewal with all its attempts stays
-	// well below that, so that the next one is within the grace period, too.
-	refreshBound = 30 * time.Second
+	// below that, so that the next one is within the grace period, too.
+	refreshBound = 50 * time.Second
+
+	// Source: none. How long the first attempt waits for an answer; each further one waits three times as long, or a slow
+	// service would never be heard out.
+	refreshFirst = 10 * time.Second
 
 	// Source: none. The attempts of one renewal whose answer was lost, and the pause before the second attempt; it doubles
 	// each time.

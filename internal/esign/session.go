@@ -369,11 +369,13 @@ func (s *Session) replacedOr(ctx context.Context, err error) error {
 // redeem exchanges a refresh token. If the answer is lost, the service may already have replaced the token; the old one
 // stays valid for 60 s (interface.md, "Token rules" 3), so redeem tries again.
 func (s *Session) redeem(ctx context.Context, op, refresh string) (t Tokens, err error) {
+	bound := refreshFirst
 	attempts(ctx, func(attempt int) (again bool) {
 		if attempt > 1 {
 			s.cfg.log().Info("The answer to a renewal was lost; trying again with the same token", "attempt", attempt)
+			bound *= 3
 		}
-		t, err = s.redeemOnce(ctx, op, refresh)
+		t, err = s.redeemOnce(ctx, op, refresh, bound)
 		return err != nil && answerLost(err)
 	})
 	return t, err
@@ -401,13 +403,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, error) {
+func (s *Session) redeemOnce(ctx context.Context, op, refresh string, bound time.Duration) (Tokens, error) {
 	server, err := s.authority(ctx)
 	if err != nil {
 		return Tokens{}, err
 	}
-	// A third of the total, so that one hanging answer leaves time for another attempt.
-	one, cancel := context.WithTimeout(ctx, refreshBound/3)
+	one, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	answer, err := server.askForTokens(one, s.cfg, op,
 		url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}}, refresh)

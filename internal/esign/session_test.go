@@ -108,6 +108,26 @@ func TestALostAnswerIsAskedForAgainWithTheSameToken(t *testing.T) {
 	}
 }
 
+func TestASlowTokenEndpointIsHeardOutWithinTheGrace(t *testing.T) {
+	slow := func(p *provider) {
+		began := time.Now()
+		p.token = func(w http.ResponseWriter, _ url.Values, _ int) bool {
+			over := time.Since(began) > time.Minute
+			if time.Sleep(25 * time.Second); over {
+				p.json(w, 400, map[string]string{"error": "invalid_grant"})
+			}
+			return over
+		}
+	}
+	bubble(t, slow, func(t *testing.T, p *provider, cfg Config) {
+		s, v := started(p, cfg)
+		if access(t, s) == "" || v.now() == "rt-0" {
+			t.Error("not renewed")
+		}
+		time.Sleep(time.Minute) // until anything late has arrived
+	})
+}
+
 func TestAnotherProcessMayHaveRenewedMeanwhile(t *testing.T) {
 	v := &vault{token: "rt-0"}
 	bubble(t, func(p *provider) {
