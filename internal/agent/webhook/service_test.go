@@ -235,7 +235,7 @@ func (x *testService) deliver(id, url, secret string) int {
 	body := []byte(`{"action": "document_executed", "packageId": "p", "documentId": "d", "eventId": "` + id + `"}`)
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(append([]byte(url), body...))
-	req := httptest.NewRequest(http.MethodPost, "/webhook", bytes.NewReader(body))
+	req := httptest.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	req.Header.Set("X-Service-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	w := httptest.NewRecorder()
 	x.serve(w, req)

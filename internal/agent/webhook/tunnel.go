@@ -10,12 +10,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
+	"countersign/internal/inbox"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -227,13 +229,26 @@ func (r *Service) tellAddress() {
 func (r *Service) serve(w http.ResponseWriter, req *http.Request) {
 	s := r.Current().Settings
 	switch req.URL.Path {
-	case webhookPath(s), webhookPath(s) + "/", strings.TrimSuffix(webhookPath(s), "/"): // services add or drop a final slash
+	case webhookPath(s):
 		r.ServeEvent(w, req)
 	case office.CallbackPath, office.BasePath(s) + office.CallbackPath, office.ReturnPath(s):
 		r.Callback(w, req)
 	default:
-		http.NotFound(w, req)
+		if r.forEvents(s, req.URL.Path) {
+			r.ServeEvent(w, req)
+		} else {
+			http.NotFound(w, req)
+		}
 	}
+}
+
+// forEvents reports whether the service may send events to path: the one to register, or one that is registered. Services change
+// letter case, and add or drop a final slash.
+func (r *Service) forEvents(s office.Settings, path string) bool {
+	same := func(other string) bool {
+		return strings.EqualFold(strings.TrimSuffix(path, "/"), strings.TrimSuffix(other, "/"))
+	}
+	return same(webhookPath(s)) || slices.ContainsFunc(r.valid(r.Now()), func(k inbox.Key) bool { return same(office.PathOf(k.URL)) })
 }
 
 // webhookURL is the address to register: the public address itself if it has a path, chosen by an office with its own proxy;

@@ -129,6 +129,26 @@ func TestWhatArrivesGoesWhereItBelongs(t *testing.T) {
 	}
 }
 
+// The service signs and sends to the address as it has registered it, which may be written differently from what it was asked to.
+func TestTheAddressIsServedAsTheServiceHasRegisteredIt(t *testing.T) {
+	x := newService(t)
+	x.settings.PublicURL = "https://office.test/Hooks/Sign"
+	x.up(x.settings.PublicURL)
+	x.says = "https://office.test/hooks/sign/"
+	x.register(t)
+	expect(t, len(x.Health.List()), 0, "%d problems")
+	expect(t, x.deliver("a", x.says, "s1"), http.StatusOK, "as registered: %d")
+	expect(t, x.deliver("b", x.settings.PublicURL, "s1"), http.StatusUnauthorized, "as asked for: %d")
+	former := x.says
+	x.settings.PublicURL, x.says = "https://office.test/other", "https://office.test/sent/here"
+	x.up(x.settings.PublicURL)
+	x.register(t)
+	expect(t, x.deliver("c", x.says, "s2"), http.StatusOK, "another path than asked for: %d")
+	expect(t, x.deliver("d", former, "s1"), http.StatusOK, "still on its way: %d")
+	x.later(previousLife)
+	expect(t, x.deliver("e", former, "s1"), http.StatusNotFound, "too late: %d")
+}
+
 // Trouble that passes is told once it has lasted, through all the attempts; trouble that only people can end at once.
 func TestThatTheAddressIsClosedIsToldInItsTime(t *testing.T) {
 	for _, c := range []struct {
