@@ -489,8 +489,7 @@ func (r *Service) Unlock(ctx context.Context) bool {
 
 // keyState returns the issue for an unavailable key: there is something to unlock, or something must change before the next try.
 func keyState(err error) health.State {
-	var u *secret.UnavailableError
-	if errors.As(err, &u) && u.Reason != secret.Locked && u.Reason != secret.Refused {
+	if u, known := errors.AsType[*secret.UnavailableError](err); known && u.Reason != secret.Locked && u.Reason != secret.Refused {
 		return health.KeyOutOfReach
 	}
 	return health.KeyringLocked
@@ -535,8 +534,7 @@ func (r *Service) WokeUp() { loop.Wake(r.wokeUp) }
 
 // answered returns a channel that is closed when the keyring answers a pending request.
 func answered(err error) <-chan struct{} {
-	var u *secret.UnavailableError
-	if errors.As(err, &u) {
+	if u, known := errors.AsType[*secret.UnavailableError](err); known {
 		return u.Answered
 	}
 	return nil

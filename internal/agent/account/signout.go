@@ -390,8 +390,7 @@ func (e *othersEndpointError) Error() string {
 
 // endpointLeft says what remains at the service of an endpoint that was not properly deleted.
 func endpointLeft(err error) message.Message {
-	var others *othersEndpointError
-	if errors.As(err, &others) {
+	if _, others := errors.AsType[*othersEndpointError](err); others {
 		return message.EventsElsewhereOff()
 	}
 	return message.EndpointNotDeleted()

@@ -402,8 +402,7 @@ func (r *Service) refused(ctx context.Context, j office.Job, err error) error {
 	if loop.ConcernsAll(err) || r.Session.SignedOut(err) {
 		return err // not the fault of this file
 	}
-	var e *esign.Error
-	errors.As(err, &e)
+	e, _ := errors.AsType[*esign.Error](err)
 	_, alone := r.Asked.Failed(j.Key(), r.Now(), nil)
 	refused := loop.Refuses(e, alone)
 	switch e.Kind {
@@ -424,8 +423,7 @@ func (r *Service) refused(ctx context.Context, j office.Job, err error) error {
 // pauses.
 func (r *Service) fail(j office.Job, cause error, problem message.Message, refused bool) error {
 	var after time.Duration
-	var e *esign.Error
-	if errors.As(cause, &e) {
+	if e, answered := errors.AsType[*esign.Error](cause); answered {
 		after = e.RetryAfter
 	}
 	if err := r.putOff(j, problem, after, refused); err != nil {

@@ -178,8 +178,7 @@ const QuarantinePause = time.Hour
 // else continues. An error is returned only if it concerns all objects: the disk, the service, the end of ctx.
 func (t Base) One(key string, do func() error) error {
 	err := Protect(key, do)
-	var own *data.ObjectError
-	if !errors.As(err, &own) {
+	if _, own := errors.AsType[*data.ObjectError](err); !own {
 		t.Quarantine.Worked(key)
 		return err
 	}

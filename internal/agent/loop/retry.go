@@ -27,8 +27,7 @@ func (t Base) Backoff(n int, base, limit time.Duration) time.Duration {
 // PauseAfter returns how long to leave the service alone after err, the nth failure in a row: Backoff, or what the service asks for.
 func (t Base) PauseAfter(err error, n int, limit time.Duration) time.Duration {
 	pause := t.Backoff(n, t.Pace.Retry, limit)
-	var e *esign.Error
-	if errors.As(err, &e) {
+	if e, answered := errors.AsType[*esign.Error](err); answered {
 		pause = max(pause, min(e.RetryAfter, MaxBreak))
 	}
 	return pause
@@ -297,9 +296,9 @@ func (e *RenewalError) Unwrap() error { return e.Err }
 // ConcernsAll reports whether a failed call says nothing about its object: the sign-in could not be renewed, or the call was never
 // made.
 func ConcernsAll(err error) bool {
-	var renewal *RenewalError
-	var e *esign.Error
-	return errors.As(err, &renewal) || !errors.As(err, &e) ||
+	_, renewal := errors.AsType[*RenewalError](err)
+	e, answered := errors.AsType[*esign.Error](err)
+	return renewal || !answered ||
 		e.Kind == esign.BadClient || e.Kind == esign.NotKept || e.Kind == esign.Interrupted
 }
 

@@ -125,8 +125,8 @@ func (r *Service) Page() string {
 // Suspicious reports whether err may come from a network that shows everybody its own page: the certificate is a different one, the
 // answer is a web page or leads elsewhere, or nothing answers.
 func Suspicious(err error) bool {
-	var e *esign.Error
-	return errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.BadAnswer || e.Status == http.StatusNetworkAuthenticationRequired)
+	e, answered := errors.AsType[*esign.Error](err)
+	return answered && (e.Kind == esign.Network || e.Kind == esign.BadAnswer || e.Status == http.StatusNetworkAuthenticationRequired)
 }
 
 // Asks checks whether the network demands a sign-in in the browser, and at which page. It first checks whether the service answers;
@@ -147,8 +147,7 @@ func (r *Service) Asks(ctx context.Context, s office.Settings) (page string, ask
 		return "", false
 	}
 	open := plain(address, "/")
-	var refused *proxy.Error
-	if errors.As(err, &refused) {
+	if refused, by := errors.AsType[*proxy.Error](err); by {
 		if refused.Page != "" {
 			open = refused.Page
 		}

@@ -33,8 +33,7 @@ func (r *Service) sentDir() string { return locations.Sent(r.deps.DataDir) }
 func (r *Service) OpenSent(f office.DraftFile) (*os.File, error) {
 	for _, dir := range []string{r.copiesDir(), r.sentDir()} { // in this order: it may be moved meanwhile
 		file, err := openCopyIn(dir, f)
-		var gone *DraftError
-		if errors.As(err, &gone) {
+		if _, gone := errors.AsType[*DraftError](err); gone {
 			continue
 		}
 		if err != nil {

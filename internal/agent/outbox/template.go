@@ -179,8 +179,8 @@ func FileMoved(tx *store.Tx, draftID, from, to string) error {
 // Passes reports whether an error of FromFolder is temporary: the file is being written, there is no room for its copy, or it could
 // not be read to its end. In the last case it could be opened, so the share or the disk failed, not the document.
 func Passes(err error) bool {
-	var refused *DraftError
-	if !errors.As(err, &refused) {
+	refused, known := errors.AsType[*DraftError](err)
+	if !known {
 		return false
 	}
 	passing := []message.Message{message.FileBusy(""), message.NoRoomForCopy(""), message.NotCopied(""), message.FileNotRead(""), message.FileMayNotBeRead("")}

@@ -125,8 +125,7 @@ func (r *Service) RunEndpoint(ctx context.Context) error {
 		}
 		tries++
 		longest := 5 * time.Minute
-		var e *esign.Error
-		if errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err) {
+		if e, answered := errors.AsType[*esign.Error](err); answered && !e.Temporary() && !loop.ConcernsAll(err) {
 			longest = time.Hour // a refusal may be temporary: pauses grow, but start short
 		}
 		pause = r.PauseAfter(err, tries, longest)

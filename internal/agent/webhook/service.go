@@ -236,19 +236,14 @@ func (r *Service) ask(ctx context.Context, client *esign.Client, url string) (es
 	r.begin()
 	answer, err := client.SetEndpoint(ctx, url)
 	if err != nil {
-		doubt := unsure || mayBeDone(err)
+		e, answered := errors.AsType[*esign.Error](err)
+		doubt := unsure || answered && e.MayBeDone
 		if !doubt { // else a sign-out would have deleted what was never registered
 			err = errors.Join(err, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docPending, nil) }))
 		}
 		r.settle(doubt)
 	}
 	return answer, err
-}
-
-// mayBeDone reports whether the service may have carried out a call despite the error.
-func mayBeDone(err error) bool {
-	var e *esign.Error
-	return errors.As(err, &e) && e.MayBeDone
 }
 
 // unsure reports whether a registration was, or may have been, sent whose answer is not stored, in this run or an earlier one.
@@ -261,7 +256,8 @@ func (r *Service) unsure() bool {
 // just changing, so that some events cannot, the service is asked to retry rather than told that its event is not authentic.
 func (r *Service) ServeEvent(w http.ResponseWriter, req *http.Request) {
 	if r.Vault.Locked() {
-		comeAgain(w, time.Minute)
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 		return
 	}
 	over, unsure := r.underWay()
@@ -294,11 +290,6 @@ func (u *undecided) WriteHeader(status int) {
 
 // Unwrap gives the inbox access to the connection's deadlines.
 func (u *undecided) Unwrap() http.ResponseWriter { return u.ResponseWriter }
-
-func comeAgain(w http.ResponseWriter, after time.Duration) {
-	w.Header().Set("Retry-After", strconv.Itoa(int(after/time.Second)))
-	http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
-}
 
 // newInbox makes the webhook receiver, which stores verified events before answering them.
 func (r *Service) newInbox() *inbox.Inbox {

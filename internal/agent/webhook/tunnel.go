@@ -195,8 +195,7 @@ func (r *Service) tellAddress() {
 		r.Health.Clear(health.AddressClosed)
 		return
 	}
-	var e *tunnel.Error
-	known := errors.As(err, &e)
+	e, known := errors.AsType[*tunnel.Error](err)
 	grace := tunnelGrace
 	if known && e.Kind == tunnel.DomainInUse {
 		grace = tunnelInUseGrace
@@ -295,8 +294,7 @@ func (r *Service) Test(ctx context.Context, s office.Settings, secrets office.Se
 	if err != nil && ctx.Err() != nil { // errors of the attempts no longer matter
 		err = context.Cause(ctx)
 	}
-	var local *tunnel.Error
-	if s.Tunnel == office.TunnelExternal && errors.As(err, &local) && local.Kind == tunnel.Listen {
+	if local, is := errors.AsType[*tunnel.Error](err); is && s.Tunnel == office.TunnelExternal && local.Kind == tunnel.Listen {
 		err = &office.ConfigError{Fields: []office.FieldError{{Field: office.FieldListen, Text: local.Message()}}}
 	}
 	return publicURL, err

@@ -364,8 +364,7 @@ func (r *Service) try(ctx context.Context, client *esign.Client, p office.Packag
 // answered continues after packages/rescind returned err, nil for success. An error that rules out any effect restores the earlier
 // state: a previous call, whose answer was lost, may still take effect.
 func (r *Service) answered(ctx context.Context, client *esign.Client, id string, before office.WithdrawalState, err error) error {
-	var e *esign.Error
-	errors.As(err, &e)
+	e, _ := errors.AsType[*esign.Error](err)
 	switch {
 	case err == nil:
 		r.Session.Note(ctx, nil)
