@@ -593,7 +593,14 @@ func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.Canva
 // NewFold returns content that pressing its title shows and hides. Both begin at the same edge.
 func NewFold(title string, open bool, content fyne.CanvasObject) fyne.CanvasObject {
 	Show(content, open)
-	return Stack(8, PadHV(-dropRoom, 0, Row(0, NewDrop(title, func() { Show(content, !content.Visible()) }))), content)
+	var drop *Drop
+	drop = NewDrop(title, func() {
+		Show(content, !content.Visible())
+		if window := fyne.CurrentApp().Driver().CanvasForObject(drop); window != nil && window.Overlays().Top() != nil {
+			window.Overlays().Top().Refresh() // a pop-up grows with it
+		}
+	})
+	return Stack(8, PadHV(-dropRoom, 0, Row(0, drop)), content)
 }
 
 func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {
