@@ -233,7 +233,7 @@ func newFolderForm(f *folders) *folderForm {
 		browse.Folder(f.screen.env, p.folder.Typed(), p.folder.SetText)
 	})
 	p.fields = map[string]*widgets.Field{
-		office.FieldHotPath:    widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.folder, choose), lang.L("The folder is created if it does not exist.")).Row(),
+		office.FieldHotPath:    widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.folder, choose), "").Row(),
 		office.FieldHotSigners: widgets.NewField(lang.L("Signers, one per line"), p.signers, "").Row(),
 		office.FieldHotName:    widgets.NewField(lang.L("Package name"), p.name, lang.L("You can use {{.Placeholders}}.", i18n.V{"Placeholders": i18n.Pattern(strings.Join(office.HotPlaceholders(), " "))})).Row(),
 		office.FieldHotDue:     widgets.NewField(lang.L("Days to sign"), narrow(p.due), "").Row(),

@@ -85,7 +85,7 @@ func (f *form) documents(pickFolder func()) {
 	f.folder, f.template = widgets.NewEntry(""), widgets.NewEntry("")
 	f.choose = widgets.NewButtonWithIcon(lang.L("Choose…"), fynetheme.FolderOpenIcon(), pickFolder)
 	f.text(office.FieldSaveTo, "", "", f.folder, func(s *office.Settings) *string { return &s.SaveTo }).field =
-		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, f.choose), lang.L("The folder is created if it does not exist."))
+		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, f.choose), "")
 	pattern := f.text(office.FieldTemplate, lang.L("File name pattern"), lang.L("You can use {{.Placeholders}}. Use / to create subfolders.", i18n.V{"Placeholders": i18n.Placeholders()}),
 		f.template, func(s *office.Settings) *string { return &s.NameTemplate })
 	pattern.get = f.pattern

@@ -398,21 +398,19 @@ func (s *Screen) marks(err error, turn bool) (some bool) {
 		return false
 	}
 	for _, wrong := range config.Fields {
+		field, tab := s.form.secret[wrong.Field], tabService
 		if k := s.form.by[wrong.Field]; k != nil {
-			some = true
-			k.field.Wrong(i18n.Message(wrong.Text))
-			s.unfold(k.tab)
-			if turn {
-				s.tabs.Choose(k.tab)
-			}
-		} else if secret := s.form.secret[wrong.Field]; secret != nil {
-			some = true
-			secret.Wrong(i18n.Message(wrong.Text))
-			s.unfold(tabService)
-			if turn {
-				s.tabs.Choose(tabService)
-				widgets.FocusWrong([]*widgets.Field{secret})
-			}
+			field, tab = k.field, k.tab
+		} else if field == nil {
+			continue
+		}
+		some = true
+		field.Wrong(i18n.Message(wrong.Text))
+		if s.unfold(tab); turn {
+			s.tabs.Choose(tab)
+		}
+		if turn && field == s.form.secret[wrong.Field] {
+			widgets.FocusWrong([]*widgets.Field{field})
 		}
 	}
 	return some
@@ -512,8 +510,7 @@ func (s *Screen) documents() fyne.CanvasObject {
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
 	s.form.hours = widgets.Stack(12, at(office.FieldQuietFrom), at(office.FieldQuietTo))
-	return page(widgets.Card(widgets.Stack(12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Outdent(s.form.quiet), s.form.hours,
-		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification.")))))
+	return page(widgets.Card(widgets.Stack(12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Outdent(s.form.quiet), s.form.hours)))
 }
 
 func (s *Screen) program() fyne.CanvasObject {

@@ -359,23 +359,18 @@ func (s *Screen) row(r row, first bool) fyne.CanvasObject {
 		text = lang.N("{{.PluralCount}} events received", s.status.Events.Received)
 	}
 	name, end, problem := i18n.Message(r.name), cmp.Or(r.end, i18n.Since(s.env.Now(), r.issue.Since)), r.mark() == theme.MarkProblem && r.check.Found != message.SameReason()
-	title, found := widgets.NewParagraph(name), text+r.note
-	var below []string
-	if next != "" {
-		below = []string{next}
-	}
+	title, found, below := widgets.NewParagraph(name), text+r.note, next
 	switch title.Bold = problem; {
 	case problem:
-		title.Text, below, end = found, append(below, strings.Trim(name+" · "+end, " ·")), ""
+		title.Text, below, end = found, next+"\n"+name+" · "+end, ""
 	case name == "":
 		title.Text = found
 	default:
-		below = append([]string{found}, below...) // keeps its place while it is empty
+		below = found + "\n" + next
 	}
-	what := widgets.Stack(2, title)
-	for _, line := range below {
-		what.Add(widgets.NewProse(line))
-	}
+	more := widgets.NewProse(strings.Trim(below, "\n ·"))
+	more.Hidden = more.Text == "" && name == "" // a part keeps its height until it is known
+	what := widgets.Stack(2, title, more)
 	word := i18n.Action(r.issue.Action)
 	leads := !r.name.IsZero() && r.name != message.StepProxy()
 	side := widgets.Row(4, widgets.NewCaption(end).Whole())
