@@ -44,19 +44,14 @@ type Counts struct {
 
 // Request is one request to the public side. Bodies and headers are not kept: they can hold secrets.
 type Request struct {
-	Host   string
-	Path   string
-	Status int // 0 while in progress
+	Host string
+	Path string
 }
 
 // Counts returns the current counters.
 func (e *Edge) Counts() Counts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.countsLocked()
-}
-
-func (e *Edge) countsLocked() Counts {
 	c := e.counts
 	c.Sessions = len(e.sessions)
 	for s := range e.sessions {
@@ -70,23 +65,6 @@ func (e *Edge) Requests() []Request {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.requests)
-}
-
-// Wait returns nil as soon as enough accepts the counters, or an error when ctx ends first.
-func (e *Edge) Wait(ctx context.Context, enough func(Counts) bool) error {
-	for {
-		e.mu.Lock()
-		now, changed := e.countsLocked(), e.changed
-		e.mu.Unlock()
-		if enough(now) {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("edge: still %+v: %w", now, ctx.Err())
-		}
-	}
 }
 
 // RejectAuth answers every Auth with the error code (ERR_NGROK_107 is a wrong token); "" accepts again.
@@ -175,7 +153,6 @@ func (e *Edge) StopTunnel(host, message, code string) error {
 	session, bind := e.findLocked(host)
 	if session != nil {
 		delete(session.binds, bind.id)
-		e.bump()
 	}
 	e.mu.Unlock()
 	if session == nil {
@@ -227,11 +204,11 @@ func newPublicServer(e *Edge) *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          log.New(io.Discard, "", 0),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			number := e.arrived(r)
-			recorder := &statusRecorder{ResponseWriter: w}
-			defer func() { e.answered(number, recorder.status) }()
+			e.mu.Lock()
+			e.requests = append(e.requests, Request{Host: r.Host, Path: r.URL.Path})
+			e.mu.Unlock()
 			from := arrival{host: r.Host, client: r.RemoteAddr}
-			forward.ServeHTTP(recorder, r.WithContext(context.WithValue(r.Context(), arrivalKey{}, from)))
+			forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), arrivalKey{}, from)))
 		}),
 	}
 }
@@ -263,21 +240,6 @@ func (e *Edge) findLocked(host string) (*session, *bind) {
 	return nil, nil
 }
 
-func (e *Edge) arrived(r *http.Request) (number int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.requests = append(e.requests, Request{Host: r.Host, Path: r.URL.Path})
-	e.bump()
-	return len(e.requests) - 1
-}
-
-func (e *Edge) answered(number, status int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.requests[number].Status = status
-	e.bump()
-}
-
 // Client returns an HTTP client that resolves every host to this edge's public side and trusts its certificates. It follows
 // no redirects and keeps no connections; it is safe for concurrent use.
 func (e *Edge) Client() *http.Client {
@@ -294,21 +256,6 @@ func (e *Edge) Client() *http.Client {
 		},
 	}
 }
-
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (r *statusRecorder) WriteHeader(status int) {
-	if r.status == 0 || r.status < 200 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap lets the proxy flush through the recorder.
-func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // Authority is a certificate authority that lives as long as the process.
 type Authority struct {

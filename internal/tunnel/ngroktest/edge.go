@@ -46,8 +46,7 @@ type Edge struct {
 	running sync.WaitGroup
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed and replaced whenever counts or sessions change
-	listener  net.Listener  // nil while refusing connections
+	listener  net.Listener // nil while refusing connections
 	closed    bool
 	wrongCert bool
 	rejection map[stage]string // ERR_NGROK code to answer with, per stage
@@ -79,7 +78,6 @@ func Start(opts Options) (*Edge, error) {
 	e := &Edge{
 		right: right, wrong: wrong, opts: opts, public: public,
 		agents: agents.Addr().String(), listener: agents,
-		changed:   make(chan struct{}),
 		rejection: make(map[stage]string), held: make(map[string]int),
 		sessions: make(map[*session]bool), opened: make(map[*gatedConn]bool),
 		tokens: make(map[string]string),
@@ -143,7 +141,6 @@ func (e *Edge) acceptAgents(listener net.Listener) {
 		}
 		e.counts.Connections++
 		e.opened[gated] = true
-		e.bump()
 		e.mu.Unlock()
 		e.running.Go(func() {
 			config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
@@ -154,12 +151,6 @@ func (e *Edge) acceptAgents(listener net.Listener) {
 			e.mu.Unlock()
 		})
 	}
-}
-
-// bump wakes everyone in Wait. The caller holds e.mu.
-func (e *Edge) bump() {
-	close(e.changed)
-	e.changed = make(chan struct{})
 }
 
 // gate can stop all connections of an edge at once, as if the network had gone silently.
@@ -351,7 +342,6 @@ func serveSession(e *Edge, conn net.Conn) {
 	defer func() {
 		e.mu.Lock()
 		delete(e.sessions, s)
-		e.bump()
 		e.mu.Unlock()
 		_ = s.mux.Close()
 	}()
@@ -408,7 +398,6 @@ func (s *session) echo(stream muxado.Stream) error {
 		}
 		s.edge.mu.Lock()
 		s.edge.counts.Heartbeats++
-		s.edge.bump()
 		s.edge.mu.Unlock()
 	}
 }
@@ -418,7 +407,6 @@ func (s *session) auth(request authRequest) authResponse {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counts.Auths++
-	defer e.bump()
 	token := request.Extra.Authtoken
 	if code := e.rejection[atAuth]; code != "" {
 		return authResponse{Error: refusal("The authtoken you specified is refused.\r\nYour authtoken: "+token, code)}
@@ -447,7 +435,6 @@ func (s *session) bind(request bindRequest) bindResponse {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counts.Binds++
-	defer e.bump()
 	if !e.sessions[s] {
 		return bindResponse{Error: "bind before auth"}
 	}
@@ -512,7 +499,6 @@ func (s *session) unbind(request unbindRequest) plainResponse {
 	defer s.edge.mu.Unlock()
 	s.edge.counts.Unbinds++
 	delete(s.binds, request.ID)
-	s.edge.bump()
 	return plainResponse{}
 }
 
