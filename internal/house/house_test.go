@@ -256,7 +256,7 @@ var allowed = map[string][]string{
 	"internal/trytest":             {},
 	"internal/e2e":                 {},
 	"internal/sim":                 {},
-	"internal/e2e/harness":         {"internal/tunnel/ngroktest", "internal/e2e/portaltest", "internal/fasttest", "internal/sessionbus/bustest"},
+	"internal/e2e/harness":         {"internal/tunnel/ngroktest", "internal/e2e/portaltest", "internal/fasttest", "internal/sessionbus/bustest", "ui/displaytest"},
 	"internal/e2e/portaltest":      {},
 	"internal/e2e/powercut":        {"internal/fasttest"},
 	"internal/e2e/smalldisk":       {},

@@ -265,7 +265,8 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 // newDisplay is an X server for one test; more are additional arguments.
 func newDisplay(t *testing.T, more ...string) string {
 	t.Helper()
-	return displaytest.Server(t, "1280x900x24", more...)
+	display, _ := displaytest.Server(t, "1280x900x24", more...)
+	return display
 }
 
 // fakeInstaller is an installer for a stand-in for our program, see testdata/updated.

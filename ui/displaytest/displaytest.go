@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"countersign/internal/fasttest"
@@ -16,13 +17,14 @@ import (
 // Start runs Xvfb until the end of the test and sets $DISPLAY. If Xvfb is missing, the test fails, except in the fast loop.
 func Start(t *testing.T) {
 	t.Helper()
-	t.Setenv("DISPLAY", Server(t, "640x480x24"))
+	display, _ := Server(t, "640x480x24")
+	t.Setenv("DISPLAY", display)
 	t.Setenv("WAYLAND_DISPLAY", "")
 }
 
 // Server runs Xvfb with a screen of that size until the end of the test, with the additional options more, and returns the display's
-// name. It stays up after its last client leaves; otherwise it would reset under the next one.
-func Server(t *testing.T, screen string, more ...string) string {
+// name and the process. It stays up after its last client leaves; otherwise it would reset under the next one.
+func Server(t testing.TB, screen string, more ...string) (display string, x *os.Process) {
 	t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -33,15 +35,16 @@ func Server(t *testing.T, screen string, more ...string) string {
 	ready, number, err := os.Pipe()
 	must(err)
 	defer ready.Close()
-	x := exec.Command("Xvfb", append([]string{"-displayfd", "3", "-screen", "0", screen, "-nolisten", "tcp", "-noreset"}, more...)...)
-	x.ExtraFiles = []*os.File{number}
-	fasttest.Needs(t, "Xvfb (package xvfb)", x.Start())
+	server := exec.Command("Xvfb", append([]string{"-displayfd", "3", "-screen", "0", screen, "-nolisten", "tcp", "-noreset"}, more...)...)
+	server.ExtraFiles = []*os.File{number}
+	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // ends with the test binary, if that is killed
+	fasttest.Needs(t, "Xvfb (package xvfb)", server.Start())
 	number.Close()
 	t.Cleanup(func() {
-		x.Process.Kill()
-		x.Wait()
+		server.Process.Kill()
+		server.Wait()
 	})
 	line, err := bufio.NewReader(ready).ReadString('\n')
 	must(err)
-	return ":" + strings.TrimSpace(line)
+	return ":" + strings.TrimSpace(line), server.Process
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"countersign/internal/sessionbus/bustest"
+	"countersign/ui/displaytest"
 
 	"github.com/godbus/dbus/v5"
 	"github.com/godbus/dbus/v5/prop"
@@ -103,28 +104,7 @@ func (d *Desktop) RestartKeyring() {
 // StartDisplay gives the session a screen and a window manager; more are additional arguments for the X server.
 func (d *Desktop) StartDisplay(more ...string) {
 	d.T.Helper()
-	ready, number, err := os.Pipe()
-	Must(d.T, err)
-	defer ready.Close()
-	args := []string{"-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-dpi", "96", "-noreset"}
-	x := exec.Command("Xvfb", append(args, more...)...)
-	x.ExtraFiles = []*os.File{number}
-	x.SysProcAttr = diesWithUs()
-	if err := x.Start(); err != nil {
-		d.T.Fatalf("start Xvfb: %v", err)
-	}
-	number.Close()
-	d.Screen = x.Process
-	d.T.Cleanup(func() {
-		x.Process.Kill()
-		x.Wait()
-	})
-	b := make([]byte, 16)
-	n, err := ready.Read(b)
-	if err != nil {
-		d.T.Fatalf("Xvfb did not say its display: %v", err)
-	}
-	d.display = ":" + strings.TrimSpace(string(b[:n]))
+	d.display, d.Screen = displaytest.Server(d.T, "1280x900x24", append(more, "-dpi", "96")...)
 	Start(d.T, d.Env(), "openbox")
 	Eventually(d.T, "the window manager works", func() bool {
 		out, err := d.Run("xdotool", "get_desktop")
