@@ -122,20 +122,12 @@ func Noted(folder string) (string, error) {
 func Fleeting(path string) bool {
 	cache, _ := os.UserCacheDir() // "" for none
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", os.Getenv("XDG_RUNTIME_DIR"), cache} {
-		for _, dir := range []string{dir, resolved(dir)} {
+		real, _ := filepath.EvalSymlinks(dir) // "" if there is no such folder
+		for _, dir := range []string{dir, real} {
 			if rel, err := filepath.Rel(dir, path); dir != "" && err == nil && filepath.IsLocal(rel) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// resolved is dir with its links resolved, "" if there is no such folder.
-func resolved(dir string) string {
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return ""
-	}
-	return dir
 }
