@@ -7,25 +7,8 @@ import (
 	"strings"
 )
 
-// The admin port: JSON over HTTP on a loopback address, for tests and for trying out failures. A POST may leave out
-// its body. Every answer is 200 with JSON, or an error {"error","message"}. A body's fields are as in the Go types
-// named here.
-//
-//	GET    /endpoints            the addresses that events are reported to
-//	GET    /packages             every package with its signers, their turns and links
-//	POST   /sign                 {"package_id"} everyone signs, to the end
-//	GET    /events               []Delivery: every event with its bytes and how it fared
-//	POST   /events/hold          keep events back
-//	POST   /events/release       {"order"} let them go: fifo, reverse or random
-//	POST   /events/disturb       Disturbance: duplicate, reorder, delay; {} ends it
-//	POST   /events/redeliver     {"event_id"} send it again
-//	GET    /faults               []Fault
-//	POST   /faults               Fault
-//	DELETE /faults               remove all
-//	POST   /tokens/expire        every access token has expired
-//	POST   /tokens/revoke        every refresh token is revoked
-//	POST   /downloads/pad        {"bytes"} executed downloads are at least this large; 0 ends it
-//	GET    /requests             []Request
+// adminHandler is the admin port: the controls of a Server as JSON over HTTP on a loopback address, for tests and for trying
+// out failures. A POST may leave out its body. Every answer is 200 with JSON, or an error {"error","message"}.
 func (s *Server) adminHandler() http.Handler {
 	type body struct {
 		PackageID string `json:"package_id"`

@@ -86,10 +86,6 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-func (d *dispatcher) start() {
-	d.s.workers.Go(func() { d.run(d.s.ctx) })
-}
-
 func (d *dispatcher) wake() {
 	select {
 	case d.signal <- struct{}{}:

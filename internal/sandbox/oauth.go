@@ -181,9 +181,12 @@ func (a *authorizeRequest) granted(u User) []string {
 
 // finish sends the application its code.
 func (s *Server) finish(w http.ResponseWriter, r *http.Request, a *authorizeRequest, u User) {
-	code, err := s.newCode(authCode{
-		ClientID: a.Client.ID, Redirect: a.Redirect, Challenge: a.Challenge, Nonce: a.Nonce,
-		Email: u.Email, Scopes: a.granted(u), AuthTime: s.opt.Now(),
+	code, now := newToken(), s.opt.Now()
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		return put(tx, bucketCodes, hashed(code), authCode{
+			ClientID: a.Client.ID, Redirect: a.Redirect, Challenge: a.Challenge, Nonce: a.Nonce,
+			Email: u.Email, Scopes: a.granted(u), AuthTime: now, Expires: now.Add(codeLifetime),
+		})
 	})
 	if err != nil {
 		s.opt.Log.Error("making an authorization code failed", "error", err)
@@ -357,14 +360,6 @@ type tokens struct {
 	TokenType    string `json:"token_type"`
 	ExpiresIn    int    `json:"expires_in"`
 	Scope        string `json:"scope"`
-}
-
-// newCode stores a new code.
-func (s *Server) newCode(c authCode) (string, error) {
-	code := newToken()
-	c.Expires = s.opt.Now().Add(codeLifetime)
-	err := s.db.Update(func(tx *bolt.Tx) error { return put(tx, bucketCodes, hashed(code), c) })
-	return code, err
 }
 
 // redeemCode exchanges a code once. A second attempt revokes the tokens from the first (RFC 6749 section 4.1.2). A wrong

@@ -130,7 +130,7 @@ func (s *Server) start() (err error) {
 	if err := s.listen(); err != nil {
 		return err
 	}
-	s.delivery.start()
+	s.workers.Go(func() { s.delivery.run(s.ctx) })
 	return nil
 }
 
