@@ -51,21 +51,24 @@ func (p Package) DocumentName(id string) string {
 
 // SignerName is the name for people of the signer with that id, or "" if unknown.
 func (p Package) SignerName(id string) string {
-	i := p.SignerIndex(id)
-	if i < 0 || id == "" {
-		return ""
+	for _, s := range slices.Concat(p.Signers, p.Former) {
+		if s.ID == id && id != "" {
+			return s.DisplayName()
+		}
 	}
-	return p.Signers[i].DisplayName()
+	return ""
 }
 
 // cleanNames makes every text in p that came from outside safe to show anywhere.
 func (p *Package) cleanNames() {
 	texts := []*string{&p.Name, &p.Reference}
 	// The slices may be shared with a draft, which must keep the texts as the person typed them.
-	p.Signers, p.Documents = slices.Clone(p.Signers), slices.Clone(p.Documents)
-	for i := range p.Signers {
-		s := &p.Signers[i]
-		texts = append(texts, &s.FirstName, &s.LastName, &s.Email)
+	p.Signers, p.Former, p.Documents = slices.Clone(p.Signers), slices.Clone(p.Former), slices.Clone(p.Documents)
+	for _, people := range [][]Signer{p.Signers, p.Former} {
+		for i := range people {
+			s := &people[i]
+			texts = append(texts, &s.FirstName, &s.LastName, &s.Email)
+		}
 	}
 	for i := range p.Documents {
 		d := &p.Documents[i]

@@ -87,6 +87,7 @@ type Package struct {
 	State      PackageState   `json:"state,omitempty"`
 	Sequential bool           `json:"sequential,omitempty"`
 	Signers    []Signer       `json:"signers,omitempty"`
+	Former     []Signer       `json:"former,omitempty"`     // who was to sign and no longer is, for their names in the history
 	Recipients []Recipient    `json:"recipients,omitempty"` // who gets a copy
 	Documents  []Document     `json:"documents,omitempty"`
 	Created    time.Time      `json:"created"`       // when it was made; see Made

@@ -13,6 +13,29 @@ func (p Package) SignerIndex(id string) int {
 	return slices.IndexFunc(p.Signers, func(s Signer) bool { return s.ID == id })
 }
 
+// Leave takes signers off p who have signed nothing. They no longer count as declined.
+func (p *Package) Leave(off func(Signer) bool) {
+	var signers []Signer
+	for _, s := range p.Signers {
+		switch {
+		case !off(s) || p.Begun(s.ID):
+			signers = append(signers, s)
+		case s.ID != "":
+			s.Declined, s.DeclineReason = When{}, ""
+			p.Former = append(slices.Clip(p.Former), s)
+		}
+	}
+	p.Signers = signers
+}
+
+// Rejoin makes a signer of p who had left one again.
+func (p *Package) Rejoin(id string) {
+	if i := slices.IndexFunc(p.Former, func(s Signer) bool { return s.ID == id }); i >= 0 {
+		p.Signers = append(slices.Clip(p.Signers), p.Former[i])
+		p.Former = slices.Delete(slices.Clone(p.Former), i, i+1)
+	}
+}
+
 // Find returns the signer with that id, e-mail address or name, ignoring case. If several match, it finds none.
 func (p Package) Find(who string) (found Signer, ok bool) {
 	who = strings.TrimSpace(who)
@@ -66,6 +89,7 @@ func (p *Package) Document(id, externalID string) *Document {
 
 // AddSignature records a signature and reports whether it is new.
 func (p *Package) AddSignature(s Signature, externalID string, when When) bool {
+	p.Rejoin(s.SignerID)
 	d := p.Document(s.DocumentID, externalID)
 	news := !slices.Contains(d.SignedBy, s.SignerID)
 	if news {
@@ -252,9 +276,10 @@ func (p Package) freePlace(i, step int) int {
 	return i
 }
 
-// nameSigner assigns an id to the i-th person, if that person has none and nobody else has this id.
+// nameSigner assigns an id to the i-th person, if that person has none and nobody else has or had this id.
 func (p *Package) nameSigner(i int, id string) {
-	if id != "" && i >= 0 && i < len(p.Signers) && p.Signers[i].ID == "" && p.SignerIndex(id) < 0 {
+	known := slices.ContainsFunc(slices.Concat(p.Signers, p.Former), func(s Signer) bool { return s.ID == id })
+	if id != "" && !known && i >= 0 && i < len(p.Signers) && p.Signers[i].ID == "" {
 		p.Signers[i].ID = id
 	}
 }

@@ -107,10 +107,13 @@ func ended(p office.Package, s esign.Status, now time.Time) office.When {
 	return office.At(time.Time{}, now)
 }
 
-// mergeSigners updates the signers. An id that an event had linked with one person moves to the person whose address the service
-// gives with it.
-func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
-	signers = dropDeleted(p, signers)
+// mergeSigners updates the signers: those in said are all, unless it leaves out ids. An id that an event had linked with one person
+// moves to the person whose address the service gives with it.
+func mergeSigners(p *office.Package, said []esign.Signer, now time.Time) {
+	if len(said) == 0 {
+		return
+	}
+	signers := slices.DeleteFunc(slices.Clone(said), func(x esign.Signer) bool { return x.Deleted && !p.Begun(x.ID) })
 	address := func(email string) int {
 		return slices.IndexFunc(p.Signers, func(s office.Signer) bool { return email != "" && strings.EqualFold(s.Email, email) })
 	}
@@ -129,6 +132,7 @@ func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
 	for _, x := range signers {
 		i := -1
 		if x.ID != "" {
+			p.Rejoin(x.ID)
 			i = p.SignerIndex(x.ID)
 		}
 		if i < 0 {
@@ -148,23 +152,23 @@ func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
 		signer.Locale = cmp.Or(x.Locale, signer.Locale)
 		mergeDecline(p, signer, x, now)
 	}
+	p.Leave(unlisted(said, signers))
 }
 
-// dropDeleted removes from p the signers that the service has deleted, and returns the remaining signers. A person who has signed
-// something stays.
-func dropDeleted(p *office.Package, signers []esign.Signer) []esign.Signer {
-	gone := func(x esign.Signer) bool {
-		return x.Deleted && !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return slices.Contains(d.SignedBy, x.ID) })
+// unlisted returns which signers have left a package: those that the service has deleted, or does not list in said, an answer with
+// the ids of all; listed are those in said that remain. Somebody whose id is unknown is looked for by address.
+func unlisted(said, listed []esign.Signer) func(office.Signer) bool {
+	whole := !slices.ContainsFunc(said, func(x esign.Signer) bool { return x.ID == "" })
+	addressed := !slices.ContainsFunc(listed, func(x esign.Signer) bool { return x.Email == "" })
+	return func(s office.Signer) bool {
+		same := func(x esign.Signer) bool { return x.ID != "" && x.ID == s.ID }
+		byAddress := func(x esign.Signer) bool { return s.Email != "" && strings.EqualFold(s.Email, x.Email) }
+		if slices.ContainsFunc(listed, func(x esign.Signer) bool { return same(x) || x.ID == "" && byAddress(x) }) {
+			return false
+		}
+		deleted := slices.ContainsFunc(said, func(x esign.Signer) bool { return x.Deleted && (same(x) || s.ID == "" && byAddress(x)) })
+		return deleted || whole && (s.ID != "" || s.Email != "" && addressed)
 	}
-	if !slices.ContainsFunc(signers, gone) {
-		return signers
-	}
-	p.Signers = slices.DeleteFunc(slices.Clone(p.Signers), func(s office.Signer) bool {
-		return slices.ContainsFunc(signers, func(x esign.Signer) bool {
-			return gone(x) && (s.ID != "" && s.ID == x.ID || s.ID == "" && s.Email != "" && strings.EqualFold(s.Email, x.Email))
-		})
-	})
-	return slices.DeleteFunc(slices.Clone(signers), gone)
 }
 
 // mergeRecipients updates who gets a copy. Few answers say so; one that names nobody removes nobody.
@@ -371,7 +375,7 @@ func knownIDs(p office.Package) (documents, signers []string) {
 	for _, d := range p.Documents {
 		documents = append(documents, d.ID)
 	}
-	for _, s := range p.Signers {
+	for _, s := range slices.Concat(p.Signers, p.Former) {
 		signers = append(signers, s.ID)
 	}
 	return documents, signers

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -107,6 +108,55 @@ func TestNobodyWaitsForWhomTheServiceHasTakenOut(t *testing.T) {
 	s.Signers = []esign.Signer{{ID: "j", Email: "jan@example.com", Deleted: true}, {ID: "b", Deleted: true}, {ID: "k", Email: "jan@example.com"}}
 	if Status(&p, s, now); len(p.Signers) != 2 || p.Signers[0].ID != "k" || p.Signers[1].FirstName != "Zoe" {
 		t.Errorf("others were taken out: %+v", p.Signers)
+	}
+}
+
+func TestWhomTheServiceNoLongerListsHasLeftUntilTheyAreListedAgain(t *testing.T) {
+	ana, ben := esign.Signer{ID: "a", FirstName: "Ana", Email: "ana@example.com"}, esign.Signer{ID: "b", FirstName: "Ben", Email: "ben@example.com"}
+	cy := esign.Signer{ID: "c", FirstName: "Cy", Email: "cy@example.com"}
+	lists := func(p *office.Package, signers ...esign.Signer) string {
+		Status(p, esign.Status{State: "open", Signers: signers}, now)
+		*p = p.Derived()
+		line := p.Line()
+		return fmt.Sprintf("%s %d/%d, next %s, declined %s", p.Status(), line.SignersDone, line.SignersTotal, strings.ReplaceAll(line.Next, "\n", " "), line.Decliners)
+	}
+	p := office.Package{Documents: []office.Document{{ID: "d"}}, Signers: []office.Signer{{FirstName: "Ana", Email: "ANA@example.com"}, {FirstName: "Old", Email: "old@example.com"}}}
+	declined := ana
+	declined.Declined, declined.StateTold = true, true
+	for _, c := range []struct {
+		signers []esign.Signer
+		want    string
+	}{
+		{[]esign.Signer{declined, {ID: "b", FirstName: "Ben"}}, "declined 0/3, next Old Ben, declined Ana"}, // without all addresses
+		{[]esign.Signer{ben, {Email: "ana@example.com"}}, "declined 0/3, next Old Ben, declined Ana"},       // without all ids
+		{[]esign.Signer{declined, ben}, "declined 0/2, next Ben, declined Ana"},
+		{[]esign.Signer{cy, ben}, "waiting 0/2, next Ben Cy, declined "},
+		{nil, "waiting 0/2, next Ben Cy, declined "},
+		{[]esign.Signer{ben, ana}, "waiting 0/2, next Ben Ana, declined "},
+	} {
+		if got := lists(&p, c.signers...); got != c.want {
+			t.Errorf("after %+v: %s, want %s", c.signers, got, c.want)
+		}
+	}
+	Event(&p, esign.Event{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "b"}, now)
+	if got := lists(&p, ana); got != "waiting 1/2, next Ana, declined " {
+		t.Errorf("who has signed is not listed: %s", got)
+	}
+	if Event(&p, esign.Event{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "c"}, now); len(p.Signers) != 3 || len(p.Former) != 0 {
+		t.Errorf("who has signed after all is no signer: %+v", p)
+	}
+	p = office.Package{Signers: []office.Signer{{FirstName: "New"}}, Former: []office.Signer{{ID: "a", FirstName: "Ana"}}}
+	if Event(&p, esign.Event{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "a"}, now); p.SignerName("a") != "Ana" || len(p.Signers) != 2 {
+		t.Errorf("who has signed after all is taken for another: %+v", p)
+	}
+	p = office.Package{}
+	lists(&p, declined, ben)
+	lists(&p, ben)
+	if lists(&p, declined, ben); !p.SomeoneDeclined() || len(p.Former) != 0 || len(p.History) != 2 {
+		t.Errorf("listed again as one who declined: %+v", p)
+	}
+	if lists(&p, ben); p.SignerName("a") != "Ana" || !slices.ContainsFunc(p.History, func(m office.HistoryEntry) bool { return p.Tell(m).String() == "Ana declined to sign" }) {
+		t.Errorf("the history forgets who declined: %+v", p)
 	}
 }
 
