@@ -37,6 +37,7 @@ const Largest = 2_000_000_000
 // undone first. The zero Decision is none.
 type Decision struct {
 	Send bool      `json:"send,omitempty"` // send it; otherwise take no further action
+	By   string    `json:"by,omitempty"`   // who decided, as Draft.By, and becomes the sender
 	At   time.Time `json:"at"`
 }
 

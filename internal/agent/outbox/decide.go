@@ -26,7 +26,7 @@ const maxUndo = time.Minute
 func (r *Service) undoable(d office.NewPackage) storing {
 	return storing{also: func(tx *store.Tx, draft *office.Draft) error {
 		draft.State, draft.Replaces = office.DraftHeld, d.Replaces
-		draft.Decision = office.Decision{Send: true, At: r.Now().Add(d.Undo)}
+		draft.Decision = office.Decision{Send: true, By: draft.By, At: r.Now().Add(d.Undo)}
 		for _, id := range d.Replaces {
 			if _, _, err := replaceable(tx, id, draft); err != nil {
 				return err
@@ -141,7 +141,7 @@ func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
 		if err != nil || !ok || !undecided(d.State) {
 			return err
 		}
-		d.Decision = office.Decision{Send: send, At: r.Now().Add(undo)}
+		d.Decision = office.Decision{Send: send, By: r.deps.Sender(), At: r.Now().Add(undo)}
 		if undo > 0 { // the draft stays as it is until then
 			return tx.PutDraft(d)
 		}
@@ -187,7 +187,7 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 	if !undecided(d.State) {
 		return nil
 	}
-	send := d.Decision.Send
+	send, by := d.Decision.Send, d.Decision.By
 	d.Decision = office.Decision{}
 	if send {
 		if taken, err := r.takePlaces(tx, &d); err != nil || !taken {
@@ -195,7 +195,7 @@ func (r *Service) resolve(tx *store.Tx, d office.Draft) error {
 			return err
 		}
 	}
-	d.By = "" // the person deciding becomes the sender
+	d.By = by
 	was, stood := d.State, stood(d)
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
 	d.Stopped, d.Was = false, stood

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -75,7 +76,7 @@ func (r *Service) FromList(ctx context.Context, common office.Draft, id string, 
 	if err != nil {
 		return err
 	}
-	draft.ID, draft.By, draft.List = id, common.By, common.ID
+	draft.ID, draft.By, draft.List = id, cmp.Or(common.By, draft.By), common.ID
 	if err := r.storeDraft(ctx, &draft, docs, storing{looked: true, replaces: slices.Clone(d.Replaces), also: also}); err != nil {
 		return err
 	}

@@ -350,6 +350,7 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), Delivery: office.Delivery{NextTry: r.Now()},
 		Template: d.Template.Clone(), Corrects: d.Corrects, CopyDefaults: office.CopyDefaults{NoCopy: slices.Clone(d.NoCopy)},
+		By: r.deps.Sender(),
 	}
 	if len(d.Files) == 0 && d.Template.Empty() {
 		return out, &DraftError{message.NoDocument()}

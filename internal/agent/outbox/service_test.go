@@ -538,6 +538,58 @@ func (x *testService) adding() (bool, error) {
 	return slices.ContainsFunc(drafts, func(d office.Draft) bool { return d.State == office.DraftAdding }), err
 }
 
+// However it is made, and whoever signs in while it waits.
+func TestADraftIsSentByTheAccountThatMadeIt(t *testing.T) {
+	r := newService(t, accept)
+	r.end() // the test does what it runs
+	r.deps.PackageAdded = func() {}
+	who := ""
+	client, _, _ := r.deps.Service()
+	r.deps.Sender = func() string { return who }
+	r.deps.Service = func() (*esign.Client, string, bool) { return client, who, true }
+	ended, end := context.WithCancel(t.Context())
+	end()
+	made := map[string]func(p office.NewPackage) (id string){
+		"sent": func(p office.NewPackage) string {
+			state, _ := r.Send(ended, p, nil)
+			return state.DraftID
+		},
+		"sent, to be undone": func(p office.NewPackage) string {
+			p.Undo = time.Nanosecond
+			state, _ := r.Send(ended, p, nil)
+			return state.DraftID
+		},
+		"decided": func(p office.NewPackage) string {
+			id := must(r.Hold(p))
+			noErr(t, r.Resolve(id, true, time.Nanosecond))
+			return id
+		},
+		"from a folder": func(p office.NewPackage) (id string) {
+			file := must(os.Open(p.Files[0]))
+			defer file.Close()
+			also := func(_ *store.Tx, d *office.Draft) error { id = d.ID; return nil }
+			noErr(t, r.FromFolder(t.Context(), office.HotFolder{ID: "f", Signers: p.Signers}, file, p.Files[0], also))
+			return id
+		},
+		"from a list": func(p office.NewPackage) string {
+			p.Template, p.Files = &office.Template{ID: "t"}, nil
+			noErr(t, r.FromList(t.Context(), office.Draft{}, "line of "+who, p, func(*store.Tx, *office.Draft) error { return nil }))
+			return "line of " + who
+		},
+	}
+	for how, make := range made {
+		for maker, want := range map[string]office.DraftState{"ana": office.DraftHeld, "": office.DraftSent, "max": office.DraftSent} {
+			who = maker
+			id := make(r.newPackage(t))
+			who = "max"
+			must(r.sendDue(t.Context()))
+			if d, _, err := r.Data.Draft(id); err != nil || d.State != want {
+				t.Errorf("%s by %q: it is %s, %v", how, maker, d.State, err)
+			}
+		}
+	}
+}
+
 func TestADraftForAnotherAccountWaitsForAPerson(t *testing.T) {
 	r := newService(t, accept)
 	r.end() // the test does what it runs

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func (r *Service) FromFolder(ctx context.Context, folder office.HotFolder, file 
 	if err != nil {
 		return err
 	}
-	draft.Folder, draft.By = folder.ID, folder.By
+	draft.Folder, draft.By = folder.ID, cmp.Or(folder.By, draft.By)
 	if folder.Ask {
 		draft.State = office.DraftHeld
 	}
