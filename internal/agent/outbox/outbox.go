@@ -197,8 +197,8 @@ func (r *Service) holdForeign(client *esign.Client, uploader string, due []offic
 		if !foreign(d) {
 			continue
 		}
-		d.Problem, d.Tries, d.NextTry = message.ForAnotherAccount(), 0, time.Time{}
-		if err := r.putDraft(&d, office.DraftHeld); err != nil && !errors.Is(err, errDecided) {
+		d.Tries, d.NextTry = 0, time.Time{}
+		if err := r.setAside(d, office.DraftHeld, message.ForAnotherAccount()); err != nil {
 			return nil, err
 		}
 	}

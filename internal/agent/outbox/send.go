@@ -623,8 +623,13 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 }
 
 func (r *Service) fail(d office.Draft, problem message.Message) error {
+	return r.setAside(d, office.DraftFailed, problem)
+}
+
+// setAside takes d out of the queue for a person to decide, and tells why.
+func (r *Service) setAside(d office.Draft, into office.DraftState, problem message.Message) error {
 	d.Problem = problem
-	switch err := r.putDraft(&d, office.DraftFailed); {
+	switch err := r.putDraft(&d, into); {
 	case errors.Is(err, errDecided):
 		return nil
 	case err != nil:

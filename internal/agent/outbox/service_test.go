@@ -619,6 +619,15 @@ func TestADraftForAnotherAccountWaitsForAPerson(t *testing.T) {
 	if d := work(); d.State != office.DraftSent {
 		t.Errorf("at his word: %+v", d)
 	}
+	var lines []office.Activity
+	noErr(t, r.Data.Store.View(func(tx *store.Tx) (err error) {
+		lines, _, err = tx.Activities("", 100)
+		return err
+	}))
+	lines = slices.DeleteFunc(lines, func(a office.Activity) bool {
+		return a.Text != message.Then(message.NotSent("Lease"), message.ForAnotherAccount())
+	})
+	expect(t, len(lines), 2, "told %d times that he must decide")
 }
 
 // What an event or a list brings is followed all the same: an error would have it dropped.
