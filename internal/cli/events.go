@@ -54,7 +54,7 @@ type eventList struct {
 
 // listedEvent is an event as events --json prints it. Its fields are stable, always there, and documented in assets/docs/admin.md.
 type listedEvent struct {
-	ID string `json:"id"` // the service's; `sha256:` and a hash where it gave none
+	ID string `json:"id"` // the service's; `sha256:` and a hash where it gave none, or one that another event has
 	// document_signed, document_executed, package_executed, and others as the service calls them
 	Kind       string     `json:"kind"`
 	PackageID  string     `json:"package_id"`

@@ -47,7 +47,7 @@ func (k Key) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "inbox.Key{%s}", k.URL
 
 // Received is one authentic notification.
 type Received struct {
-	ID        string      // eventId, or "sha256:" and the hex SHA-256 of the body if there is no usable one
+	ID        string      // eventId, or BodyID if there is no usable one
 	Event     esign.Event // zero if it cannot be read
 	Body      []byte      // raw; the receiver may keep it
 	URL       string      // the registered address it was verified against
@@ -201,11 +201,17 @@ func (in *Inbox) open(key Key, body []byte) Received {
 	r := Received{Body: append([]byte(nil), body...), URL: key.URL, Service: key.Service, At: in.opt.Now()}
 	r.Event, _ = esign.ParseEvent(r.Body)
 	r.ID = r.Event.EventID
-	if r.ID == "" || len(r.ID) > maxEventID || strings.ContainsFunc(r.ID, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		sum := sha256.Sum256(body)
-		r.ID = "sha256:" + hex.EncodeToString(sum[:])
+	unset := strings.Trim(r.ID, "0-") == "" // a UUID of zeros names none
+	if unset || len(r.ID) > maxEventID || strings.ContainsFunc(r.ID, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		r.ID = BodyID(body)
 	}
 	return r
+}
+
+// BodyID identifies a notification whose eventId is not usable, or another one's.
+func BodyID(body []byte) string {
+	sum := sha256.Sum256(body)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // refuse answers without giving the reason, and counts it.

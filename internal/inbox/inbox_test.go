@@ -126,6 +126,7 @@ func TestAuthenticEventsAreStoredBeforeTheAnswer(t *testing.T) {
 		{"no eventId", `{"action":"package_executed"}`, "sha256:", "package_executed"},
 		{"an absurd eventId", `{"eventId":"` + strings.Repeat("e", 300) + `"}`, "sha256:", ""},
 		{"an eventId of blanks", `{"eventId":"e 1"}`, "sha256:", ""},
+		{"an eventId of zeros", `{"eventId":"00000000-0000-0000-0000-000000000000"}`, "sha256:", ""},
 		{"an eventId that is deleted", "{\"eventId\":\"e\x7f1\"}", "sha256:", ""},
 		{"as long as an eventId may be", `{"eventId":"` + strings.Repeat("e", maxEventID) + `"}`, strings.Repeat("e", maxEventID), ""},
 		{"not JSON", `package executed!`, "sha256:", ""},

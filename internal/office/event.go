@@ -18,7 +18,7 @@ const (
 
 // Event is one authentic notification, exactly as it arrived.
 type Event struct {
-	ID        string          `json:"id"`               // eventId, or "sha256:" + hex of the body when there was none
+	ID        string          `json:"id"`               // eventId, or "sha256:" + hex of the body when there was none, or it was another event's
 	Action    string          `json:"action,omitempty"` // empty when the body could not be parsed
 	PackageID string          `json:"package_id,omitempty"`
 	Time      time.Time       `json:"time,omitzero"` // eventTime, zero when absent or unreadable

@@ -2,8 +2,10 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -81,10 +83,19 @@ func (tx *Tx) Event(id string) (office.Event, bool, error) {
 	return e, err == nil, err
 }
 
-// KnowsEvent reports whether an event was ever stored, even if its contents were forgotten since.
-func (tx *Tx) KnowsEvent(id string) (bool, error) {
-	row, _ := tx.find(events, id)
-	return row != nil, tx.err
+// KnowsEvent reports whether an event was ever stored under id, even if its contents were forgotten since, and whether it was
+// another one, with another body.
+func (tx *Tx) KnowsEvent(id string, body []byte) (known, other bool, err error) {
+	row, value := tx.find(events, id)
+	switch {
+	case value != nil:
+		stored, err := decode[office.Event](bucketEvents, row, value)
+		other = tx.read(err) && !bytes.Equal(stored.Body, body)
+	case row != nil:
+		_, mark, _ := remains(row)
+		other = mark != nil && !bytes.Equal(mark, bodyMark(body))
+	}
+	return row != nil, other, tx.err
 }
 
 // SetEvent replaces a stored event, or returns ErrNotFound. It keeps the stored Copies, so that a copy that arrives while an
@@ -219,23 +230,36 @@ func (tx *Tx) ForgetEvents(keep, limit int) (forgotten int, err error) {
 	for _, row := range rows {
 		if e, err := at[office.Event](tx, bucketEvents, row); tx.read(err) {
 			tx.del(bucketEvents, row)
-			tx.putForgotten(e.ID, e.Copies)
+			tx.putForgotten(e.ID, e.Copies, bodyMark(e.Body))
 			tx.refacet(eventFacets(e, row), forgottenFacets(e.Copies))
 		}
 	}
 	return len(rows), tx.err
 }
 
-// forgotten encodes what remains of an event: the number of its copies. It is shorter than a row.
-func forgotten(copies int) []byte { return binary.AppendUvarint(nil, uint64(max(copies, 0))) }
+// markLength is how many bytes of its body's hash remain of a forgotten event.
+const markLength = 8
 
-// copiesOf decodes what remains of an event.
-func copiesOf(left []byte) (int, error) {
-	copies, size := binary.Uvarint(left)
-	if size != len(left) || len(left) >= rowLength {
-		return 0, errUnreadable
+func bodyMark(body []byte) []byte {
+	sum := sha256.Sum256(body)
+	return sum[:markLength]
+}
+
+// forgotten encodes what remains of an event: the number of its copies and its body's mark. It is shorter than a row.
+func forgotten(copies int, mark []byte) []byte {
+	return append(binary.AppendUvarint(nil, uint64(min(max(copies, 0), math.MaxInt32))), mark...)
+}
+
+// remains decodes what remains of an event; mark is nil if it was forgotten without one.
+func remains(left []byte) (copies int, mark []byte, err error) {
+	n, size := binary.Uvarint(left)
+	if size <= 0 || len(left) >= rowLength || len(left) != size && len(left) != size+markLength {
+		return 0, nil, errUnreadable
 	}
-	return int(copies), nil
+	if len(left) > size {
+		mark = left[size:]
+	}
+	return int(n), mark, nil
 }
 
 func forgottenFacets(copies int) (f facets) {
@@ -246,17 +270,17 @@ func forgottenFacets(copies int) (f facets) {
 
 // forgottenAgain counts another copy of a forgotten event.
 func (tx *Tx) forgottenAgain(id string, left []byte) error {
-	copies, err := copiesOf(left)
+	copies, mark, err := remains(left)
 	if err != nil {
 		return tx.fail(fmt.Errorf("%w: %s %q", errUnreadable, bucketEventIDs, id))
 	}
-	tx.putForgotten(id, copies+1)
+	tx.putForgotten(id, copies+1, mark)
 	return tx.refacet(forgottenFacets(copies), forgottenFacets(copies+1))
 }
 
 // putForgotten keeps what is left of an event.
-func (tx *Tx) putForgotten(id string, copies int) {
+func (tx *Tx) putForgotten(id string, copies int, mark []byte) {
 	key, err := idKey(id)
 	tx.fail(err)
-	tx.put(bucketEventIDs, key, forgotten(copies))
+	tx.put(bucketEventIDs, key, forgotten(copies, mark))
 }

@@ -215,6 +215,36 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	recount(t, s)
 }
 
+func TestAnotherEventUnderAKnownIDIsToldFromACopy(t *testing.T) {
+	s := newTest(t)
+	tomorrow := countDays(t, s, day, 1)
+	arrive(t, s, office.EventHandled, "a")
+	knows := func(id, body string, wantKnown, wantOther bool) {
+		t.Helper()
+		view(t, s, func(tx *Tx) error {
+			known, other, err := tx.KnowsEvent(id, []byte(body))
+			if known != wantKnown || other != wantOther {
+				t.Errorf("%s %s: known %v, another %v", id, body, known, other)
+			}
+			return err
+		})
+	}
+	both := func() {
+		t.Helper()
+		knows("a", "{}", true, false)
+		knows("a", "{ }", true, true)
+		knows("b", "{}", false, false)
+	}
+	both()
+	countDays(t, s, tomorrow, 91)
+	expect(t, forget(t, s, 90), 1, "%d were forgotten")
+	both()
+	addEvent(t, s, office.Event{ID: "a", Body: []byte("{}")})
+	both()
+	update(t, s, func(tx *Tx) error { tx.putForgotten("a", 1, nil); return nil }) // forgotten before marks were kept
+	knows("a", "{ }", true, false)
+}
+
 func TestEventsThatCannotBeReadAreNotCountedAsForgotten(t *testing.T) {
 	s := newTest(t)
 	tomorrow := countDays(t, s, day, 1)

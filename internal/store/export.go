@@ -35,7 +35,7 @@ const (
 	KindJob       Kind = "job"             // JSON
 	KindDraft     Kind = "draft"           // JSON
 	KindEvent     Kind = "event"           // JSON
-	KindForgotten Kind = "forgotten event" // Key: its id; Bytes: encoded number of copies
+	KindForgotten Kind = "forgotten event" // Key: its id; Bytes: see forgotten
 	KindActivity  Kind = "activity"        // JSON
 	KindFact      Kind = "fact"            // Key
 	KindLogged    Kind = "logged"          // Key: number of the first line; Bytes: lines of the log
@@ -157,7 +157,7 @@ func (tx *Tx) importRecord(r Record) error {
 	case KindEvent:
 		return importAs(r, func(e office.Event) error { return tx.putEvent(e, nil, facets{}) })
 	case KindForgotten:
-		copies, err := copiesOf(r.Bytes)
+		copies, _, err := remains(r.Bytes)
 		if err != nil || len(r.Key) == 0 {
 			return fmt.Errorf("%w: a forgotten event", ErrRecord)
 		}

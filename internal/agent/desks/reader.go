@@ -166,7 +166,10 @@ func (r *Service) fetch(ctx context.Context, conn Conn) error {
 			return err
 		}
 		for _, e := range a.Events {
-			known, err := data.Read(r.Data, "an event", func(tx *store.Tx) (bool, error) { return tx.KnowsEvent(e.ID) })
+			known, err := data.Read(r.Data, "an event", func(tx *store.Tx) (bool, error) {
+				known, other, err := tx.KnowsEvent(e.ID, e.Body)
+				return known && !other, err
+			})
 			if err != nil {
 				return err
 			}

@@ -312,7 +312,13 @@ func (r *Service) storeEvent(_ context.Context, in inbox.Received) (added bool, 
 		Service: in.Service, // possibly no longer the current service
 	}
 	err = r.Data.UpdateFirst(func(tx *store.Tx) error {
-		var err error
+		_, other, err := tx.KnowsEvent(in.ID, in.Body)
+		if other { // the service repeats an eventId
+			ev.ID = inbox.BodyID(in.Body)
+		}
+		if err != nil {
+			return err
+		}
 		added, err = tx.AddEvent(ev)
 		return err
 	})

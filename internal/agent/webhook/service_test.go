@@ -294,6 +294,26 @@ func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
 	}))
 }
 
+// A service that repeats an eventId, in other events, loses none of them; a copy of any is still a copy.
+func TestAnEventWithTheIDOfAnotherIsStored(t *testing.T) {
+	x := newService(t)
+	for range 2 {
+		for _, body := range []string{`{"eventId": "e", "packageId": "p"}`, `{"eventId": "e", "packageId": "q"}`, `{"eventId": "e", "packageId": "r"}`} {
+			noErr(t, x.Take(t.Context(), hook, "s", "", []byte(body)))
+		}
+	}
+	counts := must(data.Read(x.Data, "the counts", (*store.Tx).EventCounts))
+	expect(t, counts, store.EventCounts{Received: 3, Duplicates: 3, Pending: 3}, "counted %+v")
+	list := must(data.Read(x.Data, "the events", func(tx *store.Tx) ([]office.Event, error) { list, _, err := tx.Events("", 9); return list, err }))
+	for i, want := range []string{"r", "q", "p"} {
+		id := inbox.BodyID(list[i].Body)
+		if want == "p" {
+			id = "e"
+		}
+		expect(t, list[i].PackageID+" "+list[i].ID, want+" "+id, "stored %s, want %s")
+	}
+}
+
 func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 	x := newService(t)
 	x.begin() // as while an answer is read: the service signs with a secret that comes to be known a moment later
