@@ -27,13 +27,19 @@ func (t OrNull) MarshalJSON() ([]byte, error) {
 	return t.Time.MarshalJSON()
 }
 
-// At is when something happened that the service reported: said, or if that is zero, by now.
+// At is when something happened that the service reported: said, or if that is no possible time of it, by now.
 func At(said, now time.Time) When {
-	if said.IsZero() {
+	if said.Before(firstTime) || said.After(now.Add(clockError)) {
 		return When{now, true}
 	}
 	return When{said, false}
 }
+
+// firstTime is before anything that a service reports (the clocks of tests begin in 2000), and clockError is how far its clock may
+// be ahead.
+var firstTime = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const clockError = 48 * time.Hour
 
 // Narrowed is the more exact of two values for one time: the service's own time wins, otherwise the earlier bound.
 func (w When) Narrowed(x When) When {

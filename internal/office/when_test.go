@@ -25,6 +25,22 @@ func TestATimeIsKeptAsItIsKnown(t *testing.T) {
 	}
 }
 
+func TestATimeThatCannotBeIsNotBelieved(t *testing.T) {
+	now := time.Date(2026, 11, 23, 20, 9, 0, 0, time.UTC)
+	for said, believed := range map[time.Time]bool{
+		{}: false, time.Unix(0, 0): false, firstTime.Add(-1): false, firstTime: true, now: true, now.Add(clockError): true,
+		now.Add(clockError + 1): false, now.AddDate(73, 0, 0): false, now.AddDate(7973, 0, 0): false,
+	} {
+		want := When{Time: said}
+		if !believed {
+			want = When{now, true}
+		}
+		if got := At(said, now); got != want {
+			t.Errorf("said to be at %v: %+v, want %+v", said, got, want)
+		}
+	}
+}
+
 func TestTheServicesWordForATimeStaysAndABoundGetsCloser(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	said, later := When{Time: noon}, When{Time: noon.Add(time.Hour)}

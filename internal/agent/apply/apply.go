@@ -68,8 +68,8 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	s = statusAsKnown(*p, s)
 	mergeSigners(p, s.Signers, now)
 	mergeRecipients(p, s.Recipients)
-	if p.Met && !s.TimeCreated.IsZero() {
-		p.Created, p.Met = s.TimeCreated, false
+	if made := office.At(s.TimeCreated, now); p.Met && !made.By {
+		p.Created, p.Met = made.Time, false
 	}
 	if s.State != "" && !s.State.Unsent() {
 		p.AddHistory(office.HistoryEntry{Time: office.At(time.Time{}, now), What: office.EntrySent})
@@ -290,12 +290,10 @@ func signersOf(d esign.Document) (ids []string) {
 // otherwise it is a time by which the person, or everybody, had signed.
 func signedAt(s esign.Status, d esign.Document, signerID string, now time.Time) office.When {
 	at := office.At(time.Time{}, now)
-	if !d.TimeExecuted.IsZero() {
-		at = at.Narrowed(office.When{Time: d.TimeExecuted, By: true})
-	}
+	at = at.Narrowed(office.When{Time: office.At(d.TimeExecuted, now).Time, By: true})
 	for _, x := range s.Signers {
-		if x.ID == signerID && !x.TimeExecuted.IsZero() {
-			at = at.Narrowed(office.When{Time: x.TimeExecuted, By: len(s.Documents) > 1})
+		if signed := office.At(x.TimeExecuted, now); x.ID == signerID && !signed.By {
+			at = at.Narrowed(office.When{Time: signed.Time, By: len(s.Documents) > 1})
 		}
 	}
 	return at

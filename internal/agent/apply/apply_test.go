@@ -51,6 +51,21 @@ func TestAnOlderAnswerDoesNotTakeBackThatEverybodyHasSigned(t *testing.T) {
 	}
 }
 
+func TestNoTimeThatCannotBeIsTaken(t *testing.T) {
+	for _, impossible := range []time.Time{time.Unix(0, 0), now.AddDate(73, 0, 0)} {
+		p := office.Package{Met: true, Created: now}
+		Event(&p, esign.Event{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "b", Time: impossible}, now)
+		s := signedStatus(office.PackageExecuted)
+		s.TimeCreated, s.TimeExecuted, s.Signers[0].TimeExecuted, s.Documents[0].TimeExecuted = impossible, impossible, impossible, impossible
+		s.Signers = append(s.Signers, esign.Signer{ID: "c", Declined: true, DeclinedAt: impossible, StateTold: true})
+		Status(&p, s, now)
+		by := office.When{Time: now, By: true}
+		if p.Made() != by || p.Executed != by || p.SignedAt("a") != by || p.SignedAt("b") != by || p.Signers[len(p.Signers)-1].Declined != by {
+			t.Errorf("%v is believed: %+v", impossible, p)
+		}
+	}
+}
+
 func TestWhoIsAskedAgainHasNotDeclinedAnyMore(t *testing.T) {
 	p := office.Package{}
 	declined := esign.Status{State: "open", Signers: []esign.Signer{{ID: "a", Declined: true, Reason: "The rent\nis wrong.", StateTold: true}}}

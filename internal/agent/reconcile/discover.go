@@ -339,11 +339,10 @@ func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Now(), Inquiry: office.Inquiry{NextCheck: r.Now()},
 		Source: office.Source{ExternalData: s.ExternalData}, Met: true,
 	}
-	if !s.TimeCreated.IsZero() {
-		p.Created, p.Met = s.TimeCreated, false
-	}
-	if state == office.PackageExecuted {
-		p.Executed.Time = s.TimeExecuted
+	made := office.At(s.TimeCreated, p.Created)
+	p.Created, p.Met = made.Time, made.By
+	if at := office.At(s.TimeExecuted, r.Now()); state == office.PackageExecuted && !at.By {
+		p.Executed = at
 	}
 	return p, !state.Over() && !state.Unsent()
 }
