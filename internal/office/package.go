@@ -128,7 +128,7 @@ type Inquiry struct {
 	NextCheck     time.Time `json:"next_check,omitzero"`     // when to ask again
 	Events        int       `json:"events,omitempty"`        // number of handled events: an answer requested before the last of them may be outdated
 	Arrived       bool      `json:"arrived,omitempty"`       // an event was handled since it was asked about
-	RecordPending time.Time `json:"record_pending,omitzero"` // since when its full record, which may say more, is to be requested
+	RecordPending time.Time `json:"record_pending,omitzero"` // since when its full record, or its status again, which may say more, is to be requested
 	Heard         time.Time `json:"heard,omitzero"`          // when the service last said which signers had declined
 	Gone          bool      `json:"gone,omitempty"`          // the service has not shown it for a while; it is still asked for
 	Restored      time.Time `json:"restored,omitzero"`       // when it was restored from a backup, until the service has reported what happened since
@@ -155,12 +155,9 @@ func (s PackageState) Over() bool {
 func (s PackageState) Unsent() bool { return s == PackageDraft || s == "add" || s == "select" }
 
 // Final reports whether the service need not be asked about p again: it is executed and its files are planned, or nobody can
-// sign it any more and its full record is not needed. A package that the service does not show is never final.
+// sign it any more, and no record or further answer is needed. A package that the service does not show is never final.
 func (p Package) Final() bool {
-	if p.State == PackageExecuted {
-		return p.Planned
-	}
-	return p.State.Over() && p.RecordPending.IsZero()
+	return (p.State.Over() || p.State == PackageExecuted && p.Planned) && p.RecordPending.IsZero()
 }
 
 // Derived is p as it must be stored: with fields computed from others, and with texts that are safe to show anywhere.

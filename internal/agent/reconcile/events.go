@@ -180,9 +180,13 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if ev.Service == home || p.Service == "" && ev.Service != "" { // the event's service may no longer be in use; do not move a package there
 			p.Service = ev.Service
 		}
+		executed := p.State == office.PackageExecuted
 		signed := apply.Event(&p, e, ev.Received)
 		p.Events, p.Arrived = p.Events+1, true
 		if p.State != office.PackageRescinded || e.Action != esign.PackageRescinded { // otherwise it says what is known
+			if executed && e.Action == esign.PackageExecuted { // there may be more documents now
+				p.RecordPending = r.Now()
+			}
 			r.checkSoon(&p, e.Action == esign.DocumentSigned && (p.DisplayName() == "" || p.SignerName(e.SignerID) == ""))
 		}
 		r.settle(tx, &p, &found)

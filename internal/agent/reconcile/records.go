@@ -186,7 +186,7 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 	err := r.Data.Update(func(tx *store.Tx) error {
 		found = changes{}
 		p, ok, err := tx.Package(question.id)
-		if !ok || p.RecordPending.IsZero() {
+		if !ok || p.RecordPending.IsZero() || p.Planned {
 			return err
 		}
 		was := p

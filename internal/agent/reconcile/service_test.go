@@ -508,6 +508,44 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	}
 }
 
+// A service may list a document, or have it signed, after it has said that everybody has signed, and says so again.
+func TestAPackageThatIsSaidToBeExecutedAgainIsAskedAboutOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.happens("first", esign.PackageExecuted, "p", "", "")
+		asked, listed := x.now(), esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "a", Name: "A"}}}
+		time.Sleep(time.Second)
+		x.happens("during", esign.PackageExecuted, "p", "", "")
+		must(x.applyCheck(asked, listed, false, true))
+		for _, again := range []string{"", "second", "third"} {
+			if again != "" {
+				time.Sleep(time.Second)
+				x.happens("late", esign.DocumentSigned, "p", "a", "s")
+				expect(t, x.now().Final(), true, "a signature says nothing of other documents, final: %v")
+				x.happens(again, esign.PackageExecuted, "p", "", "")
+			}
+			if p := x.now(); !p.Planned || p.Final() || !p.NextCheck.Equal(office.AtOnce) {
+				t.Errorf("after the event %q: %+v", again, p)
+			}
+			noErr(t, x.noteRecord(recordQuestion{id: "p"}, &listed)) // requested before
+			expect(t, x.now().Final(), false, "the record takes the place of the status: %v")
+			if again == "third" {
+				listed.Documents = append(listed.Documents, esign.Document{ID: "b", Name: "B"})
+			}
+			x.check(listed)
+			expect(t, x.now().Final(), true, "asked without end, final: %v")
+		}
+		expect(t, x.planned, 2, "planned %d times")
+		x.happens("gone", esign.PackageExecuted, "p", "", "")
+		for began := time.Now(); !x.now().Final(); time.Sleep(x.now().NextCheck.Sub(x.Now())) {
+			noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: esign.NotFound}, false))
+			if p := x.now(); !p.Planned || !p.Problem.IsZero() || time.Since(began) > recordWantedFor+2*maxMiss {
+				t.Fatalf("after %v: %+v", time.Since(began), p)
+			}
+		}
+	})
+}
+
 // A document may be replaced or removed in the service's web application, and an event may name one before it is listed. For how long
 // the service has failed does not count.
 func TestADocumentThatIsNotListedIsWaitedForAndThenLetGo(t *testing.T) {

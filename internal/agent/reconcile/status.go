@@ -48,6 +48,9 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 			return err
 		}
 		if recorded { // otherwise the service no longer shows it
+			if before.State == office.PackageExecuted && !before.RecordPending.Equal(asked.RecordPending) {
+				p.RecordPending = before.RecordPending // an event during the call requests the status again
+			}
 			r.afterEvents(&p, asked)
 		}
 		silent = missedEvent(before, p, found.moved, listening, now)
@@ -262,7 +265,7 @@ func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause ti
 		if cause.Kind == esign.NotFound && since >= maxMiss && p.State.Unsent() { // dropped in the service's editor, not lost
 			p.State, p.RecordPending = office.PackageRescinded, time.Time{}
 		}
-		if p.State.Over() && pause == 0 && since >= recordWantedFor { // nobody can sign it, and its record would be old news
+		if (p.State.Over() || p.Planned) && pause == 0 && since >= recordWantedFor { // nobody can sign it, and its record would be old news
 			p.RecordPending, p.Refused, p.Gone = time.Time{}, time.Time{}, false
 		}
 		r.afterEvents(&p, asked)
