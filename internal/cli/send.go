@@ -172,6 +172,9 @@ func (c *sendCmd) draft() (office.NewPackage, error) {
 		blind bool
 	}{{c.CC, false}, {c.BCC, true}} {
 		for _, to := range copies.to {
+			if role, _ := withRole(to); role != "" && c.Template != "" {
+				return d, &usage{fmt.Sprintf("%q gives a role; roles go with --to. Write --cc and --bcc as \"Ana Ruiz <ana@example.com>\".", to)}
+			}
 			people := office.ReadPeople(to)
 			if len(people) == 0 {
 				return d, &usage{fmt.Sprintf("%q is not an address; write it as \"Ana Ruiz <ana@example.com>\" or ana@example.com.", to)}

@@ -52,6 +52,19 @@ func TestPeopleGetTheRolesThatAreTheirs(t *testing.T) {
 	}
 }
 
+func TestWhoGetsACopyHasNoRole(t *testing.T) {
+	for _, send := range []sendCmd{{CC: []string{"Office=O O <o@x.org>"}}, {BCC: []string{"Office=o@x.org"}}} {
+		send.Template = "Lease"
+		if _, err := send.draft(); err == nil || !strings.Contains(err.Error(), `gives a role; roles go with --to.`) {
+			t.Errorf("%v", err)
+		}
+	}
+	send := sendCmd{Template: "Lease", CC: []string{"O O <a=b@x.org>"}}
+	if d := must(send.draft()); d.Recipients[0].Email != "a=b@x.org" {
+		t.Errorf("%+v", d.Recipients)
+	}
+}
+
 func TestFieldsAndDocumentsOfATemplateAreNamed(t *testing.T) {
 	list := []office.Template{{ID: "1", Name: "Lease", Message: "Sign.", Sequential: true, Documents: []office.TemplateDocument{
 		{ID: "d1", Name: "Lease", Fields: []office.TemplateField{{ID: "rent", Name: "Monthly rent"}}}, {ID: "d2", Name: "House rules"}},

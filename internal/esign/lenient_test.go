@@ -50,6 +50,12 @@ func TestAPackageIsReadTheSameWhetherItsListsAreOrNot(t *testing.T) {
 	if s, ok := readStatus([]byte(plain)); !ok || s.PackageID != "q" || len(s.Documents) != 3 || len(s.Signers) != 2 {
 		t.Errorf("%+v", s)
 	}
+	want, _ := readStatus([]byte(`{"packageId":"p","documents":[` + document + `]}`))
+	for _, wrapped := range []string{`{"packageId":"p","package":{"packageId":"p","documents":[` + document + `]}}`, `{"packageId":"p","documents":[` + document + `],"package":{"name":"n"}}`} {
+		if s, ok := readStatus([]byte(wrapped)); !ok || !reflect.DeepEqual(s, want) {
+			t.Errorf("%s is read as\n%+v, and not as\n%+v", wrapped, s, want)
+		}
+	}
 	for odd, same := range map[string]string{
 		`{"packageId":"p","documents":` + document + `}`:                                                               `{"packageId":"p","documents":[` + document + `]}`,
 		`{"packageId":"p","documents":[7,` + document + `]}`:                                                           `{"packageId":"p","documents":[null,` + document + `]}`,

@@ -206,11 +206,12 @@ func (c *Client) record(ctx context.Context, op, route, packageID, end string) (
 	return s, nil
 }
 
-// readStatus decodes a package, bare or under "package". ok is false if it has neither an id nor a state.
+// readStatus decodes a package, bare or under "package", where its id may be beside it. ok is false if it has neither an id nor a
+// state.
 func readStatus(raw []byte) (Status, bool) {
-	for _, record := range [][]byte{raw, unwrap(raw, "package", "status")} {
+	for i, record := range [][]byte{raw, unwrap(raw, "package", "status"), raw} {
 		var r packageRecord
-		if json.Unmarshal(record, &r) == nil && (r.PackageID != "" || r.State != "") {
+		if json.Unmarshal(record, &r) == nil && (r.State != "" || r.PackageID != "" && i > 0) {
 			return r.status(), true
 		}
 	}
