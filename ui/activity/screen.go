@@ -17,6 +17,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -313,14 +314,17 @@ func (r row) says() (title, below string) {
 	if e.PackageID == "" {
 		return i18n.Words().Lines(e.Text)
 	}
-	saved := 0
 	var list []string
+	var saved []message.Message
+	again := 0
 	executed := slices.ContainsFunc(r.entries, func(e office.Activity) bool { return e.Kind == office.ActivityExecuted })
 	for _, e := range r.entries {
 		text := i18n.Brief(e.Text)
 		switch {
+		case e.Kind == office.ActivitySaved && slices.Contains(saved, e.Text): // it had been lost
+			again++
 		case e.Kind == office.ActivitySaved:
-			saved++
+			saved = append(saved, e.Text)
 		case e.Kind == office.ActivityEvent && executed: // everyone has signed, which says it all
 		case markOf(e.Kind) == theme.MarkProblem:
 			list = slices.Insert(list, 0, text)
@@ -328,8 +332,11 @@ func (r row) says() (title, below string) {
 			list = append(list, text)
 		}
 	}
-	if saved > 0 {
-		list = slices.Insert(list, 0, lang.N("{{.PluralCount}} files saved", saved))
+	if again > 0 {
+		list = slices.Insert(list, 0, lang.N("{{.PluralCount}} saved again", again))
+	}
+	if len(saved) > 0 {
+		list = slices.Insert(list, 0, lang.N("{{.PluralCount}} files saved", len(saved)))
 	}
 	return i18n.Title(r.name), strings.Join(list[:min(len(list), mostSaid)], " · ")
 }

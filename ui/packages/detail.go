@@ -262,17 +262,19 @@ func whoIs(signer office.Signer) *fyne.Container {
 }
 
 func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
-	list, saved, history := widgets.Stack(6), 0, row.Timeline()
+	list, history := widgets.Stack(6), row.Timeline()
+	var saved []string
 	for i, m := range slices.Backward(history) {
 		text := i18n.Message(row.Tell(m))
 		if m.What == office.EntrySaved {
-			if saved++; i > 0 && history[i-1].What == office.EntrySaved {
-				continue // consecutive saves share one line
+			saved = append(saved, m.Ref)
+			if i > 0 && history[i-1].What == office.EntrySaved && !slices.Contains(saved, history[i-1].Ref) {
+				continue // consecutive saves share one line, unless a file was saved again
 			}
-			if saved > 1 {
-				text = lang.N("{{.PluralCount}} files saved", saved)
+			if len(saved) > 1 {
+				text = lang.N("{{.PluralCount}} files saved", len(saved))
 			}
-			saved = 0
+			saved = nil
 		}
 		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time)).Whole()
 		what := widgets.NewProse(text)
@@ -366,12 +368,12 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 		people.Add(widgets.Across(widgets.NewAvatar(i18n.Name(signer), theme.MarkLater), whoIs(signer), nil))
 	}
 	var files []fyne.CanvasObject
-	size := pageSize(d.DocumentCount())
+	size, about := pageSize(d.DocumentCount()), office.PackageRow{Package: office.Package{Name: d.Name, Signers: d.Signers, Recipients: d.Recipients}}
 	for _, own := range ownDocuments(d) {
-		files = append(files, s.tile(leaf{name: own.DisplayName(), note: lang.L("from the template")}, size))
+		files = append(files, s.tile(about, leaf{name: own.DisplayName(), note: lang.L("from the template")}, size))
 	}
 	for i, f := range d.Files {
-		files = append(files, s.tile(leaf{name: f.Name, path: f.Path, picture: pictureOf(d, i), given: &f}, size))
+		files = append(files, s.tile(about, leaf{name: f.Name, path: f.Path, picture: pictureOf(d, i), given: &f}, size))
 	}
 	page := widgets.Stack(24, head)
 	if len(files) > 0 {
@@ -611,12 +613,18 @@ func (p record) folder() (folder string) {
 	return folder
 }
 
-// signed returns the file that "Open signed document" opens; empty if none is saved.
+// signed returns the file that "Open signed document" opens; empty if none is saved, or several, which their folder shows.
 func (p record) signed() (path string) {
-	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == office.FileSigned {
+	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == office.FileSigned && !p.several() {
 		return saved[0].Path
 	}
 	return ""
+}
+
+// several reports whether more than one signed document is saved.
+func (p record) several() bool {
+	saved := p.saved()
+	return len(saved) > 1 && saved[1].Kind == office.FileSigned
 }
 
 // picture is a first page worth showing, with its cache key.
@@ -777,8 +785,8 @@ func (t *tile) openMenu(at fyne.Position) {
 	}
 }
 
-// tile makes a leaf's tile, with space reserved for the picture.
-func (s *Screen) tile(l leaf, size fyne.Size) fyne.CanvasObject {
+// tile makes the tile of a leaf of a package, with space reserved for the picture.
+func (s *Screen) tile(row office.PackageRow, l leaf, size fyne.Size) fyne.CanvasObject {
 	note := widgets.NewProse(l.note)
 	if l.mark == theme.MarkProblem {
 		note.Colour = theme.Attention
@@ -793,7 +801,6 @@ func (s *Screen) tile(l leaf, size fyne.Size) fyne.CanvasObject {
 	if l.path == "" {
 		return t.Content
 	}
-	row := s.record.row // a path belongs to the package on show
 	with := func(use func(path string)) { use(l.path) }
 	if l.given != nil { // another document may have taken its place
 		with = func(use func(path string)) {
@@ -880,7 +887,7 @@ func (s *Screen) documentsOf(p record) fyne.CanvasObject {
 	var list []fyne.CanvasObject
 	files := p.files()
 	for _, l := range files {
-		list = append(list, s.tile(l, pageSize(len(files))))
+		list = append(list, s.tile(p.row, l, pageSize(len(files))))
 	}
 	if len(list) == 0 {
 		return widgets.NewProse(lang.L("The signing service has not listed the documents yet."))

@@ -157,6 +157,9 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 		p = *one
 	}
 	signed, files := p.signed(), pathsOf(p.saved())
+	openFolder := func(saved []string) {
+		add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
+	}
 	canEnd := func(r *listed) bool {
 		return r.draft == nil && r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && !p.row.Away
 	}
@@ -202,6 +205,9 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	}
 	saveAgain(len(p.missing) > 0)
 	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
+	if p.several() {
+		openFolder(saved)
+	}
 	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
 	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
 	withdraw, declined := open && s.office.CanWithdraw(), p.row.Status() == office.StatusDeclined
@@ -217,7 +223,9 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false, nil) })
 	correct(!declined)
 	apart = true
-	add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
+	if !p.several() {
+		openFolder(saved)
+	}
 	add(len(saved) > 0, lang.L("Export…"), fynetheme.UploadIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
 	add(len(files) > 0, lang.L("Save proof…"), fynetheme.DocumentSaveIcon(), func() { s.askProof(p.row.ID, p.row.Name) })
 	saveAgain(len(saved) > 0 && len(p.missing) == 0)
@@ -414,12 +422,12 @@ func (s *Screen) actions(actions []outbox.Action, first bool, shown int) fyne.Ca
 }
 
 // last notes that something is asked for that opens once it is read, and returns whether it is still wanted then: nothing was asked
-// for since, and the screen is neither left nor covered.
+// for since, no other package was chosen, and the screen is neither left nor covered.
 func (s *Screen) last() (wanted func() bool) {
 	s.asks++
-	asked := s.asks
+	asked, chosen := s.asks, s.chosen
 	return func() bool {
-		return s.asks == asked && s.content.Visible() && s.env.Window.Canvas().Overlays().Top() == nil
+		return s.asks == asked && s.chosen == chosen && s.content.Visible() && s.env.Window.Canvas().Overlays().Top() == nil
 	}
 }
 

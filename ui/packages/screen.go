@@ -348,7 +348,11 @@ func (s *Screen) open() {
 		return
 	}
 	if saved := s.record.saved(); !head && len(saved) > 0 {
-		s.env.OpenFile(saved[0].Path)
+		if s.record.several() {
+			s.openFolders([]string{s.chosen})
+		} else {
+			s.env.OpenFile(saved[0].Path)
+		}
 		return
 	}
 	if first := widgets.FirstIn(s.detail); first != nil {
@@ -357,7 +361,7 @@ func (s *Screen) open() {
 }
 
 func (s *Screen) tabNames() []string {
-	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("All"), lang.L("Due"), lang.L("Problems"), lang.L("Withdrawn"), lang.L("Archived")}
+	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("All"), lang.L("Due"), lang.L("Problems"), lang.L("Withdrawn ones"), lang.L("Archived")}
 }
 
 // tabTexts returns the tab names with their counts.
@@ -421,13 +425,13 @@ func (s *Screen) waysOf(row office.PackageRow, signer office.Signer) []outbox.Ac
 		{Name: lang.L("Copy link"), Icon: fynetheme.ContentCopyIcon(), Do: func() {
 			s.withLink(row, signer, func(address string) {
 				s.env.Copy(address)
-				s.env.Notice(lang.L("Link to the signing page copied: {{.Who}}", i18n.V{"Who": i18n.Name(signer)}))
+				s.env.Notice(lang.L("Link to the signing page copied: {{.Who}}. It is valid for a short time only.", i18n.V{"Who": i18n.Name(signer)}))
 			})
 		}},
 		{Name: lang.L("Sign here…"), Icon: fynetheme.ComputerIcon(), Do: func() { s.withLink(row, signer, s.env.OpenAddress) }},
 	}
-	if signer.Email != "" {
-		ways = append(ways, outbox.Action{Name: lang.L("Write an e-mail"), Icon: fynetheme.MailComposeIcon(), Do: func() {
+	if next := row.Next(); signer.Email != "" && (len(next) != 1 || next[0].ID != signer.ID) { // otherwise the package's own action does it
+		ways = append(ways, outbox.Action{Name: lang.L("Remind"), Icon: fynetheme.MailComposeIcon(), Do: func() {
 			s.withLink(row, signer, func(address string) { s.write(letter{signer, []ask{{row, address}}}) })
 		}})
 	}
@@ -530,7 +534,7 @@ func (s *Screen) remind(ids []string) {
 		return
 	}
 	s.asking = true
-	links := s.office.LinksOffered()
+	wanted, links := s.last(), s.office.LinksOffered()
 	async.Then(s.env.Work, func(ctx context.Context) ([]letter, error) { return s.letters(ctx, ids, links) }, func(letters []letter, err error) {
 		s.asking = false
 		send := func() {
@@ -544,6 +548,7 @@ func (s *Screen) remind(ids []string) {
 			s.env.Notice(i18n.Error(err))
 		case len(letters) == 0:
 			s.env.Notice(lang.L("No e-mail address is known of those who are next."))
+		case len(letters) > mostLetters && !wanted(): // the question would be taken for one about something else
 		case len(letters) > mostLetters:
 			text := []string{lang.L("Each person who is next gets one, about all packages that wait for them.")}
 			for _, l := range letters[:min(len(letters), mostAsked)] {
@@ -615,6 +620,17 @@ func (s *Screen) Stuck() (now Stuck) {
 		}
 	}
 	return now
+}
+
+// Problems counts what is listed under that tab when nothing is sought: what needs somebody.
+func (s *Screen) Problems() int {
+	n := s.all.counts[tabProblems]
+	for _, r := range s.drafts {
+		if r.tab() == tabProblems {
+			n++
+		}
+	}
+	return n
 }
 
 // ShowStuck shows the one stuck package, or the tab with all of them.

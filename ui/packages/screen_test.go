@@ -936,7 +936,8 @@ func TestALinkToSignIsAskedForWhenItIsUsed(t *testing.T) {
 	o.Rows[1].Signers[0].Locale = "de-DE"
 	b.screen.Reload()
 	b.Settle()
-	b.way(t, "Write an e-mail")
+	b.screen.remind([]string{"soon"})
+	b.Settle()
 	if len(b.System.Opened) != 2 || b.System.Opened[0] != "address "+page {
 		t.Fatalf("opened %q", b.System.Opened)
 	}
@@ -962,7 +963,7 @@ func TestALetterDoesNotSayThatAPackageWaitsForWhoseTurnHasNotCome(t *testing.T) 
 	o.Rows[1].Sequential, o.Rows[1].Signers = true, append(o.Rows[1].Signers, office.Signer{ID: "before"})
 	o.Rows[1].NextSigners = []string{"before"}
 	b := showing(t, o, "soon")
-	b.way(t, "Write an e-mail")
+	b.way(t, "Remind")
 	if len(b.System.Opened) != 1 {
 		t.Fatalf("opened %q", b.System.Opened)
 	}

@@ -535,11 +535,14 @@ type noted struct{ word *Line }
 func (n noted) Layout(o []fyne.CanvasObject, size fyne.Size) {
 	entry, note := o[0], o[1]
 	place(entry, 0, 0, size.Width, size.Height)
-	side := min(note.MinSize().Height, size.Height)
-	if x := size.Width - side; n.word.Visible() {
-		place(note, x, (size.Height-side)/2, side, side)
-	} else {
-		place(note, size.Width+navRoom-side*2/3, -4, side*2/3, side*2/3)
+	side, wide := min(note.MinSize().Height, size.Height), note.MinSize().Width
+	switch {
+	case n.word.Visible():
+		place(note, size.Width-wide, (size.Height-side)/2, wide, side)
+	case wide == side: // an icon, smaller
+		place(note, size.Width+navRoom-wide*2/3, -4, wide*2/3, side*2/3)
+	default:
+		place(note, size.Width+navRoom-wide-2, -6, wide, side)
 	}
 }
 

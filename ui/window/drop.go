@@ -100,6 +100,8 @@ func (w *Window) landingOf(at fyne.Position, files bool) (place *widgets.Place, 
 	switch {
 	case !files:
 		return nil, "", i18n.Message(message.DropNoFile())
+	case w.covered():
+		return nil, "", lang.L("Answer or close what is open first, then drop again.")
 	case w.setup != nil:
 		return nil, lang.L("Drop a file from your administrator, or documents to send once Countersign is set up"), ""
 	case w.at == showSettings:

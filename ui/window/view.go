@@ -44,6 +44,7 @@ type pages struct {
 	screens  []screen
 	nav      []*widgets.Nav
 	stage    *fyne.Container
+	counted  func(int)            // shows beside the Packages entry how many need somebody
 	waiting  func(bool)           // marks the Send entry if something there waits for the person
 	unsaved  func(bool)           // marks the Settings entry if something there is not saved
 	troubled func(agent.Severity) // marks the Status entry; an empty severity clears the mark
@@ -99,6 +100,7 @@ func (w *Window) enter(office Office, demo bool) {
 	w.shown.Store(&office)
 	w.packages, w.activity = packages.New(w.env, w.office), activity.New(w.env, w.office)
 	w.packages.OnListed = func() {
+		w.counted(w.packages.Problems())
 		if w.last != nil {
 			w.tray.show(*w.last)
 		}
@@ -185,6 +187,8 @@ func (w *Window) build() {
 		word := widgets.NewLine(name)
 		item := widgets.NewNav(icons[i], word, nil, func() { w.Go(i) })
 		switch i {
+		case showPackages:
+			item, w.counted = w.navToPackages(icons[i], word)
 		case showCompose:
 			item, w.waiting = w.noted(i, icons[i], word, lang.L("Draft"))
 		case showSettings:
@@ -213,6 +217,22 @@ func (w *Window) build() {
 	s.page = widgets.Frame(top, nil, nil, widgets.Roomy(w.stage))
 	w.main = container.New(s, s.edge, s.page, s.grace, s.scroll, s.health, s.account.content, s.passing) // in this order, so that Tab begins on the page
 	w.hang(w.main)
+}
+
+func (w *Window) navToPackages(icon string, name *widgets.Line) (item *widgets.Nav, show func(int)) {
+	count := widgets.NewCaption("").Whole()
+	item = widgets.NewNav(icon, name, count, func() { w.Go(showPackages) })
+	item.Says = func() string { return widgets.Said(name.Text, lang.L("Problems")+" "+count.Text) }
+	return item, func(n int) {
+		text := ""
+		if n > 0 {
+			text = i18n.Number(n)
+		}
+		if text != count.Text {
+			count.Set(text)
+			item.Refresh()
+		}
+	}
 }
 
 func (w *Window) navToStatus(icon string, name *widgets.Line) *widgets.Nav {
