@@ -178,6 +178,7 @@ type SeenFile struct {
 type HotFolderRow struct {
 	HotFolder
 	Waiting int             `json:"waiting"`           // documents taken in that the service does not have yet
+	Refused int             `json:"refused,omitempty"` // documents that could not be sent, in Problems
 	Problem message.Message `json:"problem,omitzero"`  // what keeps it from sending, or from getting signed documents
 	Confirm bool            `json:"confirm,omitempty"` // another account set it up: it sends nothing until somebody saves it again
 }

@@ -80,6 +80,8 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 		mark, state = theme.MarkLater, lang.L("Paused.")
 	case !x.Problem.IsZero():
 		mark, state = theme.MarkProblem, i18n.Message(x.Problem)
+	case x.Refused > 0:
+		mark, state = theme.MarkProblem, lang.N("{{.PluralCount}} documents could not be sent. They are in “Problems”, with the reason.", x.Refused)
 	case x.Ask:
 		state = lang.L("Asks before sending.")
 	}
@@ -157,7 +159,7 @@ func (f *folders) forget(id string) {
 
 func (f *folders) remove(x office.HotFolder) {
 	widgets.Ask(f.screen.env.Window.Canvas(), widgets.Question{Title: lang.L("Stop sending from this folder?"),
-		Text: lang.L("The folder and its files stay as they are. Documents already picked up are still sent."), Safe: lang.L("Keep sending"), Do: lang.L("Remove"),
+		Text: lang.L("The folder and its files stay as they are. Documents already picked up are still sent."), Safe: lang.L("Keep the folder"), Do: lang.L("Remove"),
 		OnDo: func() {
 			f.screen.env.Attempt(func(context.Context) error {
 				_, err := f.screen.office.RemoveHotFolder(x.ID)

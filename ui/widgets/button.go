@@ -234,13 +234,31 @@ func (s *Select) FocusLost() { s.focused = false; s.Refresh() }
 
 func (s *Select) TypedKey(e *fyne.KeyEvent) {
 	switch e.Name {
-	case fyne.KeyReturn, fyne.KeyEnter:
-		s.Select.TypedKey(&fyne.KeyEvent{Name: fyne.KeySpace})
-	case fyne.KeySpace, fyne.KeyUp, fyne.KeyDown, fyne.KeyLeft, fyne.KeyRight:
+	case fyne.KeyReturn, fyne.KeyEnter, fyne.KeySpace, fyne.KeyUp, fyne.KeyDown:
+		s.offer()
+	case fyne.KeyLeft, fyne.KeyRight:
 		s.Select.TypedKey(e)
 	default:
 		pass(s, e)
 	}
+}
+
+func (s *Select) Tapped(*fyne.PointEvent) {
+	if !s.Disabled() {
+		Focus(fyne.CurrentApp().Driver().CanvasForObject(s), s)
+		s.offer()
+	}
+}
+
+// offer opens the list, with a mark at the chosen line, which Fyne's lacks.
+func (s *Select) offer() {
+	menu := fyne.NewMenu("")
+	for _, text := range s.Options {
+		item := fyne.NewMenuItem(text, func() { s.SetSelected(text) })
+		item.Checked = text == s.Selected
+		menu.Items = append(menu.Items, item)
+	}
+	OpenMenu(fyne.CurrentApp().Driver().CanvasForObject(s), menu, s)
 }
 
 // CopyButton copies something and briefly shows a confirmation next to itself.
@@ -575,18 +593,23 @@ func NewMore(tip string, menu func() *fyne.Menu) *Button {
 // Drop is quiet text that opens a menu or panel below itself.
 type Drop struct {
 	Tappable
-	line *Line
+	line  *Line
+	arrow *widget.Icon
 }
 
 const dropRoom = 6 // at the sides
 
 func NewDrop(text string, pressed func()) *Drop {
-	d := &Drop{line: NewCaption(text)}
+	d := &Drop{line: NewCaption(text), arrow: widget.NewIcon(nil)}
 	d.line.Shorten = false
-	arrow := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuDropDownIcon(), theme.Secondary))
-	d.Content, d.OnPress = PadHV(dropRoom, 4, Row(2, d.line, Mark(16, arrow))), pressed
+	d.point(fynetheme.MenuDropDownIcon())
+	d.Content, d.OnPress = PadHV(dropRoom, 4, Row(2, d.line, Mark(16, d.arrow))), pressed
 	d.ExtendBaseWidget(d)
 	return d
+}
+
+func (d *Drop) point(icon fyne.Resource) {
+	d.arrow.SetResource(fynetheme.NewColoredResource(icon, theme.Secondary))
 }
 
 func (d *Drop) SetText(text string) {

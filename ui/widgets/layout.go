@@ -592,15 +592,22 @@ func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.Canva
 
 // NewFold returns content that pressing its title shows and hides. Both begin at the same edge.
 func NewFold(title string, open bool, content fyne.CanvasObject) fyne.CanvasObject {
-	Show(content, open)
-	var drop *Drop
-	drop = NewDrop(title, func() {
-		Show(content, !content.Visible())
-		if window := fyne.CurrentApp().Driver().CanvasForObject(drop); window != nil && window.Overlays().Top() != nil {
+	d := NewDrop(title, nil)
+	turn := func(open bool) {
+		Show(content, open)
+		d.point(fynetheme.MenuExpandIcon())
+		if open {
+			d.point(fynetheme.MenuDropDownIcon())
+		}
+	}
+	d.OnPress = func() {
+		turn(!content.Visible())
+		if window := fyne.CurrentApp().Driver().CanvasForObject(d); window != nil && window.Overlays().Top() != nil {
 			window.Overlays().Top().Refresh() // a pop-up grows with it
 		}
-	})
-	return Stack(8, PadHV(-dropRoom, 0, Row(0, drop)), content)
+	}
+	turn(open)
+	return Stack(8, PadHV(-dropRoom, 0, Row(0, d)), content)
 }
 
 func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {

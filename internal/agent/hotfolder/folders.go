@@ -35,8 +35,12 @@ func (r *Service) Folders() ([]office.HotFolderRow, error) {
 				row.Confirm = true
 			}
 			for _, in := range intakes {
-				if in.Folder == f.ID && (in.Place() == office.HotWaiting || in.Place() == "") {
+				switch place := in.Place(); {
+				case in.Folder != f.ID:
+				case place == office.HotWaiting || place == "":
 					row.Waiting++
+				case place == office.HotProblems:
+					row.Refused++
 				}
 			}
 			rows = append(rows, row)
