@@ -9,9 +9,9 @@ import (
 	"countersign/internal/message"
 )
 
-// ReadPeople reads people from text as mail programs copy it: "Ana Ruiz <ana@example.com>", also without the brackets,
-// "Ruiz, Ana <ana@…>", several of them separated by commas, semicolons or line breaks, with or without names. Text that
-// contains anything else yields nothing.
+// ReadPeople reads people from text as mail programs copy it: "Ana Ruiz <ana@example.com>", "Ruiz, Ana <ana@…>", several of
+// them separated by commas, semicolons or line breaks, with or without names. Text that contains anything else yields
+// nothing.
 func ReadPeople(text string) (people []Signer) {
 	for _, piece := range pieces(text) {
 		signer, ok := address(piece)
@@ -47,11 +47,7 @@ func pieces(text string) (list []string) {
 func address(piece string) (Signer, bool) {
 	name, email, named := strings.Cut(piece, "<")
 	if !named {
-		words := strings.Fields(piece)
-		if len(words) < 2 {
-			return Signer{Email: piece}, IsAddress(piece)
-		}
-		name, email = strings.Join(words[:len(words)-1], " "), words[len(words)-1]+">"
+		return Signer{Email: piece}, IsAddress(piece)
 	}
 	email, rest, closed := strings.Cut(email, ">")
 	email = strings.TrimSpace(email)

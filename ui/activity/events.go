@@ -75,7 +75,7 @@ func (s *Screen) showBlocked(samples []agent.Refusal, total int) {
 	}
 	widgets.Remake(s.blocked)
 	if total > 0 {
-		widgets.Remake(s.blocked, widgets.NewFold(lang.N("{{.PluralCount}} requests blocked", total), false, list))
+		widgets.Remake(s.blocked, widgets.NewFold(lang.N("{{.PluralCount}} requests blocked", total), false, list).Object)
 	}
 }
 
@@ -123,7 +123,7 @@ func (s *Screen) openEvent(e office.EventRow) {
 	if !e.Reason.IsZero() {
 		page.Add(widgets.NewParagraph(i18n.Message(e.Reason)))
 	}
-	page.Add(widgets.NewFold(lang.L("Technical details"), false, facts))
+	page.Add(widgets.NewFold(lang.L("Technical details"), false, facts).Object)
 	page.Add(buttons)
 	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, page), fyne.NewSize(560, 0), leave, nil)
 }

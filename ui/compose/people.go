@@ -169,7 +169,7 @@ func (p *person) accept(people []office.Signer) {
 // left splits typed people when a field is left, and validates the input.
 func (p *person) left(text string) {
 	p.offers.left()
-	if people := office.ReadPeople(text); strings.ContainsAny(strings.TrimSpace(text), "< ") && len(people) > 0 {
+	if people := office.ReadPeople(text); strings.Contains(text, "<") && len(people) > 0 {
 		p.take(people)
 	}
 	s := p.screen

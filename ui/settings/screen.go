@@ -89,7 +89,7 @@ type Screen struct {
 	scroll  *container.Scroll
 	tabs    *widgets.Tabs
 
-	technical map[int]*fyne.Container // what only administrators need, folded, by page
+	technical map[int]*widgets.Fold // what only administrators need, folded, by page
 
 	footer
 
@@ -108,7 +108,7 @@ type Screen struct {
 
 // New returns the screen with the settings in memory, to which immediate actions refer. Reload reads the rest.
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, technical: map[int]*fyne.Container{}}
+	s := &Screen{env: d, office: o, technical: map[int]*widgets.Fold{}}
 	s.text = widgets.NewLine("")
 	s.text.Shorten = true
 	s.reader = async.NewReader(d.Work, s.read, s.show)
@@ -185,7 +185,7 @@ func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 	s.form.fill(old.form)
 	s.tabs.Choose(old.tabs.Chosen())
 	for tab, was := range old.technical {
-		widgets.Show(s.technical[tab], was.Visible())
+		s.technical[tab].Open(was.IsOpen())
 	}
 	s.folders.continueFrom(old.folders)
 	s.adapt()
@@ -432,7 +432,7 @@ func (s *Screen) lock() {
 
 func (s *Screen) unfold(tab int) {
 	if fold := s.technical[tab]; fold != nil {
-		widgets.Show(fold, true)
+		fold.Open(true)
 	}
 }
 
@@ -494,8 +494,8 @@ func page(parts ...fyne.CanvasObject) fyne.CanvasObject {
 
 // administrators folds away what only they need.
 func (s *Screen) administrators(tab int, parts ...fyne.CanvasObject) fyne.CanvasObject {
-	s.technical[tab] = widgets.Stack(20, parts...)
-	return widgets.NewFold(lang.L("For administrators"), false, s.technical[tab])
+	s.technical[tab] = widgets.NewFold(lang.L("For administrators"), false, widgets.Stack(20, parts...))
+	return s.technical[tab].Object
 }
 
 func (s *Screen) documents() fyne.CanvasObject {

@@ -124,7 +124,7 @@ func (p *signIn) opened(address string) {
 // help shows what to do if the browser does not work.
 func (p *signIn) help(open bool) {
 	widgets.Remake(p.running, widgets.NewFold(lang.L("Nothing happens?"), open, widgets.Stack(12,
-		widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address yourself.")), p.field)))
+		widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address yourself.")), p.field)).Object)
 }
 
 func (p *signIn) ended() {

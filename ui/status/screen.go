@@ -105,7 +105,7 @@ func New(d *env.Env, o Office) *Screen {
 		page.Add(s.around[i])
 	}
 	s.allow = widgets.NewFold(lang.L("Addresses to allow"), false, widgets.Stack(8, widgets.Across(nil, s.hosts, s.copy),
-		widgets.NewProse(lang.L("If a firewall or proxy blocks them, ask your administrator to allow these addresses and to exempt them from inspection."))))
+		widgets.NewProse(lang.L("If a firewall or proxy blocks them, ask your administrator to allow these addresses and to exempt them from inspection.")))).Object
 	page.Add(s.allow)
 	s.content = widgets.NewVScroll(widgets.PadHV(20, 16, widgets.AtMost(760, page)))
 	s.draw()

@@ -590,24 +590,29 @@ func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.Canva
 	return Part(title, 0, Card(Stack(gap, objects...)))
 }
 
-// NewFold returns content that pressing its title shows and hides. Both begin at the same edge.
-func NewFold(title string, open bool, content fyne.CanvasObject) fyne.CanvasObject {
-	d := NewDrop(title, nil)
-	turn := func(open bool) {
-		Show(content, open)
-		d.point(fynetheme.MenuExpandIcon())
-		if open {
-			d.point(fynetheme.MenuDropDownIcon())
-		}
+// Fold is content that pressing its title shows and hides. Both begin at the same edge.
+type Fold struct {
+	Object  fyne.CanvasObject
+	title   *Drop
+	content fyne.CanvasObject
+}
+
+func NewFold(title string, open bool, content fyne.CanvasObject) *Fold {
+	f := &Fold{title: NewDrop(title, nil), content: content}
+	f.title.OnPress = func() { f.Open(!f.IsOpen()) }
+	f.Object = Stack(8, PadHV(-dropRoom, 0, Row(0, f.title)), content)
+	f.Open(open)
+	return f
+}
+
+func (f *Fold) IsOpen() bool { return f.content.Visible() }
+
+func (f *Fold) Open(open bool) {
+	Show(f.content, open)
+	f.title.point(map[bool]fyne.Resource{false: fynetheme.MenuExpandIcon(), true: fynetheme.MenuDropDownIcon()}[open])
+	if window := fyne.CurrentApp().Driver().CanvasForObject(f.title); window != nil && window.Overlays().Top() != nil {
+		window.Overlays().Top().Refresh() // a pop-up grows with it
 	}
-	d.OnPress = func() {
-		turn(!content.Visible())
-		if window := fyne.CurrentApp().Driver().CanvasForObject(d); window != nil && window.Overlays().Top() != nil {
-			window.Overlays().Top().Refresh() // a pop-up grows with it
-		}
-	}
-	turn(open)
-	return Stack(8, PadHV(-dropRoom, 0, Row(0, d)), content)
 }
 
 func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {

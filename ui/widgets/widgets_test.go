@@ -214,7 +214,7 @@ func TestASentenceOfAnEmptyScreenBreaksBetweenWordsAlone(t *testing.T) {
 func TestAFoldAndWhatItHoldsBeginAtTheSameEdge(t *testing.T) {
 	test.NewTempApp(t)
 	content := NewProse("what it holds")
-	fold := NewFold("More", true, content)
+	fold := NewFold("More", true, content).Object
 	test.NewTempWindow(t, Pad(40, fold)).Resize(fyne.NewSize(400, 200))
 	place := fyne.CurrentApp().Driver().AbsolutePositionForObject
 	for _, o := range test.LaidOutObjects(fold) {

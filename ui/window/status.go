@@ -299,7 +299,7 @@ func (a *account) drawRunning(parts *fyne.Container) {
 	help.Add(widgets.NewProse(lang.L("Copy the address from the browser and paste it here.")))
 	help.Add(a.pasted)
 	help.Add(widgets.Row(0, widgets.NewButton(lang.L("Continue"), a.paste)))
-	parts.Add(widgets.NewFold(lang.L("Nothing happens?"), a.lost, help))
+	parts.Add(widgets.NewFold(lang.L("Nothing happens?"), a.lost, help).Object)
 }
 
 func (a *account) menu(at fyne.CanvasObject) {

@@ -222,7 +222,12 @@ func (w *Window) build() {
 func (w *Window) navToPackages(icon string, name *widgets.Line) (item *widgets.Nav, show func(int)) {
 	count := widgets.NewCaption("").Whole()
 	item = widgets.NewNav(icon, name, count, func() { w.Go(showPackages) })
-	item.Says = func() string { return widgets.Said(name.Text, lang.L("Problems")+" "+count.Text) }
+	item.Says = func() string {
+		if count.Text == "" {
+			return name.Text
+		}
+		return widgets.Said(name.Text, lang.L("Problems")+" "+count.Text)
+	}
 	return item, func(n int) {
 		text := ""
 		if n > 0 {
