@@ -23,14 +23,6 @@ const pageLength = 200
 
 func same(e, x office.EventRow) bool { return e.ID == x.ID }
 
-// readPage reads a page of events, newest first; next is empty for the last page.
-func readPage(o Office, before office.Cursor, limit int) (page []office.EventRow, next office.Cursor, err error) {
-	if page, next, err = o.Events(before, limit); len(page) < limit {
-		next = ""
-	}
-	return page, next, err
-}
-
 // showEvent shows what an event says and its package, and what became of it unless it was processed.
 func (s *Screen) showEvent(e office.EventRow, l *line) {
 	mark, state := i18n.EventState(e.Event)

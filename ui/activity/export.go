@@ -93,7 +93,7 @@ func writeEvents(ctx context.Context, to io.Writer, from Office, zone *time.Loca
 		cursor := office.Cursor("")
 		for unread == nil {
 			var page []office.EventRow
-			if page, cursor, unread = readPage(from, cursor, pageLength); unread != nil {
+			if page, cursor, unread = from.Events(cursor, pageLength); unread != nil {
 				unread = fmt.Errorf("%w: %w", errNotRead, unread)
 				return
 			}

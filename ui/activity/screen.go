@@ -31,7 +31,7 @@ const most = 500
 
 type Office interface {
 	Package(id string) (row office.PackageRow, known bool, err error)
-	Events(before office.Cursor, limit int) (page []office.EventRow, next office.Cursor, err error)
+	Events(before office.Cursor, limit int) (page []office.EventRow, next office.Cursor, err error) // next is empty for the last page
 	Refused() []agent.Refusal
 	RetryEvent(eventID string) error
 	Activity(limit int) ([]office.Activity, error)
@@ -127,7 +127,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 		return n, err
 	}
 	n.happened = grouped(s.office, s.env.Now(), happened)
-	n.events, _, err = readPage(s.office, "", most)
+	n.events, _, err = s.office.Events("", most)
 	return n, err
 }
 

@@ -3,7 +3,6 @@
 package screentest
 
 import (
-	"context"
 	"reflect"
 	"strings"
 	"sync"
@@ -34,60 +33,6 @@ func Main(m *testing.M) {
 func Speak(t testing.TB, code string) {
 	i18n.Use(code)
 	t.Cleanup(func() { i18n.Use("en") })
-}
-
-// queue stands in for the UI goroutine: functions passed to do wait until the queue's owner runs them. do may be called from any
-// goroutine, everything else only from the owner's.
-type queue struct {
-	mu    sync.Mutex
-	waits []func()
-	more  chan struct{}
-}
-
-func newQueue() *queue { return &queue{more: make(chan struct{}, 1)} }
-
-func (q *queue) do(f func()) {
-	q.mu.Lock()
-	q.waits = append(q.waits, f)
-	q.mu.Unlock()
-	select {
-	case q.more <- struct{}{}:
-	default:
-	}
-}
-
-// run runs what is waiting, including what is added meanwhile, and reports whether there was anything.
-func (q *queue) run() bool {
-	ran := false
-	for {
-		q.mu.Lock()
-		waits := q.waits
-		q.waits = nil
-		q.mu.Unlock()
-		if len(waits) == 0 {
-			return ran
-		}
-		for _, f := range waits {
-			f()
-		}
-		ran = true
-	}
-}
-
-// until runs incoming functions until done returns true or stop is closed, and reports which.
-func (q *queue) until(done func() bool, stop <-chan struct{}) bool {
-	for {
-		q.run()
-		if done() {
-			return true
-		}
-		select {
-		case <-q.more:
-		case <-time.After(20 * time.Millisecond): // done may ask about more than what the queue brings
-		case <-stop:
-			return false
-		}
-	}
 }
 
 // All returns the laid out objects of a type in o, from first to last.
@@ -138,8 +83,11 @@ type Stage struct {
 	App    fyne.App
 	Wait   func() // returns when no background work of the window runs; needed by Settle
 
-	t     testing.TB
-	queue *queue
+	t testing.TB
+
+	mu    sync.Mutex
+	waits []func() // what Do was given
+	more  chan struct{}
 }
 
 // NewStage returns a stage that ends with the test. The maker of the window sets Wait.
@@ -149,7 +97,7 @@ func NewStage(t testing.TB, office *officetest.Office) *Stage {
 	// Painting updates Fyne's clock. Fyne drops what it believes unused for a minute, which after a minute of tests without a
 	// picture would include what this test has just made.
 	software.NewCanvas().Capture()
-	s := &Stage{Office: office, System: &System{}, App: test.NewTempApp(t), t: t, queue: newQueue()}
+	s := &Stage{Office: office, System: &System{}, App: test.NewTempApp(t), t: t, more: make(chan struct{}, 1)}
 	s.App.Settings().SetTheme(theme.New())
 	widgets.NewTappable(widgets.NewLine(""), nil).Tapped(&fyne.PointEvent{}) // resets the last input to the mouse, whatever an earlier test did
 	return s
@@ -159,16 +107,39 @@ func NewStage(t testing.TB, office *officetest.Office) *Stage {
 func (s *Stage) Now() time.Time { return officetest.Now }
 
 // Do runs f on the UI goroutine, soon. It may be called from any goroutine.
-func (s *Stage) Do(f func()) { s.queue.do(f) }
+func (s *Stage) Do(f func()) {
+	s.mu.Lock()
+	s.waits = append(s.waits, f)
+	s.mu.Unlock()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
 
-// Run shows the results that have arrived, without waiting for running work.
-func (s *Stage) Run() { s.queue.run() }
+// Run shows the results that have arrived, and those that arrive meanwhile, without waiting for running work. It reports whether
+// there were any.
+func (s *Stage) Run() (ran bool) {
+	for {
+		s.mu.Lock()
+		waits := s.waits
+		s.waits = nil
+		s.mu.Unlock()
+		if len(waits) == 0 {
+			return ran
+		}
+		for _, f := range waits {
+			f()
+		}
+		ran = true
+	}
+}
 
 // Settle waits for all work and shows its results. Do not use it while work waits for the test.
 func (s *Stage) Settle() {
 	for {
 		s.Wait()
-		if !s.queue.run() {
+		if !s.Run() {
 			return
 		}
 	}
@@ -196,9 +167,15 @@ func Top(w fyne.Window) fyne.CanvasObject { return w.Canvas().Overlays().Top() }
 // Until shows results until done returns true, and fails after a minute.
 func (s *Stage) Until(done func() bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
-	defer cancel()
-	if !s.queue.until(done, ctx.Done()) {
-		s.t.Fatal("what was expected did not happen")
+	for end := time.After(time.Minute); ; {
+		if s.Run(); done() {
+			return
+		}
+		select {
+		case <-s.more:
+		case <-time.After(20 * time.Millisecond): // done may ask about more than what Do brings
+		case <-end:
+			s.t.Fatal("what was expected did not happen")
+		}
 	}
 }
