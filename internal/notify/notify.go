@@ -42,9 +42,6 @@ type Options struct {
 
 	// Again are the arguments with which Windows starts the program when one is pressed while nothing runs.
 	Again []string
-
-	// Raise shows already sanitized texts instead of the desktop. Nil means the desktop.
-	Raise func(office.Notice) error
 }
 
 // Notifier raises notifications. Its methods may be called from several goroutines. One notification is raised at a time, on
@@ -63,13 +60,9 @@ type Notifier struct {
 
 // New prepares a Notifier. It does not talk to the desktop yet.
 func New(o Options) *Notifier {
-	n := &Notifier{log: o.Log, release: func() {}, slot: make(chan struct{}, 1), closed: make(chan struct{})}
+	n := &Notifier{log: o.Log, slot: make(chan struct{}, 1), closed: make(chan struct{})}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
-	}
-	if o.Raise != nil {
-		n.raise = func(_ context.Context, notice office.Notice) error { return o.Raise(notice) }
-		return n
 	}
 	d := newDesktop(o, n.log, n.press)
 	n.raise, n.release = d.raise, d.close

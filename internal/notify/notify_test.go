@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -12,9 +13,16 @@ import (
 	"countersign/internal/trytest"
 )
 
+// raising is a Notifier with a function in place of the desktop.
+func raising(raise func(office.Notice) error) *Notifier {
+	n := New(Options{})
+	n.raise = func(_ context.Context, notice office.Notice) error { return raise(notice) }
+	return n
+}
+
 func TestRaiseGetsHarmlessText(t *testing.T) {
 	var title, body string
-	n := New(Options{Raise: func(n office.Notice) error { title, body = n.Title, n.Body; return nil }})
+	n := raising(func(n office.Notice) error { title, body = n.Title, n.Body; return nil })
 	defer n.Close()
 	noErr(t, n.Notify(office.Notice{Title: "$x\n", Body: strings.Repeat("a", 10000)}))
 	if title != "＄x" || body != strings.Repeat("a", maxBody-1)+"…" {
@@ -24,12 +32,12 @@ func TestRaiseGetsHarmlessText(t *testing.T) {
 
 func TestErrorsAndPanicsOfTheDesktopComeBack(t *testing.T) {
 	broken := errors.New("no display")
-	n := New(Options{Raise: func(n office.Notice) error {
+	n := raising(func(n office.Notice) error {
 		if n.Title == "panic" {
 			panic("nil icon")
 		}
 		return broken
-	}})
+	})
 	defer n.Close()
 	if err := n.Notify(office.Notice{Title: "a", Body: "b"}); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
@@ -46,12 +54,12 @@ func TestAHangingDesktopHoldsUpNobodyForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var outstanding atomic.Int32
-		n := New(Options{Raise: func(office.Notice) error {
+		n := raising(func(office.Notice) error {
 			outstanding.Add(1)
 			defer outstanding.Add(-1)
 			<-hang
 			return nil
-		}})
+		})
 		start := time.Now()
 		if err := n.Notify(office.Notice{Title: "a", Body: "b"}); !errors.Is(err, ErrTimeout) {
 			t.Errorf("first: got %v", err)
@@ -79,12 +87,12 @@ func TestAHangingDesktopHoldsUpNobodyForLong(t *testing.T) {
 func TestNotificationsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at, most atomic.Int32
-		n := New(Options{Raise: func(office.Notice) error {
+		n := raising(func(office.Notice) error {
 			most.Store(max(most.Load(), at.Add(1)))
 			time.Sleep(time.Second) // of the bubble's clock
 			at.Add(-1)
 			return nil
-		}})
+		})
 		results := make(chan error, 4)
 		for range cap(results) {
 			go func() { results <- n.Notify(office.Notice{Title: "a", Body: "b"}) }()
@@ -102,7 +110,7 @@ func TestNotificationsTakeTurns(t *testing.T) {
 func TestCloseEndsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		n := New(Options{Raise: func(office.Notice) error { <-hang; return nil }})
+		n := raising(func(office.Notice) error { <-hang; return nil })
 		result := make(chan error, 2)
 		go func() { result <- n.Notify(office.Notice{Title: "a", Body: "b"}) }()
 		synctest.Wait()
@@ -128,7 +136,7 @@ func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 // A notification that the desktop accepted is no failure, however fast that was.
 func TestWhatIsShownAtOnceIsNoFailure(t *testing.T) {
-	n := New(Options{Raise: func(office.Notice) error { return nil }})
+	n := raising(func(office.Notice) error { return nil })
 	defer n.Close()
 	for i := range 50_000 {
 		if err := n.Notify(office.Notice{Title: "a", Body: "b"}); err != nil {
