@@ -17,7 +17,6 @@ import (
 	"github.com/jezek/xgb/xproto"
 
 	"countersign/internal/message"
-	"countersign/internal/sessionbus/bustest"
 	"countersign/ui/displaytest"
 )
 
@@ -216,18 +215,7 @@ func TestTheDesktopsComfortIsRead(t *testing.T) {
 		"other types":       {settingsPortal{"org.gnome.desktop.interface": {"text-scaling-factor": v("2"), "enable-animations": v(0), "gtk-theme": v(1)}}, Accessibility{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bustest.OfSession(t, nil)
-			conn, err := dbus.ConnectSessionBus()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if err := conn.Export(c.portal, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.Settings"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := conn.RequestName("org.freedesktop.portal.Desktop", dbus.NameFlagDoNotQueue); err != nil {
-				t.Fatal(err)
-			}
+			must(t, claimed(t).Export(c.portal, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.Settings"))
 			if got, err := ReadAccessibility(t.Context()); err != nil || got != c.want {
 				t.Errorf("read %+v, %v, want %+v", got, err, c.want)
 			}

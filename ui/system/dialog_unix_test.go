@@ -17,18 +17,32 @@ import (
 	"countersign/internal/sessionbus/bustest"
 )
 
-// startPortal runs a portal on the test's bus.
-func startPortal(t *testing.T, version uint32) (p *portaltest.Portal, conn *dbus.Conn) {
+// onBus connects to a bus of the test's own, until stop is called.
+func onBus(t *testing.T) (conn *dbus.Conn, stop func()) {
 	t.Helper()
+	stop = bustest.OfSession(t, nil)
 	conn, err := dbus.ConnectSessionBus()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
-	if p, err = portaltest.Serve(conn, version); err != nil {
-		t.Fatal(err)
-	}
-	return p, conn
+	return conn, stop
+}
+
+// startPortal runs a portal on such a bus.
+func startPortal(t *testing.T, version uint32) (p *portaltest.Portal, conn *dbus.Conn, stop func()) {
+	t.Helper()
+	conn, stop = onBus(t)
+	p, err := portaltest.Serve(conn, version)
+	must(t, err)
+	return p, conn, stop
+}
+
+// claimed is a connection with the portal's name that answers nothing of a portal.
+func claimed(t *testing.T) *dbus.Conn {
+	t.Helper()
+	conn, _ := onBus(t)
+	_, err := conn.RequestName(portal, dbus.NameFlagDoNotQueue)
+	must(t, err)
+	return conn
 }
 
 // chosen is what Choose returned.
@@ -48,21 +62,17 @@ func choosing(ctx context.Context, d FileDialog) <-chan chosen {
 }
 
 func TestChosenFilesArriveExactlyAsTheyAreCalled(t *testing.T) {
-	bustest.OfSession(t, nil)
-	p, _ := startPortal(t, 4)
+	p, _, _ := startPortal(t, 4)
 	want := []string{"/home/ö/Vertrag Nr. 4+5 (100%).pdf", "/home/%41/#1?.pdf", "/home/latin1/\xe9t\xe9.pdf", "/run/user/1000/doc/99bfa7fa/Lease.pdf", "/a;b&c=d 'x' \"y\"\n.pdf"}
 	done := choosing(t.Context(), FileDialog{Kind: OpenFiles})
-	if err := (<-p.Dialogs).Choose(want...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (<-p.Dialogs).Choose(want...))
 	if got := <-done; got.err != nil || !slices.Equal(got.paths, want) {
 		t.Errorf("got %q, %v", got.paths, got.err)
 	}
 }
 
 func TestTheDesktopIsAskedForWhatIsMeant(t *testing.T) {
-	bustest.OfSession(t, nil)
-	p, _ := startPortal(t, 4)
+	p, _, _ := startPortal(t, 4)
 	dir := t.TempDir()
 	begins := fmt.Sprint("ay ", append([]byte(dir), 0))
 	for name, c := range map[string]struct {
@@ -101,9 +111,7 @@ func TestTheDesktopIsAskedForWhatIsMeant(t *testing.T) {
 			if len(got) != len(c.options) {
 				t.Errorf("asks with %v", got)
 			}
-			if err := d.Cancel(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, d.Cancel())
 			if a := <-done; a.err != nil || a.paths != nil {
 				t.Errorf("after Cancel: %q, %v", a.paths, a.err)
 			}
@@ -112,8 +120,7 @@ func TestTheDesktopIsAskedForWhatIsMeant(t *testing.T) {
 }
 
 func TestTheEndOfTheProgramClosesTheDialog(t *testing.T) {
-	bustest.OfSession(t, nil)
-	p, _ := startPortal(t, 4)
+	p, _, _ := startPortal(t, 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := choosing(ctx, FileDialog{})
 	d := <-p.Dialogs
@@ -126,74 +133,42 @@ func TestTheEndOfTheProgramClosesTheDialog(t *testing.T) {
 
 // A portal may be there and have nobody who shows a dialog, be too old, die, or never answer.
 func TestWithoutADialogTheWindowIsToldSo(t *testing.T) {
-	for name, play := range map[string]func(*testing.T) (d FileDialog){
-		"no bus": func(t *testing.T) FileDialog {
-			t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
-			return FileDialog{}
-		},
-		"no portal": func(t *testing.T) FileDialog {
-			bustest.OfSession(t, nil)
-			return FileDialog{}
-		},
-		"no file chooser": func(t *testing.T) FileDialog {
-			bustest.OfSession(t, nil)
-			conn, err := dbus.ConnectSessionBus()
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { conn.Close() })
-			if _, err := conn.RequestName(portal, dbus.NameFlagDoNotQueue); err != nil {
-				t.Fatal(err)
-			}
-			return FileDialog{}
-		},
-		"knows no folders": func(t *testing.T) FileDialog {
-			bustest.OfSession(t, nil)
-			startPortal(t, 2)
-			return FileDialog{Kind: OpenFolder}
-		},
-		"nobody behind the portal": func(t *testing.T) FileDialog {
-			bustest.OfSession(t, nil)
-			p, _ := startPortal(t, 4)
-			go func() { (<-p.Dialogs).Answer(2, nil) }()
-			return FileDialog{}
-		},
-		"an answer that is none": func(t *testing.T) FileDialog {
-			bustest.OfSession(t, nil)
-			p, _ := startPortal(t, 4)
-			go func() { (<-p.Dialogs).Answer(0, nil) }()
-			return FileDialog{}
-		},
-		"a file elsewhere": func(t *testing.T) FileDialog {
-			bustest.OfSession(t, nil)
-			p, _ := startPortal(t, 4)
-			go func() {
-				(<-p.Dialogs).Answer(0, map[string]dbus.Variant{"uris": dbus.MakeVariant([]string{"sftp://server/Lease.pdf"})})
-			}()
-			return FileDialog{}
-		},
-		"the portal dies": func(t *testing.T) FileDialog {
-			bustest.OfSession(t, nil)
-			p, conn := startPortal(t, 4)
+	answers := func(how uint32, results map[string]dbus.Variant) func(*testing.T) {
+		return func(t *testing.T) {
+			p, _, _ := startPortal(t, 4)
+			go func() { (<-p.Dialogs).Answer(how, results) }()
+		}
+	}
+	for name, c := range map[string]struct {
+		kind DialogKind
+		play func(*testing.T)
+	}{
+		"no bus":                   {0, func(t *testing.T) { t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent") }},
+		"no portal":                {0, func(t *testing.T) { bustest.OfSession(t, nil) }},
+		"no file chooser":          {0, func(t *testing.T) { claimed(t) }},
+		"knows no folders":         {OpenFolder, func(t *testing.T) { startPortal(t, 2) }},
+		"nobody behind the portal": {0, answers(2, nil)},
+		"an answer that is none":   {0, answers(0, nil)},
+		"a file elsewhere":         {0, answers(0, map[string]dbus.Variant{"uris": dbus.MakeVariant([]string{"sftp://server/Lease.pdf"})})},
+		"the portal dies": {0, func(t *testing.T) {
+			p, conn, _ := startPortal(t, 4)
 			go func() {
 				<-p.Dialogs
 				conn.Close()
 			}()
-			return FileDialog{}
-		},
-		"the bus dies": func(t *testing.T) FileDialog {
-			stop := bustest.OfSession(t, nil)
-			p, _ := startPortal(t, 4)
+		}},
+		"the bus dies": {0, func(t *testing.T) {
+			p, _, stop := startPortal(t, 4)
 			go func() {
 				<-p.Dialogs
 				stop()
 			}()
-			return FileDialog{}
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			c.play(t)
 			o := Opener{Patience: time.Minute, now: func() time.Time { return time.Time{} }} // however slow the portal is
-			if paths, err := o.Choose(t.Context(), play(t)); !errors.Is(err, ErrNoDialog) || paths != nil {
+			if paths, err := o.Choose(t.Context(), FileDialog{Kind: c.kind}); !errors.Is(err, ErrNoDialog) || paths != nil {
 				t.Errorf("got %q, %v", paths, err)
 			}
 		})
@@ -201,16 +176,7 @@ func TestWithoutADialogTheWindowIsToldSo(t *testing.T) {
 }
 
 func TestAPortalThatHangsIsGivenUp(t *testing.T) {
-	bustest.OfSession(t, nil)
-	conn, err := dbus.ConnectSessionBus()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	if _, err := conn.RequestName(portal, dbus.NameFlagDoNotQueue); err != nil {
-		t.Fatal(err)
-	}
-	conn.Eavesdrop(make(chan *dbus.Message, 100)) // takes calls and answers none
+	claimed(t).Eavesdrop(make(chan *dbus.Message, 100)) // takes calls and answers none
 	if paths, err := (Opener{Patience: 50 * time.Millisecond}).Choose(t.Context(), FileDialog{}); !errors.Is(err, ErrNoDialog) {
 		t.Errorf("got %q, %v", paths, err)
 	}

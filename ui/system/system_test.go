@@ -126,13 +126,6 @@ func TestNoBusIsStarted(t *testing.T) {
 	}
 }
 
-func TestNoTrayWithoutABus(t *testing.T) {
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
-	if HasTray(t.Context()) {
-		t.Error("there is no bus, so there is no tray")
-	}
-}
-
 func TestAProgramIsWaitedForNoLongerThanItMayTake(t *testing.T) {
 	slow := exec.Command("sleep", "600")
 	if err := runFor(time.Millisecond, slow); !errors.Is(err, errStillRuns) {
