@@ -50,9 +50,6 @@ type Options struct {
 	Incoming <-chan []string // files of later starts; an empty list only shows the window. May be nil
 	Demo     bool            // shows a banner that nothing leaves this computer
 	Hidden   bool            // start in the tray, without a window
-	ID       string          // DefaultID if empty
-	Started  func()          // called once on Fyne's goroutine when the window is visible; may be nil
-	Stopped  func()          // called once before Run returns, also after an error; may be nil
 	Why      func()          // says why there is no window; only for RunTray
 	Ending   func()          // called as soon as the window starts closing, from any goroutine, possibly repeatedly; may be nil
 
@@ -69,9 +66,6 @@ const startGarbage = 400
 // goroutine. When it returns, everything it started has ended. Without a display it returns system.ErrNoDisplay, and if the screen
 // cannot draw the window opengl.ErrNone; then RunTray can continue without one, but Run must not be called again.
 func Run(ctx context.Context, o Options) (err error) {
-	if o.Stopped != nil {
-		defer o.Stopped()
-	}
 	if err := system.CheckDisplay(ctx, os.Getenv); err != nil {
 		return err
 	}
@@ -81,18 +75,13 @@ func Run(ctx context.Context, o Options) (err error) {
 	system.NameProcess() // before the first window
 	usual := debug.SetGCPercent(startGarbage)
 	defer debug.SetGCPercent(usual)
-	a := newApp(o)
+	a := newApp(o.Version)
 	loop := &loop{app: a, ending: o.Ending}
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: loop.do, Now: time.Now,
 		HasTray: system.HasTray, Quit: loop.quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart,
 		Country: country(), Tooltip: systray.SetTooltip, Accessibility: system.ReadAccessibility, ReduceMotion: motion.Of(a), Target: drop.Watch})
 	defer w.Close()
-	a.Lifecycle().SetOnStarted(func() {
-		debug.SetGCPercent(usual)
-		if o.Started != nil {
-			o.Started()
-		}
-	})
+	a.Lifecycle().SetOnStarted(func() { debug.SetGCPercent(usual) })
 	over, done := make(chan struct{}), make(chan struct{})
 	defer func() { close(over); <-done }()
 	go func() {
@@ -169,17 +158,13 @@ func country() string {
 	return region.String()
 }
 
-func newApp(o Options) fyne.App {
-	id := o.ID
-	if id == "" {
-		id = DefaultID
-	}
-	meta := fyne.AppMetadata{ID: id, Name: "Countersign", Version: o.Version, Migrations: map[string]bool{"fyneDo": true}}
+func newApp(version string) fyne.App {
+	meta := fyne.AppMetadata{ID: DefaultID, Name: "Countersign", Version: version, Migrations: map[string]bool{"fyneDo": true}}
 	if icon, err := assets.Icon(256); err == nil {
 		meta.Icon = fyne.NewStaticResource("countersign.png", icon)
 	}
 	app.SetMetadata(meta)
-	a := app.NewWithID(id)
+	a := app.NewWithID(DefaultID)
 	a.Settings().SetTheme(theme.New())
 	a.SetIcon(meta.Icon)
 	return a

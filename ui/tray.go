@@ -20,9 +20,6 @@ import (
 // RunTray shows only the tray until the person quits or ctx ends: for an office that keeps working after Run found that its window
 // cannot be drawn. o.Why explains that when people ask for the window. Call it on the main goroutine, once.
 func RunTray(ctx context.Context, o Options) error {
-	if o.Stopped != nil {
-		defer o.Stopped()
-	}
 	if err := i18n.Load(); err != nil {
 		return err
 	}

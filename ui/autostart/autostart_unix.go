@@ -3,6 +3,7 @@
 package autostart
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 )
@@ -12,11 +13,7 @@ const autostartName = "autostart/countersign.desktop"
 // everybodys is the entry with which an administrator starts Countersign for everyone on the computer; a person's own entry takes
 // precedence.
 func everybodys() string {
-	dirs := os.Getenv("XDG_CONFIG_DIRS")
-	if dirs == "" {
-		dirs = "/etc/xdg"
-	}
-	for _, dir := range filepath.SplitList(dirs) {
+	for _, dir := range filepath.SplitList(cmp.Or(os.Getenv("XDG_CONFIG_DIRS"), "/etc/xdg")) {
 		path := filepath.Join(dir, autostartName)
 		if _, err := os.Stat(path); err == nil && filepath.IsAbs(path) {
 			return path
