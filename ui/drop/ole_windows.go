@@ -62,10 +62,9 @@ type dropTarget struct {
 	Window
 	timeouts timeouts
 	window   uintptr
-	over     *overWindow // nil if nothing is over the window
+	over     bool // something is over the window
+	files    bool // and contains files
 }
-
-type overWindow struct{ files bool }
 
 // targetMethods is shared by all drop targets because only a limited number of callbacks can be created.
 var targetMethods = [7]uintptr{
@@ -144,7 +143,7 @@ func (t *dropTarget) place(at uintptr) Point {
 
 func (t *dropTarget) dragEnter(data *unknown, at uintptr, effect *uint32) uintptr {
 	t.end()
-	t.over = &overWindow{files: offersFiles(data)}
+	t.over, t.files = true, offersFiles(data)
 	return t.dragOver(at, effect)
 }
 
@@ -152,10 +151,7 @@ func (t *dropTarget) dragEnter(data *unknown, at uintptr, effect *uint32) uintpt
 func (t *dropTarget) dragOver(at uintptr, effect *uint32) uintptr {
 	allowed := *effect & effectCopy
 	*effect = effectNone
-	if t.over == nil {
-		return sOK
-	}
-	if t.Over(t.place(at), t.over.files && allowed != 0) && t.over.files {
+	if t.over && t.Over(t.place(at), t.files && allowed != 0) && t.files {
 		*effect = allowed
 	}
 	return sOK
@@ -167,8 +163,8 @@ func (t *dropTarget) dragLeave() uintptr {
 }
 
 func (t *dropTarget) end() {
-	if t.over != nil {
-		t.over = nil
+	if t.over {
+		t.over = false
 		t.Left()
 	}
 }
@@ -179,7 +175,7 @@ func (t *dropTarget) drop(data *unknown, at uintptr, effect *uint32) uintptr {
 	files, allowed := offersFiles(data), *effect&effectCopy
 	*effect = effectNone
 	takes := t.Over(place, files && allowed != 0)
-	t.over = nil
+	t.over = false
 	t.Left()
 	if !files || allowed == 0 {
 		t.Dropped(place, nil, []error{message.Error(message.DropNoFile(), nil)})
