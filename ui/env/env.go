@@ -122,6 +122,17 @@ func (d *Env) Do(act func(context.Context) error, then func()) {
 	Get(d, func(ctx context.Context) (struct{}, error) { return struct{}{}, act(ctx) }, func(struct{}) { then() })
 }
 
+// InTime lets the office undo something in the background, tells the person if that fails or tooLate if it could not any more, and
+// then calls done.
+func (d *Env) InTime(undo func() (inTime bool, err error), tooLate string, done func()) {
+	async.Then(d.Work, func(context.Context) (bool, error) { return undo() }, func(inTime bool, err error) {
+		if d.tell(err); err == nil && !inTime {
+			d.Notice(tooLate)
+		}
+		done()
+	})
+}
+
 // Get reads something in the background and passes it to use, or tells the person why it failed.
 func Get[T any](d *Env, read func(context.Context) (T, error), use func(T)) {
 	async.Then(d.Work, read, func(found T, err error) {

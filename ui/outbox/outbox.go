@@ -189,17 +189,7 @@ func undoDecision(at *env.Env, o Office, id string, send bool, changed func()) {
 
 // stop holds back a draft that is about to be sent, so that it can be sent later, and says so if it is too late.
 func stop(at *env.Env, o Office, id string, changed func()) {
-	late := false
-	at.Attempt(func(context.Context) error {
-		inTime, err := o.Stop(id)
-		late = !inTime && err == nil
-		return err
-	}, func() {
-		if late {
-			at.Notice(TooLate())
-		}
-		changed()
-	})
+	at.InTime(func() (bool, error) { return o.Stop(id) }, TooLate(), changed)
 }
 
 // Again passes then the contents of an earlier draft, and tells the person which documents are missing or have changed.

@@ -179,15 +179,7 @@ func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 
 // keepPackage cancels a withdrawal, and says so if it is too late.
 func (s *Screen) keepPackage(id string) {
-	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.office.KeepPackage(id) }, func(inTime bool, err error) {
-		switch {
-		case err != nil:
-			s.env.Notice(i18n.Error(err))
-		case !inTime:
-			s.env.Notice(lang.L("Too late: the signing service was already asked to withdraw it."))
-		}
-		s.Reload()
-	})
+	s.env.InTime(func() (bool, error) { return s.office.KeepPackage(id) }, lang.L("Too late: the signing service was already asked to withdraw it."), s.Reload)
 }
 
 // wordsOf shows a withdrawal's message; nil for none. The history names who withdrew.
