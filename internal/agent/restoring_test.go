@@ -233,6 +233,7 @@ func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
 	}
 	o.restoredBy(ring)
 	expect(t, o.draftNow(held).State, office.DraftHeld, "the draft is %s")
+	expect(t, o.Status().Outbox.Held, 1, "%d drafts wait for a person")
 	o.signAll(o.send())
 	o.hasSaved(2)
 }

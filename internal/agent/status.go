@@ -69,6 +69,7 @@ type OutboxCounts struct {
 	Pending int `json:"pending"`
 	Unknown int `json:"unknown"` // not confirmed by the service
 	Failed  int `json:"failed"`  // refused
+	Held    int `json:"held"`    // a person must decide
 }
 
 // Status returns the whole state. It only counts, without reading packages or drafts, and may be called often. If they cannot be
@@ -81,8 +82,9 @@ func (a *Agent) Status() (Status, error) {
 		pending, _ := tx.CountDrafts(office.DraftQueued, office.DraftAdding)
 		unknown, _ := tx.CountDrafts(office.DraftUnknown)
 		failed, _ := tx.CountDrafts(office.DraftFailed)
+		held, _ := tx.CountDrafts(office.DraftHeld)
 		s.Events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Unprocessable}
-		s.Outbox = OutboxCounts{pending, unknown, failed}
+		s.Outbox = OutboxCounts{pending, unknown, failed, held}
 		return s, nil
 	})
 	o := a.account.Current()

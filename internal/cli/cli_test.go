@@ -147,7 +147,7 @@ func TestStatusHasEveryFieldEvenWhenNothingIsKnown(t *testing.T) {
 	for object, fields := range map[string]string{
 		"account": "email organization_id member_id", "tunnel": "kind state url since", "endpoint": "id url registered_at",
 		"events": "received rejected duplicates pending problems", "packages": "total open declined executed saved",
-		"saves": "done pending failed", "outbox": "pending unknown failed",
+		"saves": "done pending failed", "outbox": "pending unknown failed held",
 	} {
 		for f := range strings.FieldsSeq(fields) {
 			if _, ok := got[object][f]; !ok {

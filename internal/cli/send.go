@@ -74,10 +74,10 @@ func (c *sendCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	switch state.State {
-	case office.DraftSent:
+	switch {
+	case state.State == office.DraftSent:
 		return r.out.Line("Sent. Package %s", state.PackageID)
-	case office.DraftCancelled, office.DraftHeld:
+	case state.Problem.IsZero():
 		return &failure{"The package was cancelled and not sent."}
 	default:
 		return &failure{state.Problem.String()}

@@ -135,7 +135,7 @@ func printStatus(w *terminal.Writer, s agent.Status) (err error) {
 	line("Packages", "%d: %d waiting for signatures, %d declined, %d fully signed, %d saved",
 		s.Packages.Total, s.Packages.Open, s.Packages.Declined, s.Packages.Executed, s.Packages.Saved)
 	line("Files", "%d saved, %d waiting, %d failed", s.Saves.Done, s.Saves.Pending, s.Saves.Failed)
-	line("Outbox", "%d waiting, %d unconfirmed, %d failed", s.Outbox.Pending, s.Outbox.Unknown, s.Outbox.Failed)
+	line("Outbox", "%d waiting, %d unconfirmed, %d failed, %d for you to decide", s.Outbox.Pending, s.Outbox.Unknown, s.Outbox.Failed, s.Outbox.Held)
 	if len(s.Health) == 0 {
 		line("Health", "everything works")
 	}
