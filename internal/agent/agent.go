@@ -222,8 +222,12 @@ const (
 // IssueKeyring is the ID of the issue that the key is unavailable: nothing secret can be read or stored.
 var IssueKeyring = health.KeyringLocked.ID
 
-// The IDs of the issues that the service cannot be asked, and that documents cannot be saved.
-var IssueService, IssueFolder, IssueData = health.ServiceFails.ID, health.FolderFails.ID, health.DataNotWritten.ID
+// The IDs of the issues that the service cannot be asked, that documents cannot be saved, nor the data written, that the hub turns
+// this desk away, and that the record cannot be stamped or copied.
+var (
+	IssueService, IssueFolder, IssueData = health.ServiceFails.ID, health.FolderFails.ID, health.DataNotWritten.ID
+	IssueHub, IssueRecord                = health.DeskUnwelcome.ID, health.RecordWaits.ID
+)
 
 // Message returns what to tell people of err: what happened and what to do, without a chain of causes and without secrets.
 func Message(err error) message.Message {

@@ -223,6 +223,19 @@ func (s *Screen) ShowAccount() { s.tabs.Choose(tabService) }
 // ShowService shows the settings of the service and the public address.
 func (s *Screen) ShowService() { s.tabs.Choose(tabService); s.unfold(tabService) }
 
+// ShowCause shows the settings that can solve an issue.
+func (s *Screen) ShowCause(issue string) {
+	switch issue {
+	case agent.IssueHub:
+		s.tabs.Choose(tabComputers)
+	case agent.IssueRecord:
+		s.ShowProgram()
+		s.unfold(tabProgram)
+	default:
+		s.ShowService()
+	}
+}
+
 // ShowDocuments shows the page of where signed documents go.
 func (s *Screen) ShowDocuments() { s.tabs.Choose(tabDocuments) }
 

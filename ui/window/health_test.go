@@ -68,12 +68,21 @@ func TestWhatIsWrongMovesNothing(t *testing.T) {
 	}
 }
 
-func TestTroubleWithAFolderThatSendsLeadsToTheFolders(t *testing.T) {
+func TestWhatSettingsCanSolveLeadsToThem(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.window.Act(agent.Issue{ID: "hot-folder", Severity: agent.Problem, Message: message.SendFolderStopped("Scans"), Action: agent.ActFolders}, nil)
-	b.Settle()
-	if b.window.at != showSettings || !strings.Contains(screentest.Text(b.window.settings.get().Content()), "Watched folders") {
-		t.Errorf("at %d:\n%s", b.window.at, screentest.Text(b.window.settings.get().Content()))
+	for _, c := range []struct {
+		id     string
+		action agent.Action
+		page   string
+	}{
+		{"hot-folder", agent.ActFolders, "Watched folders"},
+		{"client", agent.ActSettings, "Service and account"},
+		{agent.IssueHub, agent.ActSettings, "Computers"},
+		{agent.IssueRecord, agent.ActSettings, "General"},
+	} {
+		b.window.Act(agent.Issue{ID: c.id, Severity: agent.Problem, Message: message.Stopped(), Action: c.action}, nil)
+		b.Settle()
+		b.says(c.page + ", selected")
 	}
 }
 

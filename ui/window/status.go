@@ -57,6 +57,7 @@ func (w *Window) Act(issue agent.Issue, done func()) {
 		w.account.signIn("")
 	case agent.ActSettings:
 		w.ShowSettings()
+		w.settings.get().ShowCause(issue.ID)
 	case agent.ActFolders:
 		w.ShowSettings()
 		w.settings.get().ShowFolders()
