@@ -255,7 +255,7 @@ var (
 	addDocuments   = image.Pt(427, 200)
 	calendarButton = image.Pt(842, 363)
 	chooseFolder   = image.Pt(912, 168)
-	readyMadeNames = image.Pt(700, 356)
+	readyMadeNames = image.Pt(700, 337)
 )
 
 // TestTheMouseReachesTheWindowAfterEscape opens everything that can cover the window, closes it with Escape, and clicks with
