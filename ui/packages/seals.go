@@ -74,7 +74,9 @@ func sealMark(s office.Seal) theme.Mark {
 // tellSeal shows what a file's seal means, who sealed it and when, and offers to trust an unknown authority.
 func (s *Screen) tellSeal(f office.File) {
 	means, more := i18n.Words().Lines(f.Seal.Text())
-	says := widgets.Stack(4, widgets.NewFullHeading(means), widgets.NewFullCaption(filepath.Base(f.Path)))
+	verdict := widgets.NewFullHeading(means)
+	verdict.Most = 0 // its end says the most
+	says := widgets.Stack(4, verdict, widgets.NewFullCaption(filepath.Base(f.Path)))
 	facts := widgets.Stack(4)
 	add := func(name, value string) {
 		if value != "" {

@@ -250,7 +250,7 @@ func (s *Select) Tapped(*fyne.PointEvent) {
 	}
 }
 
-// offer opens the list, with a mark at the chosen line, which Fyne's lacks.
+// offer opens the list at the chosen line, with a mark there, which Fyne's lacks.
 func (s *Select) offer() {
 	menu := fyne.NewMenu("")
 	for _, text := range s.Options {
@@ -258,7 +258,11 @@ func (s *Select) offer() {
 		item.Checked = text == s.Selected
 		menu.Items = append(menu.Items, item)
 	}
-	OpenMenu(fyne.CurrentApp().Driver().CanvasForObject(s), menu, s)
+	pop := OpenMenu(fyne.CurrentApp().Driver().CanvasForObject(s), menu, s)
+	pop.Resize(pop.MinSize().Max(fyne.NewSize(s.Size().Width, 0)))
+	for range s.SelectedIndex() + 1 {
+		pop.ActivateNext()
+	}
 }
 
 // CopyButton copies something and briefly shows a confirmation next to itself.

@@ -610,8 +610,11 @@ func (f *Fold) IsOpen() bool { return f.content.Visible() }
 func (f *Fold) Open(open bool) {
 	Show(f.content, open)
 	f.title.point(map[bool]fyne.Resource{false: fynetheme.MenuExpandIcon(), true: fynetheme.MenuDropDownIcon()}[open])
-	if window := fyne.CurrentApp().Driver().CanvasForObject(f.title); window != nil && window.Overlays().Top() != nil {
-		window.Overlays().Top().Refresh() // a pop-up grows with it
+	if window := fyne.CurrentApp().Driver().CanvasForObject(f.title); window != nil {
+		if p, over := window.Overlays().Top().(*PopUp); over {
+			p.grows = true
+			p.Refresh()
+		}
 	}
 }
 

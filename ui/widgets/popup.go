@@ -25,6 +25,7 @@ type PopUp struct {
 	over    func()
 	open    bool
 	held    bool  // a person cannot close it
+	grows   bool  // a fold in it was turned
 	tips    *tips // over the panel; nil if the window has none
 }
 
@@ -129,7 +130,7 @@ func OpenMenuAt(window fyne.Canvas, menu *fyne.Menu, place fyne.Position) {
 }
 
 // OpenMenu shows a menu below an object, or above it if there is more room.
-func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
+func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) *widget.PopUpMenu {
 	EndTips(window)
 	pop := widget.NewPopUpMenu(menu, window)
 	below, height := at.Size().Height, pop.MinSize().Height
@@ -137,6 +138,7 @@ func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
 		below = -height
 	}
 	pop.ShowAtRelativePosition(fyne.NewPos(0, below), at)
+	return pop
 }
 
 func (p *PopUp) Tapped(*fyne.PointEvent) {
@@ -182,6 +184,9 @@ func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	size := p.content.MinSize().Max(least) // only now is the height of wrapped text known
 	size = fyne.NewSize(min(size.Width, room.Width-2*margin), min(size.Height, room.Height-2*margin))
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
+	if p.grows { // its top stays under the mouse
+		at.Y = max(margin, min(panel.Position().Y, room.Height-size.Height-margin))
+	}
 	if p.at != nil {
 		edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(p.at)
 		at = fyne.NewPos(edge.X, edge.Y+p.at.Size().Height)

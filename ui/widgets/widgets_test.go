@@ -211,6 +211,35 @@ func TestASentenceOfAnEmptyScreenBreaksBetweenWordsAlone(t *testing.T) {
 	}
 }
 
+func TestAListOpensAtItsChosenLine(t *testing.T) {
+	test.NewTempApp(t)
+	s := NewSelect([]string{"first", "second", "third"}, nil)
+	s.SetSelected("second")
+	w := test.NewTempWindow(t, s)
+	w.Resize(fyne.NewSize(400, 300))
+	test.Tap(s)
+	menu := w.Canvas().Focused()
+	menu.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+	menu.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+	if s.Selected != "third" {
+		t.Errorf("below the chosen line is %q", s.Selected)
+	}
+}
+
+func TestAFoldInAPopUpStaysUnderTheMouse(t *testing.T) {
+	test.NewTempApp(t)
+	w := test.NewTempWindow(t, NewProse(""))
+	w.Resize(fyne.NewSize(400, 600))
+	fold := NewFold("More", false, AtLeast(fyne.NewSize(10, 200), NewProse("what it holds")))
+	Open(w.Canvas(), Pad(20, fold.Object), fyne.NewSize(200, 150), nil, nil)
+	place := fyne.CurrentApp().Driver().AbsolutePositionForObject
+	before := place(fold.title)
+	fold.title.OnPress()
+	if now := place(fold.title); now != before || before.Y < 200 {
+		t.Errorf("it was at %v and is at %v", before, now)
+	}
+}
+
 func TestAFoldAndWhatItHoldsBeginAtTheSameEdge(t *testing.T) {
 	test.NewTempApp(t)
 	content := NewProse("what it holds")
