@@ -139,7 +139,7 @@ func (r *Service) signersPart(p office.Package) evidence.Part {
 	part := evidence.Part{Title: r.say(message.ProofSigners())}
 	for _, s := range p.Signers {
 		what := message.ProofUnsigned()
-		switch part, _ := p.StatusOf(s); part {
+		switch status, _ := p.StatusOf(s); status {
 		case office.SignerSigned:
 			at := p.SignedAt(s.ID)
 			if at.IsZero() {

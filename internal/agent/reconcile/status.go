@@ -265,7 +265,7 @@ func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause ti
 		if cause.Kind == esign.NotFound && since >= maxMiss && p.State.Unsent() { // dropped in the service's editor, not lost
 			p.State, p.RecordPending = office.PackageRescinded, time.Time{}
 		}
-		if (p.State.Over() || p.Planned) && pause == 0 && since >= recordWantedFor { // nobody can sign it, and its record would be old news
+		if (p.State.Over() || p.Planned) && pause == 0 && since >= recordWantedFor { // nobody can sign it, or its files are planned: what more there is would be old news
 			p.RecordPending, p.Refused, p.Gone = time.Time{}, time.Time{}, false
 		}
 		r.afterEvents(&p, asked)

@@ -227,17 +227,15 @@ func (r *Service) tellAddress() {
 // serve routes requests at the public address.
 func (r *Service) serve(w http.ResponseWriter, req *http.Request) {
 	s := r.Current().Settings
-	switch req.URL.Path {
-	case webhookPath(s):
+	switch path := req.URL.Path; {
+	case path == webhookPath(s):
 		r.ServeEvent(w, req)
-	case office.CallbackPath, office.BasePath(s) + office.CallbackPath, office.ReturnPath(s):
+	case path == office.CallbackPath, path == office.BasePath(s)+office.CallbackPath, path == office.ReturnPath(s):
 		r.Callback(w, req)
+	case r.forEvents(s, path):
+		r.ServeEvent(w, req)
 	default:
-		if r.forEvents(s, req.URL.Path) {
-			r.ServeEvent(w, req)
-		} else {
-			http.NotFound(w, req)
-		}
+		http.NotFound(w, req)
 	}
 }
 
