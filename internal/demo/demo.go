@@ -60,7 +60,7 @@ type Demo struct {
 	running sync.WaitGroup
 }
 
-// Start starts the service and the agent. Nobody is signed in yet, and nothing is sent.
+// Start starts the service and the agent, and signs in: nobody has to do that in a demo. Nothing is sent yet.
 func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
 		return nil, message.Error(message.FolderNotMade(), err)
@@ -116,6 +116,9 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
 	d.running.Go(func() { d.Agent.Run(run) })
+	if err := d.signIn(ctx); err != nil {
+		return nil, err
+	}
 	return d, nil
 }
 
@@ -133,8 +136,8 @@ func (d *Demo) Close() error {
 	return errors.Join(append(errs, d.removeFolder(), os.RemoveAll(d.state))...)
 }
 
-// SignIn runs the whole OAuth flow, with a program in place of the browser.
-func (d *Demo) SignIn(ctx context.Context) error {
+// signIn runs the whole OAuth flow, with a program in place of the browser.
+func (d *Demo) signIn(ctx context.Context) error {
 	return d.Agent.SignIn(ctx, agent.SignInOptions{}, func(address string) error {
 		d.running.Go(func() { visit(ctx, address) })
 		return nil

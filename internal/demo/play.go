@@ -36,12 +36,9 @@ func (d *Demo) drafts(folder string) []office.NewPackage {
 	return list
 }
 
-// Play signs in, sends the packages and plays their signers until every file is saved. A package that waits for the user's
+// Play sends the packages and plays their signers until every file is saved. A package that waits for the user's
 // own signature is sent and left alone.
 func (d *Demo) Play(ctx context.Context) error {
-	if err := d.SignIn(ctx); err != nil {
-		return err
-	}
 	err := d.waitFor(ctx, func() (bool, error) {
 		s, err := d.Agent.Status()
 		return s.Endpoint.ID != "", err
