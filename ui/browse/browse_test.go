@@ -213,7 +213,7 @@ func TestAnEmptyFolderSaysSo(t *testing.T) {
 	dir := folder(t)
 	p := pick(b.Env, system.FileDialog{Kind: system.OpenFiles, Folder: filepath.Join(dir, "zoning"), Kinds: []system.FileKind{{Endings: []string{".docx"}}}}, nil)
 	b.Settle()
-	if !p.none.Visible() || !strings.Contains(screentest.Text(p.none), "There are no documents in this folder.") {
+	if !p.none.Visible() || !strings.Contains(screentest.Text(p.none), "There are no files of this type in this folder.") {
 		t.Errorf("of a folder without documents it says %q", screentest.Text(p.none))
 	}
 	p.up()

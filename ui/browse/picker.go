@@ -140,7 +140,7 @@ func (p *picker) show(title string) {
 	p.list.Says = p.why.Title
 	head := widgets.Stack(12, widgets.NewHeading(title), p.named, p.why)
 	foot := widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), p.leave), p.add)
-	none := lang.L("There are no documents in this folder.")
+	none := lang.L("There are no files of this type in this folder.")
 	if p.endings == nil {
 		none = lang.L("There are no folders in this folder.")
 	}

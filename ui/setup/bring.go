@@ -134,7 +134,7 @@ func facts(list [][2]string) *fyne.Container {
 // PickFile lets the person choose a file made by an administrator, a hub or another computer.
 func (s *Screen) PickFile() {
 	if s.cancel == nil {
-		browse.One(s.env, lang.L("Open a file"), lang.L("Settings"), []string{agent.OfficeEnding}, s.OpenFile)
+		browse.One(s.env, lang.L("Open a setup file"), lang.L("Settings"), []string{agent.OfficeEnding}, s.OpenFile)
 	}
 }
 
