@@ -138,6 +138,22 @@ func TestAFolderIsChosenAlsoOneThatIsNotThereYet(t *testing.T) {
 	if got != filepath.Join(dir, "zoning") {
 		t.Errorf("got %s", got)
 	}
+	if err := os.Mkdir(filepath.Join(dir, "zoning", "deep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if d = open(dir); d.list.At() >= 0 {
+		t.Error("a folder is lit that the button does not take")
+	}
+	row := newFileRow(d)
+	row.show(0)
+	for range 2 { // a double click
+		row.Tapped(&fyne.PointEvent{})
+		b.Settle()
+	}
+	if at := filepath.Join(dir, "zoning"); d.path.Text != at {
+		t.Errorf("after a double click on zoning the path is %s", d.path.Text)
+	}
+	d.leave()
 	t.Setenv("HOME", dir)
 	d = open(filepath.Join("~", "zoning"))
 	if at := filepath.Join(dir, "zoning"); d.folder != at || d.path.Text != at {

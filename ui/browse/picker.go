@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -43,6 +44,7 @@ type picker struct {
 	none    fyne.CanvasObject // says that the folder is empty
 	folder  string            // the listed folder; empty if it cannot be opened
 	opening int               // counts what was opened
+	opened  time.Time         // when a row was last opened
 	shown   string            // the path before the person edited it
 	entries []entry
 	chosen  []string // paths in the order of choosing
@@ -202,9 +204,6 @@ func (p *picker) open(folder string) {
 		p.list.UnselectAll()
 		p.list.Refresh()
 		p.list.ScrollToTop()
-		if len(c.entries) > 0 {
-			p.list.Select(0)
-		}
 		if at := slices.IndexFunc(c.entries, func(e entry) bool { return e.path == c.file }); at >= 0 && !slices.Contains(p.chosen, c.file) {
 			p.list.Select(at)
 			p.press(at)
@@ -240,6 +239,7 @@ func (p *picker) press(at int) {
 	i := slices.Index(p.chosen, e.path)
 	switch {
 	case e.folder:
+		p.opened = time.Now()
 		p.open(e.path)
 		return
 	case p.asks != system.OpenFiles:
@@ -284,13 +284,14 @@ func (p *picker) count() {
 
 func (p *picker) leave() { p.pop.Close() }
 
-// pressed handles the list's own keys.
+// pressed handles the list's own keys. Before a row is chosen they mean the first one, which has the ring.
 func (p *picker) pressed(k *fyne.KeyEvent) (taken bool) {
+	at := max(0, p.list.At())
 	switch k.Name {
 	case fyne.KeySpace:
-		p.press(p.list.At())
+		p.press(at)
 	case fyne.KeyReturn, fyne.KeyEnter:
-		p.enter(p.list.At())
+		p.enter(at)
 	case fyne.KeyBackspace:
 		p.up()
 	case fyne.KeyEscape:
@@ -301,7 +302,8 @@ func (p *picker) pressed(k *fyne.KeyEvent) (taken bool) {
 	return true
 }
 
-// fileRow is one line; a tap does what Space does.
+// fileRow is one line; a tap does what Space does. The second tap of a double one falls on whatever a folder shows there: nobody
+// meant that.
 type fileRow struct {
 	widgets.ListRow
 	picker *picker
@@ -320,6 +322,9 @@ func newFileRow(p *picker) *fileRow {
 }
 
 func (r *fileRow) Tapped(e *fyne.PointEvent) {
+	if time.Since(r.picker.opened) < fyne.CurrentApp().Driver().DoubleTapDelay() {
+		return
+	}
 	r.ListRow.Tapped(e)
 	r.picker.press(r.at)
 }
