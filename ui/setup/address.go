@@ -98,6 +98,7 @@ func (p *address) choose(i int) {
 	widgets.Remake(p.way)
 	p.relabel()
 	p.content.Refresh()
+	p.screen.touched()
 }
 
 // relabel updates the button's label.

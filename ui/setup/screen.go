@@ -409,7 +409,7 @@ func (s *Screen) wrong() map[string]string {
 	return wrong
 }
 
-// touched removes marks from fields that are now valid, and with the last one the text at the bottom.
+// touched removes marks from fields that are now valid or no longer asked for, and with the last one the text at the bottom.
 func (s *Screen) touched() {
 	if s.address != nil && len(s.steps) > 0 {
 		s.address.relabel()
@@ -564,6 +564,7 @@ func (p *wayBack) choose(i int) {
 	p.other.Hidden = redirects[i] != office.RedirectPaste
 	p.copyIt.Forget()
 	p.showAddress()
+	p.screen.touched()
 }
 
 // returns returns the address to register; empty if the input does not determine it.

@@ -739,6 +739,17 @@ func TestTheFootGoesWithTheLastMark(t *testing.T) {
 	}
 	w.registration.client.SetText("office")
 	screentest.Equal(t, "nothing is marked any more, but the foot says", w.bar.text.Text, "")
+
+	w = first(t)
+	w.to("Public address")
+	w.address.kind.Choose(slices.Index(tunnels, office.TunnelNgrok))
+	w.address.domain.SetText("foo bar")
+	w.Next()
+	if w.said(office.FieldNgrokDomain) == "" {
+		t.Fatal("a domain with a space is not refused")
+	}
+	w.address.kind.Choose(slices.Index(tunnels, office.TunnelExternal))
+	screentest.Equal(t, "another way is chosen, but the foot says", w.bar.text.Text, "")
 }
 
 // Beside each field of the wizard stands what the agent says of it.
