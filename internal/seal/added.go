@@ -90,43 +90,31 @@ func allowance(ctx *model.Context, end int64) (allows Allowance) {
 	return allows
 }
 
-// Limits on the revocation information that is kept.
-const (
-	maxWords     = 64
-	maxWordBytes = 4 << 20
-)
-
-// revocations are the CRLs and OCSP responses in a file (ETSI EN 319 142-1, 5.4.2). It returns none if they cannot be read.
-func (w whole) revocations() (words [][]byte) {
-	defer func() {
-		if recover() != nil { // panicked on an unusual value
-			words = nil
-		}
-	}()
+// revocations passes on the CRLs and OCSP responses in a file's security store (ETSI EN 319 142-1, 5.4.2), as far as they can
+// be read.
+func (w whole) revocations(keep func([]byte)) {
+	defer func() { _ = recover() }() // an unusual value
 	if w.size > maxCompared {
-		return nil
+		return
 	}
 	all, err := w.read()
 	if err != nil {
-		return nil
+		return
 	}
 	ctx, err := readPDF(all)
 	if err != nil {
-		return nil
+		return
 	}
 	root, _ := follow(ctx, *ctx.Root).(types.Dict)
 	dss, _ := follow(ctx, root["DSS"]).(types.Dict)
-	size := 0
 	for _, key := range []string{"CRLs", "OCSPs"} {
 		list, _ := follow(ctx, dss[key]).(types.Array)
 		for _, o := range list {
-			word, ok := follow(ctx, o).(types.StreamDict)
-			if ok && word.Decode() == nil && size+len(word.Content) <= maxWordBytes && len(words) < maxWords {
-				words, size = append(words, word.Content), size+len(word.Content)
+			if word, ok := follow(ctx, o).(types.StreamDict); ok && word.Decode() == nil {
+				keep(word.Content)
 			}
 		}
 	}
-	return words
 }
 
 // onlyBlank reports whether there is only white space from start on.

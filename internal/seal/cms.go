@@ -28,6 +28,7 @@ var (
 	oidTimeStamp     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 14}
 	oidSigningCert   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 12}
 	oidSigningCertV2 = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47}
+	oidRevocation    = asn1.ObjectIdentifier{1, 2, 840, 113583, 1, 1, 8}
 
 	oidSHA256  = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
 	oidRSA     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
@@ -74,7 +75,8 @@ var schemes = map[string]struct {
 }
 
 // The structures of a signature (RFC 5652, sections 3 and 5), of a time stamp (RFC 3161, section 2.4.2), of what names a
-// certificate (RFC 5035) and of RSASSA-PSS parameters (RFC 4055, section 3.1). Further elements of a sequence are ignored.
+// certificate (RFC 5035), of RSASSA-PSS parameters (RFC 4055, section 3.1) and of revocation information (ISO 32000-1,
+// 12.8.3.3.2). Further elements of a sequence are ignored.
 type (
 	contentInfo struct {
 		Type    asn1.ObjectIdentifier
@@ -128,6 +130,10 @@ type (
 	pssParameters struct {
 		Digest pkix.AlgorithmIdentifier `asn1:"explicit,optional,tag:0"`
 		Mask   pkix.AlgorithmIdentifier `asn1:"explicit,optional,tag:1"`
+	}
+	revocationInfo struct {
+		CRLs  []asn1.RawValue `asn1:"explicit,optional,tag:0"`
+		OCSPs []asn1.RawValue `asn1:"explicit,optional,tag:1"`
 	}
 )
 

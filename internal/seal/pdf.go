@@ -313,6 +313,12 @@ func (s found) verify(of *Signature, sum func(crypto.Hash) ([]byte, error)) (wro
 	if at := d.claimed(); of.Claimed.IsZero() {
 		of.Claimed = at
 	}
+	var said revocationInfo
+	if wrong == nil && d.attribute(oidRevocation, &said) {
+		for _, word := range slices.Concat(said.CRLs, said.OCSPs) {
+			of.revoked = append(of.revoked, word.FullBytes)
+		}
+	}
 	var token asn1.RawValue
 	if wrong == nil && onlyAttribute(d.Unsigned.Bytes, oidTimeStamp, &token) {
 		st, err := readStamp(token.FullBytes, func(h crypto.Hash) ([]byte, error) {

@@ -15,6 +15,7 @@ package seal
 import (
 	"errors"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -49,6 +50,8 @@ type Signature struct {
 	Authority    [][]byte  `json:"authority,omitempty"`    // certificates of the authority that stamped a signature
 	Added        Addition  `json:"added,omitempty"`        // after it, if it is sound
 	Allows       Allowance `json:"allows,omitempty"`       // if something was added
+
+	revoked [][]byte // revocation information in it
 }
 
 // Allowance is what a certifying seal allows others to do to the document (ISO 32000-1, 12.8.2.2).
@@ -109,10 +112,23 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 			}
 		}
 	}
+	for _, s := range f.Signatures {
+		for _, word := range s.revoked {
+			f.keep(word)
+		}
+	}
 	if len(f.Signatures) > 0 {
-		f.Revoked = all.revocations()
+		all.revocations(f.keep)
 	}
 	return f, nil
+}
+
+// keep keeps revocation information, up to a limit.
+func (f *Found) keep(word []byte) {
+	const most, mostBytes = 64, 4 << 20
+	if len(f.Revoked) < most && len(slices.Concat(f.Revoked...))+len(word) <= mostBytes {
+		f.Revoked = append(f.Revoked, word)
+	}
 }
 
 // maxCompare is the number of signatures, beginning with those that cover most, for which additions are examined. For the

@@ -67,19 +67,22 @@ func ecKey(t testing.TB) crypto.Signer {
 }
 
 // seal puts the identity's seal on a PDF.
-func (i identity) seal(t testing.TB, pdf []byte) []byte {
+func (i identity) seal(t testing.TB, pdf []byte, more ...pkcs7.Attribute) []byte {
 	t.Helper()
 	prepared := must(press.Press{}.Prepare(pdf, sealedAt))
-	return must(press.Fill(prepared, i.sign))
+	return must(press.Fill(prepared, func(covered ...[]byte) ([]byte, error) { return i.signMore(more, covered...) }))
 }
 
-func (i identity) sign(covered ...[]byte) ([]byte, error) {
+func (i identity) sign(covered ...[]byte) ([]byte, error) { return i.signMore(nil, covered...) }
+
+// signMore signs with additional signed attributes.
+func (i identity) signMore(more []pkcs7.Attribute, covered ...[]byte) ([]byte, error) {
 	sum := sha256.Sum256(slices.Concat(covered...))
 	d, err := pkcs7.NewSignedData()
 	if err != nil {
 		return nil, err
 	}
-	err = d.AddSignerChain(i.cert, i.key, sum[:], asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}, []*x509.Certificate{i.root}, pkcs7.SignerInfoConfig{})
+	err = d.AddSignerChain(i.cert, i.key, sum[:], asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}, []*x509.Certificate{i.root}, pkcs7.SignerInfoConfig{ExtraSignedAttributes: more})
 	if err != nil {
 		return nil, err
 	}
@@ -283,6 +286,61 @@ func TestWhatAFileSaysOfRevocationCounts(t *testing.T) {
 			"9000": fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(c.word), c.word)}))
 		if v := judge(t, sealed, service.trusted(now)); v.State != c.state || v.Vouched != c.vouched {
 			t.Errorf("%s: %s, %v", c.name, v.State, v.Vouched)
+		}
+		if v := judge(t, service.seal(t, document(t), carrying(t, c.word)), service.trusted(now)); v.State != c.state || v.Vouched != c.vouched {
+			t.Errorf("%s, in the signature: %s, %v", c.name, v.State, v.Vouched)
+		}
+	}
+}
+
+// carrying is the attribute with which a signature carries a list or an answer about revocation.
+func carrying(t testing.TB, word []byte) pkcs7.Attribute {
+	kind := "tag:0" // a list
+	if _, err := x509.ParseRevocationList(word); err != nil {
+		kind = "tag:1"
+	}
+	part := must(asn1.MarshalWithParams([]asn1.RawValue{{FullBytes: word}}, "explicit,"+kind))
+	return pkcs7.Attribute{Type: asn1.ObjectIdentifier{1, 2, 840, 113583, 1, 1, 8}, Value: []asn1.RawValue{{FullBytes: part}}}
+}
+
+func TestWhatOpenSSLSaysOfRevocationIsReadFromASignature(t *testing.T) {
+	_, err := exec.LookPath("openssl")
+	fasttest.Needs(t, "openssl", err)
+	service := newIdentity(t, "Signing service", ecKey(t), func(c *x509.Certificate) {
+		c.NotBefore, c.NotAfter = time.Now().AddDate(-1, 0, 0), time.Now().AddDate(2, 0, 0)
+	})
+	dir := t.TempDir()
+	put := func(name, kind string, der []byte) {
+		noErr(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+	}
+	put("root.pem", "CERTIFICATE", service.root.Raw)
+	put("cert.pem", "CERTIFICATE", service.cert.Raw)
+	put("key.pem", "PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(service.rootKey)))
+	noErr(t, os.WriteFile(filepath.Join(dir, "ca.cnf"), []byte("[ca]\ndefault_ca=a\n[a]\ndatabase=index\ncrlnumber=number\ndefault_md=sha256\n"), 0o600))
+	noErr(t, os.WriteFile(filepath.Join(dir, "number"), []byte("01\n"), 0o600))
+	openssl := func(made string, args ...string) []byte {
+		cmd := exec.Command("openssl", args...)
+		cmd.Dir = dir
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("openssl %s: %v: %s", args, err, said)
+		}
+		return must(os.ReadFile(filepath.Join(dir, made)))
+	}
+	for line, want := range map[string]struct {
+		state   office.SealState
+		vouched bool
+	}{
+		"V\t400101000000Z\t\t02\tunknown\t/CN=Signing service\n":              {office.SealIntact, true},
+		"R\t400101000000Z\t200101000000Z\t02\tunknown\t/CN=Signing service\n": {office.SealRevoked, false},
+	} {
+		noErr(t, os.WriteFile(filepath.Join(dir, "index"), []byte(line), 0o600))
+		openssl("list.pem", "ca", "-config", "ca.cnf", "-gencrl", "-keyfile", "key.pem", "-cert", "root.pem", "-crldays", "30", "-out", "list.pem")
+		list := openssl("list", "crl", "-in", "list.pem", "-outform", "DER", "-out", "list")
+		answer := openssl("answer", "ocsp", "-index", "index", "-CA", "root.pem", "-issuer", "root.pem", "-cert", "cert.pem", "-rsigner", "root.pem", "-rkey", "key.pem", "-ndays", "30", "-respout", "answer")
+		for name, word := range map[string][]byte{"list": list, "answer": answer} {
+			if v := judge(t, service.seal(t, document(t), carrying(t, word)), service.trusted(time.Now())); v.State != want.state || v.Vouched != want.vouched {
+				t.Errorf("%s, %s: %s, %v", line, name, v.State, v.Vouched)
+			}
 		}
 	}
 }
