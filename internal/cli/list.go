@@ -433,7 +433,7 @@ func printPackage(w *terminal.Writer, p shownPackage) (err error) {
 	for _, d := range p.Documents {
 		state := fmt.Sprintf("%d of %d signed", len(d.SignedBy), max(cmp.Or(len(d.Signers), len(p.Signers)), len(d.SignedBy)))
 		if d.Executed {
-			state = "signed by everyone"
+			state = "completed"
 		}
 		line("  %s: %s", cmp.Or(d.Name, "A document"), state)
 	}

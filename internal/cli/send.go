@@ -514,7 +514,7 @@ type withdrawnList struct {
 type withdrawnPackage struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// done, late (signed by everyone, or expired, first), refused, or how far it is that goes on by itself: wanted (the
+	// done, late (completed, or expired, first), refused, or how far it is that goes on by itself: wanted (the
 	// service was not asked yet), asked (its answer is missing), accepted (it said yes, and does not show it yet)
 	State   office.WithdrawalState `json:"state"`
 	Problem string                 `json:"problem"` // what keeps it from being withdrawn, or kept it, in words

@@ -132,7 +132,7 @@ func printStatus(w *terminal.Writer, s agent.Status) (err error) {
 		line("Events", "not reported to this computer")
 	}
 	line("Received", "%d events, %d waiting, %d with problems; %d requests blocked", s.Events.Received, s.Events.Pending, s.Events.Problems, s.Events.Rejected)
-	line("Packages", "%d: %d waiting for signatures, %d declined, %d fully signed, %d saved",
+	line("Packages", "%d: %d waiting for signatures, %d declined, %d completed, %d saved",
 		s.Packages.Total, s.Packages.Open, s.Packages.Declined, s.Packages.Executed, s.Packages.Saved)
 	line("Files", "%d saved, %d waiting, %d failed", s.Saves.Done, s.Saves.Pending, s.Saves.Failed)
 	line("Outbox", "%d waiting, %d unconfirmed, %d failed, %d for you to decide", s.Outbox.Pending, s.Outbox.Unknown, s.Outbox.Failed, s.Outbox.Held)

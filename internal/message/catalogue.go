@@ -285,6 +285,7 @@ func ByTime(when string) Message { return of("history.by-time", Text("When", whe
 
 // HistoryClosed is a line with the service's own word for the state.
 func HistoryClosed(state string) Message { return of("history.history-closed", Text("State", state)) }
+func HistoryCompleted() Message          { return of("history.history-completed") }
 func HistoryDeclined(who string) Message { return of("history.history-declined", Text("Who", who)) }
 func HistoryDocument() Message           { return of("history.history-document") }
 func HistoryDocumentCalled(title string) Message {
@@ -612,8 +613,9 @@ func WayUnread() Message                  { return of("network.way-unread") }
 func AboutDocument(document string) Message {
 	return of("package.about-document", Name("Document", document))
 }
-func AndMore(more int) Message  { return of("package.and-more", Number("More", more)) }
-func AtAnotherService() Message { return of("package.at-another-service") }
+func AndMore(more int) Message        { return of("package.and-more", Number("More", more)) }
+func AtAnotherService() Message       { return of("package.at-another-service") }
+func Completed(called string) Message { return of("package.completed", Package("Package", called)) }
 func DeclineReason(reason string) Message {
 	return of("package.decline-reason", Name("Reason", reason))
 }

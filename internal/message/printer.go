@@ -101,7 +101,7 @@ func (p *Printer) lines(m Message) string {
 
 // briefs maps messages that name their package to the shorter ones for the package's own history.
 var briefs = map[string]string{"package.sent-to": "sent-to", "package.package-sent": "sent", "package.signed": "signed", "package.someone-signed": "someone",
-	"package.signed-document": "signed-document", "package.someone-signed-document": "someone-signed-document", "package.everyone-signed": "executed",
+	"package.signed-document": "signed-document", "package.someone-signed-document": "someone-signed-document", "package.everyone-signed": "executed", "package.completed": "completed",
 	"package.everyone-signed-document": "document-called", "package.everyone-signed-a-document": "document", "package.declined": "declined",
 	"package.expired": "expired", "folder.saved": "saved", "withdrawal.withdrawn": "withdrawn"}
 

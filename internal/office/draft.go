@@ -236,7 +236,7 @@ const (
 	WithdrawAsked    WithdrawalState = "asked"    // packages/rescind may have been sent: the status will tell
 	WithdrawAccepted WithdrawalState = "accepted" // the service confirmed it, but its status does not show it yet
 	WithdrawDone     WithdrawalState = "done"     // the status shows it
-	WithdrawLate     WithdrawalState = "late"     // everyone had signed it, or it had expired, first; Problem says which
+	WithdrawLate     WithdrawalState = "late"     // it was completed, or had expired, first; Problem says which
 	WithdrawRefused  WithdrawalState = "refused"  // Problem says why
 	WithdrawUnknown  WithdrawalState = "unknown"  // a person stopped waiting for the service, which may have done it; Problem says so
 )

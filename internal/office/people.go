@@ -269,8 +269,9 @@ const (
 	SignerLater    SignerStatus = "later"  // it is not their turn yet
 )
 
+// SomeoneDeclined reports whether a signer of p declined, and has not signed after all.
 func (p Package) SomeoneDeclined() bool {
-	return slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() })
+	return slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() && !p.Signed(s) })
 }
 
 // StatusOf is the state of a signer of p, and how many documents this person has signed.

@@ -297,6 +297,9 @@ func (p Package) Tell(m HistoryEntry) message.Message {
 		}
 		return message.HistoryDocumentCalled(document)
 	case EntryExecuted:
+		if p.SomeoneDeclined() {
+			return message.HistoryCompleted()
+		}
 		return message.HistoryExecuted()
 	case EntryDeclined:
 		if who == "" {
@@ -316,6 +319,14 @@ func (p Package) Tell(m HistoryEntry) message.Message {
 		return closed(m.Ref)
 	}
 	return message.HistoryOther(m.What)
+}
+
+// Completed says that p is executed, which does not mean that people who declined have signed.
+func (p Package) Completed() message.Message {
+	if p.SomeoneDeclined() {
+		return message.Completed(p.DisplayName())
+	}
+	return message.EveryoneSigned(p.DisplayName())
 }
 
 // closed says how a package ended without everyone signing; state is the service's word.

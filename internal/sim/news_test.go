@@ -53,7 +53,7 @@ type summed struct {
 var (
 	aSentence   = regexp.MustCompile(`[^“”]*“[^”]*”[^“”]*?\.(?: |$)`)
 	thereIsMore = regexp.MustCompile(`And \d+ more\.$`)
-	aCompletion = regexp.MustCompile(`Everyone has signed “([^”]+)”\.|^“([^”]+)” is saved\.`)
+	aCompletion = regexp.MustCompile(`Everyone has signed “([^”]+)”\.|^“([^”]+)” is (?:completed|saved)\.`)
 	aSignature  = regexp.MustCompile(`^(.+) signed (?:\d+ documents in )?“([^”]+)”\.`)
 	aRefusal    = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
 	anExpiry    = regexp.MustCompile(`^“([^”]+)” has expired`)

@@ -93,7 +93,7 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 		"waiting for Ana and Jan":           {State: "open", Next: "Ana\nJan"},
 		"waiting":                           {State: "open"},
 		"not sent yet":                      {State: "draft", Next: "Ana"},
-		"fully signed, files not saved yet": {State: "executed"},
+		"completed, files not saved yet": {State: "executed"},
 		"saved":                             {State: "executed", Saved: true},
 		"withdrawn":                         {State: "rescinded"},
 		"Expired before everyone signed.":   {State: "expired"},

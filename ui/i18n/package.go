@@ -226,7 +226,7 @@ func Line(l office.PackageLine) string {
 	case Ended:
 		return lang.L("withdrawn")
 	case Saving:
-		return lang.L("fully signed, files not saved yet")
+		return lang.L("completed, files not saved yet")
 	}
 	switch {
 	case l.Withdrawing:

@@ -875,7 +875,7 @@ func (p record) document(i int, d office.Document) leaf {
 		l.mark = theme.MarkEnded
 	}
 	if d.Executed {
-		l.mark, l.note = theme.MarkSigned, lang.L("fully signed")
+		l.mark, l.note = theme.MarkSigned, lang.L("completed")
 	}
 	if len(p.draft.Files) == len(p.row.Documents) { // both lists are in the order of adding
 		l.path, l.picture, l.given = p.originals[i], pictureOf(p.draft, i), &p.draft.Files[i]

@@ -696,7 +696,7 @@ func TestWhatKeptAPackageFromBeingWithdrawnIsSaid(t *testing.T) {
 	b := newBench(t, o)
 	b.screen.withdraw(office.NewWithdrawal{Packages: []string{"p1"}}, []string{"Lease Sonnenweg 4"})
 	b.Settle()
-	if said := strings.Join(b.Notices, "\n"); !strings.Contains(said, "“Lease Sonnenweg 4” was not withdrawn.") || !strings.Contains(said, "Everybody had signed before it could be withdrawn.") {
+	if said := strings.Join(b.Notices, "\n"); !strings.Contains(said, "“Lease Sonnenweg 4” was not withdrawn.") || !strings.Contains(said, "It was completed before it could be withdrawn.") {
 		t.Errorf("said: %q", said)
 	}
 }

@@ -502,9 +502,9 @@ func TestASignedPackageThatCannotBeSavedIsNotGreen(t *testing.T) {
 		mark   theme.Mark
 		says   string
 	}{
-		{folder, "full", tabProblems, theme.MarkProblem, "Fully signed, files not saved yet. The disk with “Signed” is full."},
+		{folder, "full", tabProblems, theme.MarkProblem, "Completed, files not saved yet. The disk with “Signed” is full."},
 		{folder, "another", tabDone, theme.MarkSigned, "Signed"},
-		{[]agent.Issue{{ID: agent.IssueData, Message: message.OwnDiskFull()}}, "", tabProblems, theme.MarkProblem, "Fully signed, files not saved yet."},
+		{[]agent.Issue{{ID: agent.IssueData, Message: message.OwnDiskFull()}}, "", tabProblems, theme.MarkProblem, "Completed, files not saved yet."},
 		{nil, "", tabDone, theme.MarkSigned, "Signed"},
 	} {
 		o.Change("", func(o *officetest.Office) { o.Unsaved = map[string]bool{c.held: true} })

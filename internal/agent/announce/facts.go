@@ -215,7 +215,7 @@ func savedFact(p office.Package, jobs []office.Job) office.Fact {
 		Key:       "saved/" + p.ID,
 		PackageID: p.ID,
 		Kind:      office.FactSaved,
-		Title:     message.EveryoneSigned(p.DisplayName()),
+		Title:     p.Completed(),
 		Body:      savedBody(saved, len(jobs)-len(saved)),
 		Called:    p.DisplayName(),
 		Files:     len(slices.DeleteFunc(saved, func(j office.Job) bool { return j.Kind != office.FileSigned })),

@@ -351,7 +351,7 @@ func eventMessage(p office.Package, e esign.Event) message.Message {
 		}
 		return message.EveryoneSignedADocument(name)
 	case esign.PackageExecuted:
-		return message.EveryoneSigned(name)
+		return p.Completed()
 	case esign.PackageAdd:
 		return message.PackageCreated(name)
 	case esign.PackageSent:

@@ -1,5 +1,5 @@
 // Package withdraw withdraws packages that were sent. The request is stored with the package before anything is sent, and stays
-// until the service's status shows the outcome: withdrawn, signed by everyone first, expired first, or refused; or until a person
+// until the service's status shows the outcome: withdrawn, completed first, expired first, or refused; or until a person
 // gives it up.
 //
 // A request can be cancelled for some seconds, during which it waits as if postponed; if the program ends meanwhile, its next start
