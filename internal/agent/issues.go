@@ -38,8 +38,6 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 			a.backups.Wake()
 		case health.AddressClosed.ID:
 			a.webhook.Reopen()
-		case health.WithdrawalWaits.ID:
-			err = a.withdrawals.Retry()
 		case health.FilesFailed.ID:
 			err = a.saves.RetryFailed()
 		}

@@ -193,7 +193,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Budget: a.budget,
 		Files:  a.saves, News: a.announcer, Webhook: a.webhook,
 		Claim:  a.claim,
-		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
+		Drafts: func() { a.outbox.Wake(); a.withdrawals.Wake() }, WokeUp: a.wokeUp,
 	})
 	a.Data.Committed = a.announcer.WorkEnded
 	a.outbox = a.newOutbox()

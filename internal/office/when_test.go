@@ -190,7 +190,9 @@ func TestEachMomentIsToldInWords(t *testing.T) {
 
 func TestAPackageThatSomebodyDeclinedIsCompletedButNotSignedByEveryone(t *testing.T) {
 	p := Package{Name: "Lease", State: PackageExecuted, Signers: []Signer{{ID: "a", Declined: When{Time: time.Now()}}, {ID: "j"}}, Documents: []Document{{ID: "d", SignedBy: []string{"j"}}}}
-	said := func() string { return p.Completed().String() + " " + p.Tell(HistoryEntry{What: EntryExecuted}).String() }
+	said := func() string {
+		return p.Completed().String() + " " + p.Tell(HistoryEntry{What: EntryExecuted}).String()
+	}
 	expect(t, said(), "“Lease” is completed. Completed", "Ana has declined: %q")
 	p.Documents[0].SignedBy = []string{"j", "a"}
 	expect(t, said(), "Everyone has signed “Lease”. Everyone has signed", "Ana has signed after all: %q")

@@ -90,13 +90,13 @@ func TestNamesFallBackToWhatIsKnown(t *testing.T) {
 
 func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 	for want, l := range map[string]office.PackageLine{
-		"waiting for Ana and Jan":           {State: "open", Next: "Ana\nJan"},
-		"waiting":                           {State: "open"},
-		"not sent yet":                      {State: "draft", Next: "Ana"},
-		"completed, files not saved yet": {State: "executed"},
-		"saved":                             {State: "executed", Saved: true},
-		"withdrawn":                         {State: "rescinded"},
-		"Expired before everyone signed.":   {State: "expired"},
+		"waiting for Ana and Jan":         {State: "open", Next: "Ana\nJan"},
+		"waiting":                         {State: "open"},
+		"not sent yet":                    {State: "draft", Next: "Ana"},
+		"completed, files not saved yet":  {State: "executed"},
+		"saved":                           {State: "executed", Saved: true},
+		"withdrawn":                       {State: "rescinded"},
+		"Expired before everyone signed.": {State: "expired"},
 		"The signing service does not show this package at the moment.": {State: "open", Gone: true},
 		"Not all files could be saved yet.":                             {State: "executed", Problem: true},
 	} {

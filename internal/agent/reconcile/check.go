@@ -583,7 +583,8 @@ func (r *Service) Retry() error {
 	return r.MakeAllDue()
 }
 
-// MakeAllDue makes everything that waits due now: packages that are not final, files and drafts.
+// MakeAllDue makes everything that waits due now: packages that are not final, their withdrawals unless a person may still undo them,
+// files and drafts.
 func (r *Service) MakeAllDue() error {
 	now := r.Now()
 	return r.Data.Update(func(tx *store.Tx) error {
@@ -591,8 +592,15 @@ func (r *Service) MakeAllDue() error {
 		waiting, _ := tx.PendingJobs()
 		drafts, _ := tx.Drafts(office.DraftQueued)
 		for _, p := range open {
+			w := p.Withdrawal
+			waits := w.Pending() && !w.Undoable() && !w.NextTry.Before(now)
+			if waits {
+				w.NextTry = now
+			}
 			if !p.NextCheck.Before(now) {
-				p.NextCheck = now
+				p.NextCheck, waits = now, true
+			}
+			if waits {
 				tx.PutPackage(p)
 			}
 		}

@@ -72,7 +72,7 @@ type Deps struct {
 
 	// Claim marks p as made here if its external data carries the id of one of our drafts.
 	Claim  func(tx *store.Tx, p *office.Package, data json.RawMessage)
-	Drafts func()                 // makes drafts be checked: one may be due, or have been found among the packages
+	Drafts func()                 // makes drafts and withdrawals be checked: one may be due, or have been found among the packages
 	WokeUp func(by time.Duration) // called when the wall clock has jumped
 }
 

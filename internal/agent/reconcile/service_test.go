@@ -619,15 +619,22 @@ func TestEverythingThatWaitsIsDueAtAWord(t *testing.T) {
 	job := office.Job{PackageID: "q", DocumentID: "d", Kind: office.FileSigned, Folder: "/f", Target: "Lease.pdf", NextTry: later}
 	noErr(t, x.Data.Update(func(tx *store.Tx) error {
 		_, err := tx.PlanJob(job)
+		undoable := &office.Withdrawal{State: office.WithdrawWanted, NextTry: later}
 		return errors.Join(err, tx.PutPackage(office.Package{ID: "p", State: office.PackageOpen, Inquiry: office.Inquiry{NextCheck: later}}),
+			tx.PutPackage(office.Package{ID: "w", State: office.PackageOpen, Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, NextTry: later}}),
+			tx.PutPackage(office.Package{ID: "u", State: office.PackageOpen, Withdrawal: undoable}),
 			tx.PutDraft(office.Draft{ID: "d", State: office.DraftQueued, Delivery: office.Delivery{NextTry: later}}))
 	}))
 	noErr(t, x.Retry())
 	x.update(func(tx *store.Tx) error {
-		for what, next := range map[string]func() (time.Time, error){"a package": tx.NextPackageCheck, "a file": tx.NextJob, "a draft": tx.NextDraft} {
+		for what, next := range map[string]func() (time.Time, error){"a package": tx.NextPackageCheck, "a file": tx.NextJob, "a draft": tx.NextDraft,
+			"a withdrawal": tx.NextWithdrawal} {
 			if at, err := next(); err != nil || at.IsZero() || at.After(x.Now()) {
 				t.Errorf("%s waits until %v, %v", what, at, err)
 			}
+		}
+		if p, _, err := tx.Package("u"); err != nil || !p.Withdrawal.NextTry.Equal(later) {
+			t.Errorf("a withdrawal that a person may take back: %+v, %v", p.Withdrawal, err)
 		}
 		return nil
 	})

@@ -506,11 +506,6 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAndLetGoByHand(t *testing.T) {
 		if x.runs(lateAfter); !x.Health.Has(health.WithdrawalWaits) {
 			t.Error("nobody is told")
 		}
-		_, before := x.now()
-		noErr(t, x.Retry())
-		if _, w := x.now(); w.NextTry.After(x.Now()) || !before.NextTry.After(x.Now()) {
-			t.Errorf("it is tried again at %v, and was to be at %v", w.NextTry, before.NextTry)
-		}
 		changed, ended := x.changed.Load(), x.ended
 		for range 2 {
 			noErr(t, x.LetGo("p"))
@@ -529,7 +524,6 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAndLetGoByHand(t *testing.T) {
 		x.service.states["p"] = "rescinded"
 		_, err = x.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{"p"}, Patience: time.Millisecond, Undo: time.Minute})
 		noErr(t, err)
-		noErr(t, x.Retry())
 		noErr(t, x.LetGo("p"))
 		if _, w := x.now(); w.State != office.WithdrawWanted || w.NextTry.Before(x.Now()) {
 			t.Errorf("a person may take it back, and it is %+v", w)
@@ -643,8 +637,7 @@ func TestAStepThatTheDiskRefusesIsNotTakenForMade(t *testing.T) {
 		"not yet":       {office.Withdrawal{State: office.WithdrawAsked, Tries: patience}, "open", "status", unknown, nil},
 		"a person waits": {office.Withdrawal{State: office.WithdrawWanted, AskFirst: true}, "open", "", reply{},
 			func(x *testService) error { _, err := x.Keep("p"); return err }},
-		"let go":  {office.Withdrawal{State: office.WithdrawAsked}, "open", "", reply{}, func(x *testService) error { return x.LetGo("p") }},
-		"at once": {office.Withdrawal{State: office.WithdrawAsked}, "open", "", reply{}, func(x *testService) error { return x.Retry() }},
+		"let go": {office.Withdrawal{State: office.WithdrawAsked}, "open", "", reply{}, func(x *testService) error { return x.LetGo("p") }},
 		"wished for": {office.Withdrawal{State: office.WithdrawRefused}, "open", "", reply{}, func(x *testService) error {
 			_, err := x.Withdraw(x.t.Context(), office.NewWithdrawal{Packages: []string{"p", "q"}, Patience: time.Microsecond})
 			return err

@@ -292,28 +292,6 @@ func (r *Service) tellLate() error {
 	return nil
 }
 
-// Retry makes every waiting request due at once.
-func (r *Service) Retry() error {
-	err := r.Data.Update(func(tx *store.Tx) error {
-		waiting, _ := tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)})
-		for _, p := range waiting {
-			if p.Withdrawal.Undoable() {
-				continue // a person may still cancel it
-			}
-			w := *p.Withdrawal
-			w.NextTry = r.Now()
-			p.Withdrawal = &w
-			tx.PutPackage(p)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("try the withdrawals again: %w", err)
-	}
-	r.Wake()
-	return nil
-}
-
 // LetGo ends a request that the service may have fulfilled but does not confirm: a person has checked, or gives up. The package's
 // state remains what its status says.
 func (r *Service) LetGo(id string) error {
