@@ -79,8 +79,8 @@ type Box [4]float64
 type Result struct {
 	State  State   `json:"state"`
 	Why    Why     `json:"why,omitempty"`
-	Pages  int     `json:"pages,omitempty"` // of the document sent
-	Places []Place `json:"places,omitempty"`
+	Places []Place `json:"places,omitempty"` // the differences, at most maxPlaces
+	Same   []Place `json:"same,omitempty"`   // the pages without any
 }
 
 // Limits of what is read and reported.
@@ -135,8 +135,11 @@ func compare(engine pdfium.Pdfium, sent, back []byte, deadline time.Time) Result
 	returned := openDocument(engine, back)
 	defer returned.close()
 	before, after := original.sheets(deadline), returned.sheets(deadline)
-	r := Result{State: Same, Pages: len(before)}
+	r := Result{State: Same}
 	if bytes.Equal(sent, back) {
+		for i := range before {
+			r.Same = append(r.Same, Place{Page: i + 1, Back: i + 1})
+		}
 		return r
 	}
 	for _, p := range compareData(original.data, returned.data) {
@@ -159,6 +162,9 @@ func compare(engine pdfium.Pdfium, sent, back []byte, deadline time.Time) Result
 		for _, p := range places {
 			p.Page, p.Back = x.page+1, x.back+1
 			r.add(p)
+		}
+		if len(places) == 0 && !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Page == x.page+1 }) {
+			r.Same = append(r.Same, Place{Page: x.page + 1, Back: x.back + 1})
 		}
 	}
 	slices.SortStableFunc(r.Places, func(a, b Place) int { return cmp.Compare(b.Kind.weight(), a.Kind.weight()) })
@@ -224,24 +230,8 @@ func align(before, after []sheet) (pairs []pair) {
 	return pairs
 }
 
-// maxAlign is the maximum number of pairs of pages to compare. Beyond that, pages are simply matched in order.
-const maxAlign = 40_000
-
 // alignRest aligns pages that follow head pages already aligned.
 func alignRest(a, b []sheet, head int) (pairs []pair) {
-	if len(a)*len(b) > maxAlign {
-		for i := range max(len(a), len(b)) {
-			x := pair{-1, -1}
-			if i < len(a) {
-				x.page = head + i
-			}
-			if i < len(b) {
-				x.back = head + i
-			}
-			pairs = append(pairs, x)
-		}
-		return pairs
-	}
 	// best[i][j] is the maximum total similarity of the pages from i and from j on.
 	best := make([][]int, len(a)+1)
 	alike := make([][]int, len(a))

@@ -220,6 +220,46 @@ func TestFaintAndLargeAndMissingLettersAreProtected(t *testing.T) {
 	}
 }
 
+func TestOnlyPagesWithoutADifferenceAreCalledTheSame(t *testing.T) {
+	engine := start(t)
+	sent, cert := contract(t, 1), certificate(t)
+	same := func(back []byte, want string) {
+		t.Helper()
+		if r := compared(engine, back, sent); pairsOf(r.Same) != want {
+			t.Errorf("the same: %s, want %s, of %+v", pairsOf(r.Same), want, r.Places)
+		}
+	}
+	same(sent, "1/1 2/2 3/3")
+	same(made(joined(cert, sent))(t), "1/2 2/3 3/4")
+	same(made(joined(cert, made(pages(sent, 1, 3))(t)))(t), "1/2 3/3")
+	same(made(overlay(sent, 1, "BT /Fx 11 Tf 320 300 Td (signed) Tj ET"))(t), "2/2 3/3")
+
+	// One with more differences than are listed.
+	many := func(head string) []byte {
+		p := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: 120, Ht: 120}})
+		p.SetFont("Helvetica", "", 10)
+		for n := range maxPlaces + 2 {
+			p.AddPage()
+			p.Text(10, 80, fmt.Sprintf("Page %d", n+1))
+			p.Text(10, 20, head)
+		}
+		var b bytes.Buffer
+		noErr(t, p.Output(&b))
+		return b.Bytes()
+	}
+	if r := compared(engine, many("Envelope 7"), many("")); r.State != Added || len(r.Same) > 0 {
+		t.Errorf("a head on each page: %s, the same: %v", r.State, r.Same)
+	}
+}
+
+func pairsOf(places []Place) string {
+	var all []string
+	for _, p := range places {
+		all = append(all, fmt.Sprintf("%d/%d", p.Page, p.Back))
+	}
+	return strings.Join(all, " ")
+}
+
 // form is a document with two fields, one of them filled.
 func form(t testing.TB, name, price string) []byte {
 	return made(edit(contract(t, 0), 1, func(ctx *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {

@@ -195,7 +195,7 @@ func (o *Office) SealAuthority(context.Context, string) (*x509.Certificate, erro
 // Differences returns those of a signed two-page document whose price was changed.
 func (o *Office) Differences(_ context.Context, packageID string, _ office.File) (agent.Comparison, error) {
 	o.note("", "differences", packageID)
-	return agent.Comparison{State: "changed", Pages: 2, Places: []agent.Difference{
+	return agent.Comparison{State: "changed", Places: []agent.Difference{
 		{Kind: "altered", Page: 1, Back: 1, Was: "5,200.00", Now: "9,250.00", Box: [4]float64{0.5, 0.3, 0.7, 0.33}},
 		{Kind: "added", Page: 2, Back: 2, Now: "Ana Ruiz", Box: [4]float64{0.2, 0.7, 0.5, 0.8}}, {Kind: "page", Back: 3}}}, nil
 }

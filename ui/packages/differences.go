@@ -70,9 +70,9 @@ func (s *Screen) showDifferences(id string, f office.File) {
 	})
 }
 
-// inOrder returns the differences, followed by all pages as they came back.
+// inOrder returns the changes, followed by all pages as they came back.
 func inOrder(found agent.Comparison) []agent.Difference {
-	steps := slices.Concat(found.Places, alike(found))
+	steps := slices.Concat(found.Places, found.Same)
 	page := func(d agent.Difference) int {
 		if d.Kind != "" && d.Kind.Changed() {
 			return 0
@@ -81,30 +81,6 @@ func inOrder(found agent.Comparison) []agent.Difference {
 	}
 	slices.SortStableFunc(steps, func(a, b agent.Difference) int { return page(a) - page(b) })
 	return steps
-}
-
-// alike returns the pages that came back without a difference.
-func alike(found agent.Comparison) (pages []agent.Difference) {
-	there := map[int]int{} // where each page sent came back; 0 for nowhere
-	added := map[int]bool{}
-	for _, p := range found.Places {
-		if there[p.Page] = p.Back; p.Page == 0 {
-			added[p.Back] = true
-		}
-	}
-	back := 0
-	for page := 1; page <= found.Pages; page++ {
-		at, differs := there[page]
-		if differs {
-			back = max(back, at)
-			continue
-		}
-		for back++; added[back]; {
-			back++
-		}
-		pages = append(pages, agent.Difference{Page: page, Back: back})
-	}
-	return pages
 }
 
 func (d *differences) open() {
