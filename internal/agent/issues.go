@@ -53,7 +53,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 func (a *Agent) retry() error {
 	a.p.Network.Forget()
 	a.Breaker.Close()
-	if err := a.packages.Retry(); err != nil { // do not wait for the sweep, which waits for calls in progress
+	if err := a.packages.MakeAllDue(); err != nil { // do not wait for the sweep, which waits for calls in progress
 		return fmt.Errorf("try everything again: %w", err)
 	}
 	a.goOn("somebody asked")

@@ -102,6 +102,11 @@ func (r *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	note := func(c office.Change) {
+		if c == office.SettingsChanged {
+			pause = 0
+		}
+	}
 	for {
 		due := pause - r.Now().Sub(looked)
 		scan := due <= 0 || due > pause // the latter if the clock was set back
@@ -122,16 +127,15 @@ func (r *Service) Run(ctx context.Context) error {
 			pause = 0
 			loop.Sleep(ctx, gap)
 		case c := <-changes:
-			if c == office.SettingsChanged {
-				pause = 0
-			}
+			note(c)
 			loop.Sleep(ctx, gap)
 		case <-ctx.Done():
 		}
 		timer.Stop()
 		for drained := false; !drained; {
 			select {
-			case <-changes:
+			case c := <-changes:
+				note(c)
 			default:
 				drained = true
 			}

@@ -837,6 +837,10 @@ func TestFoldersAreLookedIntoWhenSomethingChangesAndNowAndThen(t *testing.T) {
 		after("settings have changed several times", time.Second, 1)
 		changes <- office.PackagesChanged
 		after("a package has changed", time.Second, 0)
+		changes <- office.PackagesChanged
+		time.Sleep(gap / 2)
+		changes <- office.SettingsChanged
+		after("settings change right after a package", time.Second, 1)
 		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
 		d.Wake()
 		time.Sleep(20 * time.Second)

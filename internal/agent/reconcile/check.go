@@ -253,15 +253,15 @@ func (c *checks) ask(ctx context.Context, p office.Package, quiet bool) error {
 	if c.service.deps.Budget.Wait(ctx) != nil {
 		return nil
 	}
-	retried := c.service.retried.Load()
+	began := c.service.allDue.Load()
 	status, err := c.client.Status(ctx, p.ID)
 	if err == nil { // after a failure, start no other call until it is recorded
 		answered()
 	}
 	return c.service.One("package "+p.ID, func() error {
 		noted := c.service.notePackage(ctx, p, status, err, quiet)
-		if err != nil && noted == nil && retried != c.service.retried.Load() {
-			return c.service.putOff(p, 0) // the refusal predates the person's request
+		if noted == nil && began != c.service.allDue.Load() {
+			return c.service.putOff(p, 0) // the answer may be older than the reason to ask about everything
 		}
 		return noted
 	})
@@ -577,15 +577,10 @@ func (r *Service) requestSweep(why string, atOnce, opened bool) {
 	r.Wake()
 }
 
-// Retry makes everything that waits be tried at once, including packages whose call in progress is about to be refused.
-func (r *Service) Retry() error {
-	r.retried.Add(1)
-	return r.MakeAllDue()
-}
-
-// MakeAllDue makes everything that waits due now: packages that are not final, their withdrawals unless a person may still undo them,
-// files and drafts.
+// MakeAllDue makes everything that waits due now: packages that are not final, even those with a call in progress, their withdrawals
+// unless a person may still undo them, files and drafts.
 func (r *Service) MakeAllDue() error {
+	r.allDue.Add(1)
 	now := r.Now()
 	return r.Data.Update(func(tx *store.Tx) error {
 		open, _ := tx.AllOpen()

@@ -169,7 +169,7 @@ func TestWhatIsAskedAboutWhileAPersonWantsEverythingTriedIsAskedAboutOnceMore(t 
 		h := d.at(t, 1)
 		time.Sleep(5 * 24 * time.Hour)
 		again := func() {
-			noErr(t, h.Retry())
+			noErr(t, h.MakeAllDue())
 			h.Wake()
 			time.Sleep(2 * time.Second)
 		}
@@ -178,6 +178,22 @@ func TestWhatIsAskedAboutWhileAPersonWantsEverythingTriedIsAskedAboutOnceMore(t 
 		d.forbids.Store(false)
 		again()
 		until(t, 10*time.Second, func() bool { return d.count("p0") > before }, "it is asked about again")
+	})
+}
+
+// The answer may be older than what the sweep is for: an event that did not come because the public address was closed.
+func TestWhatIsAskedAboutWhileASweepBeginsIsAskedAboutOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{status: 5 * time.Second}
+		h := d.at(t, 1)
+		time.Sleep(2 * time.Second) // it is asked about
+		h.SweepOpened()
+		again := func() bool {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return d.asked["p0"]-d.records > 1
+		}
+		until(t, 10*time.Second, again, "it is asked about again")
 	})
 }
 

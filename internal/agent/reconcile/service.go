@@ -96,7 +96,7 @@ type Service struct {
 	records   records
 	noRecords loop.Retries // services without records, by home; see needRecord
 	noLinks   loop.Retries // services without links to sign with, likewise
-	retried   atomic.Int64 // number of a person's requests to retry everything
+	allDue    atomic.Int64 // how often everything was made due
 	backlog   atomic.Int64 // packages waiting to be checked in this round
 }
 

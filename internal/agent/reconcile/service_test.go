@@ -492,6 +492,19 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 	}
 }
 
+// The list may be newer than the answer to a call that was made before.
+func TestWhatTheListShowsAsExecutedDuringACallIsAskedAboutOnceMore(t *testing.T) {
+	x := newService(t)
+	x.known(office.PackageOpen)
+	asked := x.now()
+	noErr(t, x.meetPackages("", []esign.Status{{PackageID: "p", State: office.PackageExecuted}}, time.Time{}, false))
+	_, err := x.applyCheck(asked, esign.Status{PackageID: "p", State: office.PackageOpen}, false, true)
+	noErr(t, err)
+	if p := x.now(); p.NextCheck.After(x.Now()) {
+		t.Errorf("asked about at %v", p.NextCheck)
+	}
+}
+
 func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	x := newService(t)
 	x.known(office.PackageOpen)
@@ -625,7 +638,7 @@ func TestEverythingThatWaitsIsDueAtAWord(t *testing.T) {
 			tx.PutPackage(office.Package{ID: "u", State: office.PackageOpen, Withdrawal: undoable}),
 			tx.PutDraft(office.Draft{ID: "d", State: office.DraftQueued, Delivery: office.Delivery{NextTry: later}}))
 	}))
-	noErr(t, x.Retry())
+	noErr(t, x.MakeAllDue())
 	x.update(func(tx *store.Tx) error {
 		for what, next := range map[string]func() (time.Time, error){"a package": tx.NextPackageCheck, "a file": tx.NextJob, "a draft": tx.NextDraft,
 			"a withdrawal": tx.NextWithdrawal} {

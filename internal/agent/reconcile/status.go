@@ -53,6 +53,9 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 			}
 			r.afterEvents(&p, asked)
 		}
+		if !before.NextCheck.Equal(asked.NextCheck) && before.NextCheck.Before(p.NextCheck) {
+			p.NextCheck = before.NextCheck // it was to be asked about during the call, because the list shows more
+		}
 		silent = missedEvent(before, p, found.moved, listening, now)
 		p.Arrived = p.Events != asked.Events
 		return tx.PutPackage(p)
