@@ -115,14 +115,12 @@ func TestTheWholeWay(t *testing.T) {
 	}
 	w.Next()
 	w.Until(func() bool { return len(w.System.SoFar()) > 0 })
-	if opened := w.System.SoFar(); len(opened) != 1 || opened[0] != "address "+w.signIn.address {
+	if opened := w.System.SoFar(); len(opened) != 1 || opened[0] != "address https://sign.example.com/connect/authorize" {
 		t.Errorf("opened %v", opened)
 	}
-	w.signIn.pasted.SetText("nonsense")
-	w.signIn.paste()
-	w.Until(func() bool { return w.signIn.field.IsWrong() })
-	w.signIn.pasted.SetText("https://office.ngrok.app/oauth/callback?code=1")
-	w.signIn.paste()
+	if err := w.Office.Paste("https://office.ngrok.app/oauth/callback?code=1"); err != nil {
+		t.Fatal(err)
+	}
 	w.Until(func() bool { return w.done == 1 })
 	if !officetest.Must(w.Office.Status()).SignedIn {
 		t.Error("not signed in")
@@ -312,10 +310,10 @@ func TestWhatRunsCanBeStopped(t *testing.T) {
 	w := first(t)
 	w.to("Sign in")
 	w.Next()
-	w.Until(func() bool { return w.signIn.address != "" })
+	w.Until(func() bool { return len(w.System.SoFar()) > 0 })
 	w.Stop()
 	w.Settle()
-	if w.at() != "Sign in" || w.done != 0 || w.bar.text.Text != "" || w.signIn.running.Visible() {
+	if w.at() != "Sign in" || w.done != 0 || w.bar.text.Text != "" || screentest.Top(w.Window) != nil {
 		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
 	}
 	w.Office.Fail("SignIn", message.Error(message.MayNotSend(), nil))
@@ -355,26 +353,6 @@ func TestBothAddressesOfTheServiceAreTold(t *testing.T) {
 	if w.said(office.FieldAuthURL) != message.SignInAddressSilent().String() || w.said(office.FieldBaseURL) != message.ServiceAddressOther().String() {
 		t.Errorf("said %q and %q", w.said(office.FieldAuthURL), w.said(office.FieldBaseURL))
 	}
-}
-
-func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
-	w := first(t)
-	w.to("Sign in")
-	w.System.NoBrowser = message.Error(message.NoBrowser(), nil)
-	w.Next()
-	w.Until(func() bool { return w.bar.text.Text != "Finish the sign-in in your browser." })
-	if w.bar.text.Text != message.NoBrowser().String() {
-		t.Errorf("said %q", w.bar.text.Text)
-	}
-	if w.signIn.shown.Text != "https://sign.example.com/connect/authorize" || !w.signIn.running.Visible() {
-		t.Errorf("shown %q", w.signIn.shown.Text)
-	}
-	w.signIn.link.Button.OnTapped()
-	if len(w.Copied) != 1 || w.Copied[0] != w.signIn.address {
-		t.Errorf("copied %v", w.Copied)
-	}
-	w.Stop()
-	w.Settle()
 }
 
 // The program may end at any step: what was entered is there again, and with the settings it goes.
@@ -693,7 +671,7 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 		{"signing-in", "en", "light", func(w *wizard) {
 			w.to("Sign in")
 			w.Next()
-			w.Until(func() bool { return w.signIn.address != "" })
+			w.Until(func() bool { return len(w.System.SoFar()) > 0 })
 		}, screentest.Big, 1},
 		{"known-dark", "de", "dark", func(w *wizard) {
 			file, _ := w.Office.FetchOffice(w.t.Context(), officetest.Code, "")

@@ -92,7 +92,7 @@ func everyScene() map[string]scenes {
 		"busy": {officetest.Busy(), []scene{{"packages", package3}, {"send", to(showCompose)}, {"send, filled in", fill},
 			{"activity", to(showActivity)}, {"an event", events}, {"settings", to(showSettings)}, {"help", to(showAbout)}}},
 		"wrong": {officetest.Wrong(), []scene{{"what is wrong", package3}, {"status", to(showStatus)}}},
-		"empty": {officetest.Empty(), []scene{{"no packages", to(showPackages)}, {"signing in", signingIn}}},
+		"empty": {officetest.Empty(), []scene{{"no packages", to(showPackages)}}},
 		"unset": {unset(), []scene{{"first run", func(*bench) {}}, {"first run, public address", types(fyne.KeyReturn, fyne.KeyReturn)},
 			{"first run, return address", types(fyne.KeyReturn)}, // no public address
 			{"first run, registration", types(fyne.KeyReturn)},   // to this computer

@@ -19,6 +19,7 @@ import (
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/settings"
+	"countersign/ui/signin"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -192,26 +193,16 @@ type account struct {
 	signedIn bool
 	who      string
 	cancel   context.CancelFunc // cancels the running sign-in; nil if none
-	address  string             // the page it must show in a browser
-	lost     bool               // no browser could be opened
-	pasted   *widgets.Entry
-	problem  *widget.Label
-	blame    func(err error) // opens the settings to which err belongs
-	failed   error           // of the last sign-in
-	done     func()          // is called when a sign-in has ended
-	lead     fyne.CanvasObject
-	only     bool // only the menu is shown: there is no space or need for more
-	lacking  bool // space
-	heard    bool // the health banner says that nobody is signed in
+	blame    func(err error)    // opens the settings to which err belongs
+	failed   error              // of the last sign-in, until somebody has seen it
+	done     func()             // is called when a sign-in has ended
+	only     bool               // only the menu is shown: there is no space or need for more
+	lacking  bool               // space
+	heard    bool               // the health banner says that nobody is signed in
 }
 
 func newAccount(d *env.Env, o accounts) *account {
-	a := &account{env: d, office: o, content: container.NewStack(), problem: widget.NewLabel("")}
-	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, theme.Caption
-	a.problem.Importance = widget.DangerImportance
-	a.pasted = widgets.NewEntry(lang.L("Paste address"))
-	a.pasted.OnSubmitted = func(string) { a.paste() }
-	a.pasted.OnEscape = a.stop
+	a := &account{env: d, office: o, content: container.NewStack()}
 	a.draw()
 	return a
 }
@@ -221,45 +212,28 @@ func (a *account) show(s agent.Status) {
 	if a.who == "" && s.SignedIn {
 		a.who = s.Account.OrganizationID
 	}
-	if a.cancel == nil { // keeps the fields of a running sign-in
-		a.draw()
-	}
+	a.draw()
 }
 
 // hear sets whether the health banner says that nobody is signed in.
 func (a *account) hear(said bool) {
 	if a.heard != said {
 		a.heard = said
-		if a.cancel == nil {
-			a.draw()
-		}
+		a.draw()
 	}
 }
 
 // narrow sets whether the sidebar has space only for a button.
 func (a *account) narrow(lacking bool) {
-	if a.lacking = lacking; a.only != (lacking && a.short()) {
+	if a.lacking = lacking; a.only != (lacking && a.signedIn) {
 		a.draw()
 	}
 }
 
-// short reports whether the menu alone is enough.
-func (a *account) short() bool {
-	return a.signedIn && a.cancel == nil && a.problem.Text == "" && a.lead == nil
-}
-
 func (a *account) draw() {
 	parts, edge := widgets.Stack(8), float32(6)
-	a.only = a.lacking && a.short()
-	if a.problem.Text != "" {
-		parts.Add(a.problem)
-	}
-	if a.lead != nil {
-		parts.Add(a.lead)
-	}
+	a.only = a.lacking && a.signedIn
 	switch {
-	case a.cancel != nil:
-		a.drawRunning(parts)
 	case a.signedIn:
 		who := widgets.NewProse(a.who)
 		who.Colour, who.Most = theme.Text, 4 // a long domain takes three
@@ -283,26 +257,6 @@ func (a *account) draw() {
 	widgets.Remake(a.content, widgets.PadHV(edge, 8, parts))
 }
 
-// drawRunning says where the sign-in continues; the help for other cases is folded unless no browser opens.
-func (a *account) drawRunning(parts *fyne.Container) {
-	if !a.lost { // otherwise the problem says what to do
-		parts.Add(widgets.NewParagraph(lang.L("Finish the sign-in in your browser.")))
-	}
-	parts.Add(widgets.Row(0, widgets.NewButton(lang.L("Cancel"), a.stop)))
-	help := widgets.Stack(8)
-	if a.address != "" {
-		help.Add(widgets.NewFullCaption(a.address))
-		help.Add(widgets.Row(0, widgets.NewButtonWithIcon(lang.L("Copy link"), fynetheme.ContentCopyIcon(), func() {
-			a.env.Copy(a.address)
-			a.env.Notice(lang.L("The sign-in link is copied."))
-		})))
-	}
-	help.Add(widgets.NewProse(lang.L("Copy the address from the browser and paste it here.")))
-	help.Add(a.pasted)
-	help.Add(widgets.Row(0, widgets.NewButton(lang.L("Continue"), a.paste)))
-	parts.Add(widgets.NewFold(lang.L("Nothing happens?"), a.lost, help).Object)
-}
-
 func (a *account) menu(at fyne.CanvasObject) {
 	items := fyne.NewMenu("",
 		fyne.NewMenuItem(lang.L("Switch account"), func() { a.signIn("login") }),
@@ -312,78 +266,33 @@ func (a *account) menu(at fyne.CanvasObject) {
 
 // signIn runs a sign-in in the browser; prompt is as in agent.SignInOptions.
 func (a *account) signIn(prompt string) {
-	if a.cancel != nil {
+	if a.cancel == nil {
+		a.cancel = async.Try(a.env.Work, func(ctx context.Context) error { return signin.Do(ctx, a.env, a.office, prompt) }, func(err error) {
+			a.cancel = nil
+			a.say(prompt, err)
+			a.reread()
+			a.done()
+		})
+	}
+}
+
+// say says why a sign-in with this prompt failed, if it did.
+func (a *account) say(prompt string, err error) {
+	if a.failed = err; err == nil || errors.Is(err, context.Canceled) {
 		return
 	}
-	a.address, a.lost, a.lead = "", false, nil
-	a.say(nil)
-	a.pasted.SetText("")
-	a.cancel = async.Try(a.env.Work, func(ctx context.Context) error {
-		return a.office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
-	}, a.ended)
-	a.draw()
-}
-
-// open shows the address in the browser, from any goroutine. Without a browser the link can still be copied, so the sign-in
-// continues.
-func (a *account) open(address string) error {
-	a.env.Work.Do(func() {
-		a.address = address
-		a.draw()
-		a.env.Browse(address, func(err error) {
-			if err != nil && a.address == address {
-				a.lost = true
-				a.problem.SetText(i18n.Error(err))
-				a.draw()
-			}
-		})
-	})
-	return nil
-}
-
-func (a *account) ended(err error) {
-	a.cancel, a.address = nil, ""
-	a.pasted.SetText("")
-	a.say(err)
-	a.reread()
-	a.done()
-}
-
-// say says why the last sign-in failed, if it did.
-func (a *account) say(err error) {
-	a.failed = err
-	a.problem.SetText("")
-	if err != nil && !errors.Is(err, context.Canceled) {
-		a.problem.SetText(i18n.Error(err))
-	}
+	q := widgets.Question{Title: lang.L("Sign in"), Text: i18n.Error(err), Safe: lang.L("Close"), Do: lang.L("Try again"),
+		OnSafe: func() { a.failed = nil }, OnDo: func() { a.signIn(prompt) }}
 	if config := new(agent.ConfigError); errors.As(err, &config) {
-		a.lead = widgets.NewButton(lang.L("Open settings"), func() { a.blame(err) })
+		q.Do, q.OnDo = lang.L("Open settings"), func() { a.failed = nil; a.blame(err) }
 	}
+	widgets.Ask(a.env.Window.Canvas(), q)
 }
 
 func (a *account) reread() {
 	a.draw()
 	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.office.Status() },
 		func(s agent.Status, _ error) { a.show(s) }) // read from memory
-}
-
-func (a *account) paste() {
-	if a.pasted.Text == "" {
-		return
-	}
-	address := a.pasted.Text
-	async.Try(a.env.Work, func(context.Context) error { return a.office.Paste(address) }, func(err error) {
-		if err != nil {
-			a.problem.SetText(i18n.Error(err))
-			a.draw()
-		}
-	})
-}
-
-func (a *account) stop() {
-	if a.cancel != nil {
-		a.cancel()
-	}
 }
 
 // askSignOut asks first, because only a sign-in in the browser reverses it.

@@ -129,7 +129,7 @@ func (w *Window) enter(office Office, demo bool) {
 		w.activity.Continue(before.activity)
 		before.settings.ifMade(func(s *settings.Screen) { w.settings.get().Continue(s, focused) })
 		before.compose.ifMade(func(*compose.Screen) { w.compose.get() })
-		w.account.say(before.account.failed)
+		w.account.say("", before.account.failed)
 		if before.last != nil {
 			w.showOverview(*before.last, nil)
 		}
@@ -355,7 +355,7 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	s.grace.Short(s.narrow)
 	width := s.inner()
 	nav := heightAt(s.nav, width)
-	if !s.narrow || s.account.short() {
+	if !s.narrow || s.account.signedIn {
 		nav = min(nav, size.Height-heightAt(foot, width)-3*sidebarRoom)
 	}
 	nav = min(nav, size.Height-2*sidebarRoom)
@@ -370,7 +370,7 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 		}
 		height, last := heightAt(o, width), o == s.passing // toasts use all the space there is
 		switch {
-		case height > bottom-top || s.narrow && (o != foot || !s.account.short()):
+		case height > bottom-top || s.narrow && (o != foot || !s.account.signedIn):
 			if bar, may := o.(interface{ Short(bool) }); may {
 				bar.Short(true)
 			}

@@ -28,6 +28,7 @@ import (
 	"countersign/ui/packages"
 	"countersign/ui/settings"
 	"countersign/ui/setup"
+	"countersign/ui/signin"
 	"countersign/ui/status"
 	"countersign/ui/system"
 	"countersign/ui/theme"
@@ -61,8 +62,7 @@ type Office interface {
 
 // accounts is what the foot of the sidebar needs from the agent.
 type accounts interface {
-	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
-	Paste(address string) error
+	signin.Office
 	SignOut(ctx context.Context) error
 	Status() (agent.Status, error)
 }

@@ -137,39 +137,25 @@ func TestAWebAddressCannotBeDropped(t *testing.T) {
 	screentest.Equal(t, "the wizard says", first.window.setup.Said(), message.DropNoFile().String())
 }
 
-func TestSigningInByPaste(t *testing.T) {
+func TestSigningInAndOut(t *testing.T) {
 	b := newBench(t, officetest.Empty())
-	signingIn(b)
 	a := b.window.account
-	b.Until(func() bool { return len(b.System.SoFar()) > 0 })
-	if opened := b.System.SoFar(); len(opened) != 1 || opened[0] != "address "+a.address {
-		t.Fatalf("opened %v", opened)
+	b.Office.Fail("SignIn", message.Error(message.NoConnection(), nil))
+	a.signIn("")
+	b.Until(func() bool { return screentest.Top(b.window.window) != nil })
+	if !strings.Contains(b.asks(), i18n.Message(message.NoConnection())) {
+		t.Errorf("said %q", b.asks())
 	}
-	a.pasted.SetText("nonsense")
-	a.paste()
-	b.Until(func() bool { return a.problem.Text == message.PasteWholeAddress().String() })
-	a.pasted.SetText("https://localhost/oauth/callback?code=1")
-	a.paste()
+	b.Office.Fail("SignIn", nil)
+	screentest.Button(screentest.Top(b.window.window), "Try again").OnTapped()
+	b.Until(func() bool { return len(b.System.SoFar()) > 0 })
+	b.paste()
 	b.Until(func() bool { return a.signedIn && a.cancel == nil })
-	if a.pasted.Text != "" || a.problem.Text != "" {
-		t.Errorf("left behind: %q %q", a.pasted.Text, a.problem.Text)
+	if top := screentest.Top(b.window.window); top != nil || a.failed != nil {
+		t.Errorf("left behind: %v, %v", top, a.failed)
 	}
 	a.signOut()
 	b.Until(func() bool { return !a.signedIn })
-}
-
-func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
-	b := newBench(t, officetest.Empty())
-	b.System.NoBrowser = message.Error(message.NoBrowser(), nil)
-	signingIn(b)
-	a := b.window.account
-	b.Until(func() bool { return a.lost })
-	if a.problem.Text != message.NoBrowser().String() || a.cancel == nil {
-		t.Errorf("said %q", a.problem.Text)
-	}
-	a.stop()
-	b.Until(func() bool { return a.cancel == nil })
-	screentest.Equal(t, "left behind", a.problem.Text, "")
 }
 
 // The page with which a network greets is shown nowhere else.
@@ -330,8 +316,7 @@ func TestTheLanguageWaitsForASignIn(t *testing.T) {
 	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "de" })
 	b.Run()
 	b.window.readSettings()
-	b.window.account.pasted.SetText("https://localhost/oauth/callback?code=1")
-	b.window.account.paste()
+	b.paste()
 	b.Until(func() bool { return b.window.account.signedIn && b.window.language == "de" })
 }
 
@@ -718,7 +703,7 @@ func TestAnotherLanguageComesAfterASignInThatFailed(t *testing.T) {
 	b.Until(func() bool { return b.window.grace.Empty != nil })
 	close(gate)
 	b.Settle()
-	if said := b.window.account.problem.Text; b.window.language != "de" || said != i18n.Message(message.NoConnection()) {
-		t.Errorf("the language is %q; it says %q", b.window.language, said)
+	if b.window.language != "de" || !strings.Contains(b.asks(), i18n.Message(message.NoConnection())) {
+		t.Errorf("the language is %q; it says %q", b.window.language, b.asks())
 	}
 }
