@@ -550,15 +550,15 @@ func (s *Screen) remind(ids []string) {
 			s.env.Notice(lang.L("No e-mail address is known of those who are next."))
 		case len(letters) > mostLetters && !wanted(): // the question would be taken for one about something else
 		case len(letters) > mostLetters:
-			text := []string{lang.L("Each person who is next gets one, about all packages that wait for them.")}
+			text := []string{lang.L("Your mail program opens one e-mail for each person. You send them."), ""}
 			for _, l := range letters[:min(len(letters), mostAsked)] {
 				text = append(text, i18n.Name(l.to)+": "+l.names())
 			}
 			if more := len(letters) - mostAsked; more > 0 {
 				text = append(text, lang.N("and {{.PluralCount}} more", more))
 			}
-			widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.N("Write {{.PluralCount}} e-mails?", len(letters)),
-				Text: strings.Join(text, "\n"), Safe: lang.L("Cancel"), Do: lang.L("Write"), OnDo: send})
+			widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.N("Remind {{.PluralCount}} people?", len(letters)),
+				Text: strings.Join(text, "\n"), Safe: lang.L("Cancel"), Do: lang.L("Open e-mails"), OnDo: send})
 		default:
 			send()
 		}
