@@ -57,6 +57,7 @@ func DataDamagedNow() Message            { return of("data.data-damaged-now") }
 func DataFolderForbidden() Message       { return of("data.data-folder-forbidden") }
 func DataFolderMissing() Message         { return of("data.data-folder-missing") }
 func DataFolderUnusable() Message        { return of("data.data-folder-unusable") }
+func DataGone() Message                  { return of("data.data-gone") }
 func DataInUse() Message                 { return of("data.data-in-use") }
 func DataLost() Message                  { return of("data.data-lost") }
 func DataNewer() Message                 { return of("data.data-newer") }

@@ -549,6 +549,8 @@ func inBolt() bool {
 var (
 	// ErrInUse means that another process has the file open.
 	ErrInUse = message.Error(message.DataInUse(), nil)
+	// ErrGone means that the open file is no longer at its path, where the next start would look.
+	ErrGone = message.Error(message.DataGone(), nil)
 
 	// ErrNewer means that a newer version wrote the file. It was not changed.
 	ErrNewer = message.Error(message.DataNewer(), nil)

@@ -225,10 +225,14 @@ func (s *Store) transact(fn func(*Tx) error) error {
 			if inner = fn(tx); inner == nil && tx.writes == 0 {
 				inner = errUnchanged
 			}
-			if inner == nil {
-				s.lines.note(uint64(b.ID()), tx.lines)
+			if inner != nil {
+				return inner
 			}
-			return inner
+			if owns, err := s.ownsName(); !owns {
+				return errors.Join(ErrGone, err)
+			}
+			s.lines.note(uint64(b.ID()), tx.lines)
+			return nil
 		})
 		switch {
 		case errors.Is(inner, errUnchanged):

@@ -135,6 +135,8 @@ func (s *Data) Note(err error) {
 	case errors.Is(err, store.ErrCorrupt):
 		s.damaged.Store(true)
 		s.health.Set(health.DataDamaged, message.DataDamagedNow())
+	case errors.Is(err, store.ErrGone):
+		s.health.Set(health.DataNotWritten, message.DataGone())
 	case disk.Full(err):
 		s.health.Set(health.DataNotWritten, message.OwnDiskFull())
 	default:

@@ -179,6 +179,8 @@ func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
 	if _, err := os.Lstat(room); err == nil {
 		t.Error("what was tried with is left")
 	}
+	d.Note(fmt.Errorf("save: %w", store.ErrGone))
+	told("its folder is gone", message.DataGone())
 	d.Note(errors.New("the disk is gone"))
 	told("nothing can be written", message.DataNotWritten())
 	d.Note(nil)
