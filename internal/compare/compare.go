@@ -211,27 +211,7 @@ func short(text string) string {
 type pair struct{ page, back int }
 
 // align matches pages that came back to sent ones so that they have as many words in common as possible, keeping the order.
-func align(before, after []sheet) (pairs []pair) {
-	head := 0
-	for head < min(len(before), len(after)) && before[head].text == after[head].text {
-		pairs = append(pairs, pair{head, head})
-		head++
-	}
-	a, b := before[head:], after[head:]
-	tail := 0
-	for tail < min(len(a), len(b)) && a[len(a)-1-tail].text == b[len(b)-1-tail].text && a[len(a)-1-tail].text != "" {
-		tail++
-	}
-	a, b = a[:len(a)-tail], b[:len(b)-tail]
-	pairs = append(pairs, alignRest(a, b, head)...)
-	for i := range tail {
-		pairs = append(pairs, pair{head + len(a) + i, head + len(b) + i})
-	}
-	return pairs
-}
-
-// alignRest aligns pages that follow head pages already aligned.
-func alignRest(a, b []sheet, head int) (pairs []pair) {
+func align(a, b []sheet) (pairs []pair) {
 	// best[i][j] is the maximum total similarity of the pages from i and from j on.
 	best := make([][]int, len(a)+1)
 	alike := make([][]int, len(a))
@@ -249,13 +229,13 @@ func alignRest(a, b []sheet, head int) (pairs []pair) {
 	for i < len(a) || j < len(b) {
 		switch {
 		case i < len(a) && j < len(b) && best[i][j] == best[i+1][j+1]+alike[i][j]:
-			pairs = append(pairs, pair{head + i, head + j})
+			pairs = append(pairs, pair{i, j})
 			i, j = i+1, j+1
 		case j < len(b) && (i == len(a) || best[i][j] == best[i][j+1]):
-			pairs = append(pairs, pair{-1, head + j})
+			pairs = append(pairs, pair{-1, j})
 			j++
 		default:
-			pairs = append(pairs, pair{head + i, -1})
+			pairs = append(pairs, pair{i, -1})
 			i++
 		}
 	}

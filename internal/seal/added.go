@@ -258,7 +258,7 @@ func (c *comparison) onlySignatures(fields types.Object) bool {
 	list, _ := c.old(fields).(types.Array)
 	for _, one := range list {
 		field, ok := c.old(one).(types.Dict)
-		if !ok || !isName("Sig", c.old(field["FT"])) || field["Kids"] != nil {
+		if !ok || c.old(field["FT"]) != types.Name("Sig") || field["Kids"] != nil {
 			return false
 		}
 	}
@@ -291,7 +291,7 @@ func (c *comparison) onlyStampsMore(before, now types.Object) bool {
 func (c *comparison) isEmptyField(field types.Dict) bool {
 	const readOnly, pushButton = 1, 1 << 16
 	flags := int(number(c.old(field["Ff"])))
-	return isName("Widget", c.old(field["Subtype"])) && c.old(field["FT"]) != nil && flags&(readOnly|pushButton) == 0 &&
+	return c.old(field["Subtype"]) == types.Name("Widget") && c.old(field["FT"]) != nil && flags&(readOnly|pushButton) == 0 &&
 		slices.Contains([]types.Object{nil, types.Name("Off"), types.StringLiteral(""), types.HexLiteral("")}, c.old(field["V"]))
 }
 
@@ -305,7 +305,7 @@ func sameEntry(before, now types.Object) bool {
 // isSignature reports whether an object is an invisible field with a time stamp, or any signature if that passes.
 func (c *comparison) isSignature(o types.Object) bool {
 	field, ok := c.new(o).(types.Dict)
-	if !ok || !isName("Sig", c.new(field["FT"])) || !isName("Widget", c.new(field["Subtype"])) {
+	if !ok || c.new(field["FT"]) != types.Name("Sig") || c.new(field["Subtype"]) != types.Name("Widget") {
 		return false
 	}
 	for key := range field {
@@ -324,7 +324,7 @@ func (c *comparison) isSignature(o types.Object) bool {
 		}
 	}
 	value, ok := c.new(field["V"]).(types.Dict)
-	if !ok || c.passes == AddedProof && !isName("ETSI.RFC3161", c.new(value["SubFilter"])) {
+	if !ok || c.passes == AddedProof && c.new(value["SubFilter"]) != types.Name(stampMethod) {
 		return false
 	}
 	rect, ok := c.new(field["Rect"]).(types.Array)
@@ -393,7 +393,7 @@ func (c *comparison) same(before, now types.Object) bool {
 		if !ok {
 			return false
 		}
-		page := isName("Page", was["Type"]) && isName("Page", is["Type"])
+		page := was["Type"] == types.Name("Page") && is["Type"] == types.Name("Page")
 		var mayChange map[string]bool
 		if (c.passes == AddedFilled || c.passes == AddedNotes) && c.isEmptyField(was) {
 			mayChange = fieldMayChange
@@ -420,11 +420,6 @@ func (c *comparison) same(before, now types.Object) bool {
 		return true
 	}
 	return before == now
-}
-
-func isName(want types.Name, o types.Object) bool {
-	is, ok := o.(types.Name)
-	return ok && is == want
 }
 
 // sameDict compares two dictionaries, except for entries that may change and those that special compares itself.

@@ -23,12 +23,14 @@ const (
 	nearby       = 64 << 10
 )
 
+// stampMethod is the method of an authority's time stamp over the file itself.
+const stampMethod = "ETSI.RFC3161"
+
 // found is a signature dictionary in a file (ISO 32000-1, 12.8.1). Nothing else of the PDF is parsed: if a signature covers
 // the whole file except itself, everything is as it was signed.
 type found struct {
 	gapStart, gapEnd int64 // from < to after >
 	end              int64 // of the covered bytes
-	isStamp          bool  // an authority's time stamp over the file itself
 	method           string
 	claimed          time.Time
 	signature        []byte
@@ -205,7 +207,6 @@ func readDictionary(file io.ReaderAt, size, at int64) (s found, ok bool, err err
 			s.claimed = pdfDate(string(m[1]))
 		}
 	}
-	s.isStamp = s.method == "ETSI.RFC3161"
 	return s, true, nil
 }
 
@@ -278,11 +279,11 @@ func (s found) sum(file io.ReaderAt, h crypto.Hash) ([]byte, error) {
 
 // judge verifies a signature against the file. Its error only concerns reading the file.
 func (s found) judge(file io.ReaderAt) (Signature, error) {
-	of := Signature{Covers: s.end, IsStamp: s.isStamp, Claimed: s.claimed}
+	of := Signature{Covers: s.end, IsStamp: s.method == stampMethod, Claimed: s.claimed}
 	sum := func(h crypto.Hash) ([]byte, error) { return s.sum(file, h) }
 	var wrong, broken error
 	switch s.method {
-	case "ETSI.RFC3161":
+	case stampMethod:
 		var st stamp
 		if st, wrong = readStamp(s.signature, sum); wrong == nil {
 			of.Stamped, of.Certificates = st.at, raw(st.certificates)

@@ -52,25 +52,19 @@ func (t Trust) ReadStamp(answer []byte, sum [sha256.Size]byte, nonce *big.Int) (
 	if all.Status.Granted > 1 || len(token) == 0 { // 1 means "with modifications"
 		return Stamp{}, errRefused
 	}
-	s, err := t.checkStamp(token, sum)
-	if err != nil {
-		return Stamp{}, err
-	}
-	if s.nonce == nil || s.nonce.Cmp(nonce) != 0 {
-		return Stamp{}, errNonce
-	}
-	return Stamp{token, s.at, nameOf(s.certificates[0].Subject)}, nil
-}
-
-func (t Trust) checkStamp(token []byte, sum [sha256.Size]byte) (stamp, error) {
 	s, err := readStamp(token, func(h crypto.Hash) ([]byte, error) {
 		if h != crypto.SHA256 {
 			return nil, FaultMethod
 		}
 		return sum[:], nil
 	})
-	if err == nil && !t.trusts(s.certificates, s.at, x509.ExtKeyUsageTimeStamping) {
-		err = ErrStranger
+	switch {
+	case err != nil:
+		return Stamp{}, err
+	case !t.trusts(s.certificates, s.at, x509.ExtKeyUsageTimeStamping):
+		return Stamp{}, ErrStranger
+	case s.nonce == nil || s.nonce.Cmp(nonce) != 0:
+		return Stamp{}, errNonce
 	}
-	return s, err
+	return Stamp{token, s.at, nameOf(s.certificates[0].Subject)}, nil
 }
