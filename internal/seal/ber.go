@@ -74,26 +74,21 @@ func normalizeValue(ber []byte, depth int) (der, rest []byte, err error) {
 
 // splitBody reads the length at the beginning of b and returns the content. If the length is indefinite, that is all of b.
 func splitBody(b []byte) (body, rest []byte, indefinite bool, err error) {
-	first := b[0]
-	b = b[1:]
-	switch {
-	case first == indefiniteBytes:
+	length, b := int(b[0]), b[1:]
+	if length == indefiniteBytes {
 		return b, nil, true, nil
-	case first < indefiniteBytes:
-		if int(first) > len(b) {
+	}
+	if length > indefiniteBytes {
+		n := length &^ indefiniteBytes
+		if n > 4 || n > len(b) {
 			return nil, nil, false, errBER
 		}
-		return b[:first], b[first:], false, nil
+		length = 0
+		for _, x := range b[:n] {
+			length = length<<8 | int(x)
+		}
+		b = b[n:]
 	}
-	n := int(first &^ indefiniteBytes)
-	if n > 4 || n > len(b) {
-		return nil, nil, false, errBER
-	}
-	length := 0
-	for _, x := range b[:n] {
-		length = length<<8 | int(x)
-	}
-	b = b[n:]
 	if length > len(b) {
 		return nil, nil, false, errBER
 	}

@@ -215,12 +215,7 @@ func unhex(text []byte) ([]byte, bool) {
 	if len(text) < 2 || text[0] != '<' || text[len(text)-1] != '>' {
 		return nil, false
 	}
-	digits := bytes.Map(func(r rune) rune {
-		if r == ' ' || r == '\n' || r == '\r' || r == '\t' || r == '\f' || r == 0 {
-			return -1
-		}
-		return r
-	}, text[1:len(text)-1])
+	digits := bytes.Join(bytes.FieldsFunc(text[1:len(text)-1], func(r rune) bool { return strings.ContainsRune(blank, r) }), nil)
 	if len(digits)%2 == 1 {
 		digits = append(digits, '0') // ISO 32000-1, 7.3.4.3
 	}
@@ -232,7 +227,7 @@ func unhex(text []byte) ([]byte, bool) {
 // pdfDate parses a date as D:YYYYMMDDHHmmSSOHH'mm'; zero for anything else.
 func pdfDate(text string) time.Time {
 	text = strings.ReplaceAll(text, "'", "")
-	for _, layout := range []string{"D:20060102150405-0700", "D:20060102150405Z0700", "D:20060102150405Z", "D:20060102150405"} {
+	for _, layout := range []string{"D:20060102150405Z0700", "D:20060102150405"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at
 		}

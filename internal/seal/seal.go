@@ -112,7 +112,7 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 			}
 		}
 	}
-	for _, s := range f.Signatures {
+	for _, s := range slices.Backward(f.Signatures) { // the last one counts
 		for _, word := range s.revoked {
 			f.keep(word)
 		}
