@@ -1,89 +1,98 @@
 package desks
 
 import (
-	"context"
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"countersign/internal/desk"
-	"countersign/internal/office"
-	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
-// BenchmarkDesks has the hub store 10,000 events as the inbox does, as fast as it can, and measures how long each takes to the last of 50
-// desks, or of one, the floor; and the same for 200 that come one after the other. Desks commit nothing here: each computer has its own disk.
+// BenchmarkDesks has the service call the hub and measures how long an event takes from the call to the inbox of the last of 50 desks,
+// or of one, the floor: 200 that come one after the other, and 10,000 that come as fast as the hub answers them on eight connections.
+// All of it is in this process: the server with its stream and the hub's data on the disk, and a connection and data of its own for each
+// desk, those in memory, because each computer has its own disk.
 func BenchmarkDesks(b *testing.B) {
 	for _, desks := range []int{1, 50} {
 		b.Run(fmt.Sprint(desks), func(b *testing.B) {
 			for range b.N {
-				measure(b, desks, 10_000, 0)
-				measure(b, desks, 200, 10*time.Millisecond)
+				measure(b, "paced", desks, 200, 1, 10*time.Millisecond)
+				measure(b, "burst", desks, 10_000, 8, 0)
 			}
 		})
 	}
 }
 
-func measure(b *testing.B, desks, events int, pause time.Duration) {
+func measure(b *testing.B, what string, desks, events, connections int, pause time.Duration) {
 	askEvery = time.Minute
+	memory := os.Getenv("TMPDIR")
+	noErr(b, os.Setenv("TMPDIR", b.TempDir()))
 	hub, _ := newHub(b)
-	ctx, cancel := context.WithCancel(b.Context())
-	var running sync.WaitGroup
-	at, left := make([]time.Time, events), make([]atomic.Int64, events)
-	took, over := make([]time.Duration, events), make(chan struct{})
-	var open atomic.Int64
+	noErr(b, os.Setenv("TMPDIR", memory))
+	front := httptest.NewServer(hub.inbox)
+	defer front.Close()
+	front.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = connections
+	at, took := make([]time.Time, events), make([]time.Duration, events)
+	left := make([]atomic.Int64, events)
+	open, over := atomic.Int64{}, make(chan struct{})
 	open.Store(int64(events))
-	for n := range desks {
-		v, err := hub.Invite(ctx, office.DeskInvite{Name: fmt.Sprint(n)})
-		noErr(b, err)
-		running.Go(func() {
-			conn, err := desk.Connect(ctx, desk.Way{Servers: "nats://" + v.Servers, Pin: v.Pin, Seed: v.Key})
-			for ; err != nil; conn, err = desk.Connect(ctx, desk.Way{Servers: "nats://" + v.Servers, Pin: v.Pin, Seed: v.Key}) {
-				time.Sleep(10 * time.Millisecond)
+	arrived := func(id string) {
+		n := trytest.Must(strconv.Atoi(id))
+		if left[n].Add(1) == int64(desks) {
+			if took[n] = time.Since(at[n]); open.Add(-1) == 0 {
+				close(over)
 			}
-			defer conn.Close()
-			for ctx.Err() == nil {
-				_ = conn.Receive(ctx, 1, desk.Mark{}, func(e desk.Event, _ desk.Mark) error {
-					n, err := strconv.Atoi(string(e.Body[:8]))
-					if err != nil {
-						return err
-					}
-					if left[n].Add(1) == int64(desks) {
-						took[n] = time.Since(at[n])
-						if open.Add(-1) == 0 {
-							close(over)
-						}
-					}
-					return nil
-				}, func(desk.Mark) error { return nil })
+		}
+	}
+	var all []*computer
+	for n := range desks {
+		d := hub.invite(fmt.Sprint(n))
+		d.added.Store(&arrived)
+		all = append(all, d)
+	}
+	for _, d := range all {
+		d.listens()
+	}
+	began := time.Now()
+	var calls sync.WaitGroup
+	for first := range connections {
+		calls.Go(func() {
+			for n := first; n < events; n += connections {
+				body := fmt.Appendf(nil, `{"eventId":"%d","action":"document_signed","more":%q}`, n, strings.Repeat("x", 1400))
+				sum := hmac.New(sha256.New, []byte(hookSecret))
+				sum.Write(append([]byte(hookURL), body...))
+				r := trytest.Must(http.NewRequest(http.MethodPost, front.URL, bytes.NewReader(body)))
+				r.Header.Set("Signature", base64.StdEncoding.EncodeToString(sum.Sum(nil)))
+				at[n] = time.Now()
+				answer := trytest.Must(front.Client().Do(r))
+				if answer.Body.Close(); answer.StatusCode != http.StatusOK {
+					b.Errorf("event %d is answered %d", n, answer.StatusCode)
+				}
+				time.Sleep(pause)
 			}
 		})
 	}
-	eventually(b, "every desk is connected", func() bool {
-		return !slices.ContainsFunc(hub.List(ctx), func(d office.DeskRow) bool { return !d.Connected })
-	})
-	began := time.Now()
-	for n := range events {
-		body := append([]byte(fmt.Sprintf("%08d", n)), make([]byte, 1500)...)
-		at[n] = time.Now()
-		noErr(b, hub.Data.Update(func(tx *store.Tx) error {
-			_, err := tx.AddEvent(office.Event{ID: fmt.Sprint(n), Body: body})
-			return err
-		}))
-		hub.Stored(fmt.Sprint(n))
-		time.Sleep(pause)
-	}
+	calls.Wait()
+	answered := time.Since(began)
 	<-over
-	all := time.Since(began)
-	cancel()
-	running.Wait()
+	b.ReportMetric(float64(time.Since(began).Milliseconds()), what+"-all-ms")
+	b.ReportMetric(float64(answered.Milliseconds()), what+"-answered-ms")
 	slices.Sort(took)
-	what := map[bool]string{true: "burst", false: "paced"}[pause == 0]
 	b.ReportMetric(float64(took[events/2].Microseconds())/1000, what+"-p50-ms")
 	b.ReportMetric(float64(took[events*99/100].Microseconds())/1000, what+"-p99-ms")
-	b.ReportMetric(float64(all.Milliseconds()), what+"-all-ms")
+	for _, d := range append(all, hub) {
+		d.stop()
+	}
 }

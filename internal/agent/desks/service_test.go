@@ -3,6 +3,8 @@ package desks
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/desk"
 	stream "countersign/internal/hub"
+	"countersign/internal/inbox"
 	"countersign/internal/office"
 	"countersign/internal/store"
 	"countersign/internal/trytest"
@@ -69,8 +72,15 @@ type computer struct {
 	hears    atomic.Pointer[time.Time]
 	full     atomic.Bool // its disk
 	returned atomic.Int64
+	inbox    *inbox.Inbox
+	added    atomic.Pointer[func(id string)] // called with each new event; nil for nobody
 	stop     func()
 }
+
+const (
+	hookURL    = "https://office.example.com"
+	hookSecret = "secret"
+)
 
 func newComputer(t testing.TB, s office.TunnelSettings) *computer {
 	c := &computer{t: t}
@@ -81,17 +91,17 @@ func newComputer(t testing.TB, s office.TunnelSettings) *computer {
 	c.Service = New(tools, Deps{
 		Stream: NATS(), Folder: t.TempDir(), Settings: func() office.Settings { return *c.settings.Load() }, Vault: &values{st: tools.Data, kept: map[string][]byte{}},
 		Person: func() string { return "ana@example.com" }, Hears: func() time.Time { return *c.hears.Load() }, Dial: (&net.Dialer{}).DialContext,
-		Take: func(_ context.Context, _, service, _ string, body []byte) error {
-			if c.full.Load() {
-				return errors.New("no space left on device")
-			}
-			return c.store(string(body))
+		Take: func(ctx context.Context, url, service, signature string, body []byte) error {
+			return c.inbox.Take(ctx, inbox.Key{URL: url, Service: service}, signature, body)
 		},
 		Returned: func() { c.returned.Add(1) }, Changed: func() {},
 		Adopt: func(_ context.Context, servers, pin string) error {
 			c.set(func(s *office.TunnelSettings) { s.Office, s.OfficePin = servers, pin })
 			return nil
 		},
+	})
+	c.inbox = inbox.New(inbox.Options{
+		Keys: func() []inbox.Key { return []inbox.Key{{URL: hookURL, Secret: hookSecret, Service: "s"}} }, Header: func() string { return "Signature" }, Store: c.keep,
 	})
 	noErr(t, c.Load())
 	c.start()
@@ -104,17 +114,26 @@ func (c *computer) deaf() bool {
 	return since.IsZero()
 }
 
-// store stores an event whose body is its id, as the inbox does.
-func (c *computer) store(id string) error {
-	var added bool
-	err := c.Data.Update(func(tx *store.Tx) (err error) {
-		added, err = tx.AddEvent(office.Event{ID: id, Body: []byte(id), Service: "s", URL: "https://office.example.com"})
+// keep stores an event, as package webhook does.
+func (c *computer) keep(_ context.Context, in inbox.Received) (added bool, err error) {
+	if c.full.Load() {
+		return false, errors.New("no space left on device")
+	}
+	err = c.Data.UpdateFirst(func(tx *store.Tx) (err error) {
+		added, err = tx.AddEvent(office.Event{ID: in.ID, Body: in.Body, URL: in.URL, Service: in.Service, Signature: in.Signature})
 		return err
 	})
 	if added {
-		c.Stored(id)
+		c.Stored(in.ID)
+		if f := c.added.Load(); f != nil {
+			(*f)(in.ID)
+		}
 	}
-	return err
+	return added, err
+}
+
+func (c *computer) store(id string) error {
+	return c.Take(c.t.Context(), hookURL, "s", "", fmt.Appendf(nil, `{"eventId":%q}`, id))
 }
 
 func (c *computer) start() {
@@ -138,7 +157,7 @@ func (c *computer) set(change func(*office.TunnelSettings)) {
 	c.Wake()
 }
 
-// has are the events that a computer has stored, oldest first, with how often each came again.
+// has are the events that a computer has stored, sorted by id.
 func (c *computer) has() string {
 	c.t.Helper()
 	events, err := data.Read(c.Data, "", func(tx *store.Tx) ([]office.Event, error) { e, _, err := tx.Events("", 10000); return e, err })
@@ -153,7 +172,7 @@ func (c *computer) has() string {
 
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}
@@ -240,6 +259,109 @@ func TestEventsReachEveryDeskWhateverBecomesOfTheStream(t *testing.T) {
 	if one.returned.Load() == 0 {
 		t.Error("a desk that heard nothing for a while does not ask what it missed")
 	}
+}
+
+// disk is what a computer whose program does not run has on its disk.
+type disk struct {
+	state  []byte
+	folder string
+	kept   map[string][]byte
+}
+
+func (c *computer) disk() disk {
+	c.t.Helper()
+	d := disk{folder: filepath.Join(c.t.TempDir(), "copy"), kept: maps.Clone(c.Vault.(*values).kept)}
+	state, err := os.ReadFile(c.Data.Store.Path())
+	noErr(c.t, errors.Join(err, os.CopyFS(d.folder, os.DirFS(c.Folder))))
+	d.state = state
+	return d
+}
+
+// restoresData puts back the data of a computer whose program does not run.
+func (c *computer) restoresData(d disk) {
+	c.t.Helper()
+	noErr(c.t, errors.Join(c.Data.Close(), os.WriteFile(c.Data.Store.Path(), d.state, 0o600)))
+	st, _, err := data.Open(c.Data.Store.Path(), c.Log, time.Now, c.Health)
+	noErr(c.t, err)
+	c.t.Cleanup(func() { st.Close() })
+	v := c.Vault.(*values)
+	c.Data, v.st, v.kept = st, st, maps.Clone(d.kept)
+	noErr(c.t, c.Load())
+}
+
+// restoresStream puts back the stream alone; a disk without one takes it away.
+func (c *computer) restoresStream(d disk) {
+	c.t.Helper()
+	noErr(c.t, os.RemoveAll(c.Folder))
+	if d.folder != "" {
+		noErr(c.t, os.CopyFS(c.Folder, os.DirFS(d.folder)))
+	}
+}
+
+// A hub comes back with less than it had, as from an old copy of its folder, and its desks have gone on. The numbers of what it has
+// forgotten are given to new events.
+func TestAHubThatIsOlderThanItsDesksLosesAndRepeatsNothing(t *testing.T) {
+	for what, c := range map[string]struct {
+		back func(hub *computer, old disk)
+		away string // what a desk gets in the end that was away meanwhile
+	}{
+		"all of it is old":                     {func(hub *computer, old disk) { hub.restoresData(old); hub.restoresStream(old) }, "a b e f g h"}, // c and d, the service tells
+		"the data is old":                      {func(hub *computer, old disk) { hub.restoresData(old) }, "a b c d e f g h"},
+		"the stream is old":                    {func(hub *computer, old disk) { hub.restoresStream(old) }, "a b c d e f g h"},
+		"the stream is gone":                   {func(hub *computer, _ disk) { hub.restoresStream(disk{}) }, "a b c d e f g h"},
+		"the stream is gone, and the data old": {func(hub *computer, old disk) { hub.restoresData(old); hub.restoresStream(disk{}) }, "a b e f g h"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			hub, _ := newHub(t)
+			near, away := hub.invite("near"), hub.invite("away")
+			noErr(t, errors.Join(hub.store("a"), hub.store("b")))
+			near.gets("a b")
+			away.gets("a b")
+			hub.stop()
+			old := hub.disk()
+			hub.start()
+			away.stop()
+			noErr(t, errors.Join(hub.store("c"), hub.store("d")))
+			near.gets("a b c d")
+			hub.stop()
+			c.back(hub, old)
+			hub.start()
+			noErr(t, hub.store("e"))
+			near.gets("a b c d e")
+			away.start()
+			noErr(t, errors.Join(hub.store("f"), hub.store("g"), hub.store("h")))
+			near.gets("a b c d e f g h")
+			away.gets(c.away)
+			near.listens()
+			away.listens()
+		})
+	}
+}
+
+// The hub's folder was copied to a second computer, by mistake, so that each of them counts on from the same number.
+func TestTwoHubsOfOneKindLoseNothing(t *testing.T) {
+	hub, first := newHub(t)
+	twin, second := newHub(t)
+	twin.stop()
+	d := hub.invite("one")
+	noErr(t, hub.store("a"))
+	d.gets("a")
+	d.set(func(s *office.TunnelSettings) { s.Office = "nats://" + first + ",nats://" + second })
+	hub.stop()
+	at := hub.disk()
+	twin.restoresData(at)
+	twin.restoresStream(at)
+	for _, x := range []struct {
+		hub *computer
+		now string
+	}{{twin, "b"}, {twin, "c"}, {hub, "d"}, {twin, "e"}, {hub, "f"}, {hub, "g"}} {
+		x.hub.start()
+		noErr(t, x.hub.store(x.now))
+		eventually(t, x.now+" at a desk", func() bool { return strings.HasSuffix(d.has(), x.now) })
+		d.listens()
+		x.hub.stop()
+	}
+	d.gets("a b c d e f g")
 }
 
 // What a desk reads the stream by is lost while the hub runs, as an administrator of a cluster may do it.
