@@ -72,6 +72,7 @@ simulate-mutants:
 bench: test-packages
 	go test -run '^$$' -bench . ./internal/inbox ./internal/store ./internal/archive
 	go test -run '^$$' -bench . -benchtime 5x -timeout 1h ./internal/agent
+	go test -run '^$$' -bench . -benchtime 10000x -timeout 1h ./internal/agent/desks
 	go test -run '^$$' -bench . -benchtime 1x -timeout 1h ./internal/e2e
 	go test -run '^$$' -bench 'In50000$$' ./ui/packages
 

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,6 +82,8 @@ func TestSeveralDesksOfOneOffice(t *testing.T) {
 	offer := sendOffer(two)
 	hub.Service.SignAll(offer.ID)
 	hub.Running.Kill()
+	old := filepath.Join(harness.ShortDir(t), "old")
+	harness.Must(t, errors.Join(os.RemoveAll(filepath.Join(hub.Data, "control.sock")), os.CopyFS(old, os.DirFS(hub.Data))))
 	two.Until("the hub is missed", func(s harness.Status) bool { return s.Issue("hub") != "" })
 	hub.Serve()
 	one.Serve()
@@ -90,6 +94,23 @@ func TestSeveralDesksOfOneOffice(t *testing.T) {
 		toldOnce(o, false, lease) // still only once
 	}
 	toldOnce(two, false, offer) // the others were killed, perhaps while announcing it
+
+	next := sendPlain(one, "Next")
+	hub.Service.SignAll(next.ID)
+	everywhere("the next", 3)
+	hub.Running.Kill()
+	harness.Must(t, errors.Join(os.RemoveAll(hub.Data), os.Rename(old, hub.Data))) // with an old stream: the desks have read further
+	hub.Serve()
+	hub.MustLogin() // its refresh token has been used since
+	after := sendPlain(two, "After")
+	hub.Service.SignAll(after.ID)
+	for _, o := range all {
+		o.Until("the one after", func(s harness.Status) bool { return s.Packages.Saved == 4 && s.Events.Pending == 0 })
+		savedAsServed(o, lease, offer, next, after)
+		toldOnce(o, false, lease, after)
+	}
+	toldOnce(one, false, next)
+	toldOnce(two, false, offer, next)
 
 	var listed struct {
 		Desks []struct {
@@ -108,8 +129,8 @@ func TestSeveralDesksOfOneOffice(t *testing.T) {
 	had := two.Status().Events.Received
 	last := sendPlain(hub, "Last")
 	hub.Service.SignAll(last.ID)
-	hub.Until("the last", func(s harness.Status) bool { return s.Packages.Saved == 3 })
-	one.Until("the last", func(s harness.Status) bool { return s.Packages.Saved == 3 })
+	hub.Until("the last", func(s harness.Status) bool { return s.Packages.Saved == 5 })
+	one.Until("the last", func(s harness.Status) bool { return s.Packages.Saved == 5 })
 	if got := two.Status().Events.Received; got != had {
 		t.Errorf("a desk that was removed got %d events", got-had)
 	}

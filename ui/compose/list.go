@@ -400,7 +400,7 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 		case before == office.BeforeWaiting:
 			return lang.L("In another list"), theme.MarkLater, lang.L("It waits in another list that was sent.")
 		default:
-			return lang.L("Sent before"), theme.MarkNext, lang.L("It was sent before, and something about it has changed since.")
+			return lang.L("Sent before, changed since"), theme.MarkNext, ""
 		}
 	}
 	whole = i18n.Message(p.results[n].Problem)

@@ -48,7 +48,7 @@ func newDesks(s *Screen) *desks {
 	d.begin = widgets.Section(lang.L("Work together"), 12, widgets.NewProse(lang.L("Several people can work in this office, each on their own computer.")),
 		widgets.Flow(8, widgets.NewButton(lang.L("Share with other computers…"), d.makeHub), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
 	d.tell = widgets.NewButton(lang.L("Reconnect computers…"), d.tellMoved).Quiet()
-	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This computer shares events with the others. Keep it switched on.")),
+	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This is the main computer: it shares events with the others. Keep it switched on.")),
 		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a computer…"), func() { d.invite("") }), d.tell, widgets.NewButton(lang.L("Stop sharing…"), d.stop).Quiet()))
 	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is it gone? Make this the main computer, or enter the code that a new one shows.")),
 		widgets.Flow(8, widgets.NewButton(lang.L("Make this the main computer…"), d.takeOver), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()),
@@ -89,7 +89,7 @@ func (d *desks) show(rows []office.DeskRow, _ error) {
 }
 
 func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
-	mark, state := theme.MarkLater, lang.L("Invited. It hasn’t connected yet.")
+	mark, state := theme.MarkLater, lang.L("It hasn’t connected yet.")
 	switch {
 	case x.Connected:
 		mark, state = theme.MarkSigned, lang.L("Connected.")

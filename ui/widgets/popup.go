@@ -240,7 +240,7 @@ func Ask(window fyne.Canvas, q Question) *PopUp {
 	}
 	text := NewParagraph(q.Text)
 	text.Colour = theme.Text
-	content := Pad(20, Stack(16, NewHeading(q.Title), text, Row(8, layout.NewSpacer(), safe, do)))
+	content := Pad(20, Stack(16, NewFullHeading(q.Title), text, Row(8, layout.NewSpacer(), safe, do)))
 	p = Open(window, content, fyne.NewSize(440, 0), safe, nil)
 	return p
 }
