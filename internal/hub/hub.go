@@ -159,14 +159,12 @@ func (h *Hub) Admit(key string) error {
 	if h.desks[key] != nil {
 		return nil
 	}
-	a, err := h.server.LookupAccount("DESK_" + key) // a removed desk may return
-	if err == nil {
+	a, fresh := h.server.LookupOrRegisterAccount("DESK_" + key)
+	if !fresh { // a removed desk returns
 		h.desks[key] = &member{account: a}
 		return nil
 	}
-	if a, err = h.server.RegisterAccount("DESK_" + key); err != nil {
-		return err
-	}
+	var err error
 	only := []*server.Account{a}
 	for _, subject := range h.reads(key) { // answered by more than one message
 		err = errors.Join(err, h.office.AddServiceExportWithResponse(subject, server.Streamed, only), a.AddServiceImport(h.office, imported(subject), subject))

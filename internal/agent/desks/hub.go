@@ -231,9 +231,10 @@ func (r *Service) open(ctx context.Context, s office.Settings, id identity) (*li
 		}
 		way, x.stream.Replicas = desk.Way{Local: x.hub, Seed: id.Seed}, 1
 	}
-	var err error
-	if x.conn, err = r.Stream.Connect(ctx, way); err == nil {
-		err = x.conn.Prepare(ctx, x.stream)
+	conn, err := r.Stream.Connect(ctx, way)
+	if err == nil {
+		x.conn = conn
+		err = conn.Prepare(ctx, x.stream)
 	}
 	if err != nil {
 		x.close()

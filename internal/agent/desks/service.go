@@ -73,7 +73,7 @@ type Server interface {
 	Close()
 }
 
-// Stream carries events.
+// Stream carries events. With an error, what its functions return is not to be used.
 type Stream struct {
 	Connect func(ctx context.Context, w desk.Way) (Conn, error)
 	Serve   func(c hub.Config) (Server, error)
@@ -82,20 +82,8 @@ type Stream struct {
 // NATS returns an office's Stream.
 func NATS() Stream {
 	return Stream{
-		Connect: func(ctx context.Context, w desk.Way) (Conn, error) {
-			c, err := desk.Connect(ctx, w)
-			if err != nil {
-				return nil, err
-			}
-			return c, nil
-		},
-		Serve: func(c hub.Config) (Server, error) {
-			h, err := hub.Start(c)
-			if err != nil {
-				return nil, err
-			}
-			return h, nil
-		},
+		Connect: func(ctx context.Context, w desk.Way) (Conn, error) { return desk.Connect(ctx, w) },
+		Serve:   func(c hub.Config) (Server, error) { return hub.Start(c) },
 	}
 }
 
