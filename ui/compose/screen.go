@@ -151,15 +151,18 @@ func New(d *env.Env, o Office) *Screen {
 	return s
 }
 
+// formWidth is how wide the form, its head and the bar below are at most.
+const formWidth = 1080
+
 func (s *Screen) layOut() {
 	left := widgets.Stack(12, widgets.Stack(2, s.filesField, widgets.Outdent(s.deeds)), s.nameField)
 	right := widgets.Stack(12, s.lists.row, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.addCopy, s.presets.button, s.order)), s.copies.field,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, widgets.NewField(lang.L("Reference"), s.reference, "")))
 	s.over = &over{}
-	s.columns = widgets.NewVScroll(widgets.PadHV(20, 4, s.over.lie(widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right)))))
+	s.columns = widgets.NewVScroll(widgets.AtMost(formWidth, widgets.PadHV(20, 4, s.over.lie(widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right))))))
 	s.over.seen = s.columns
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, widgets.Row(8, s.lists.button, s.clearing))))
-	s.sheet = widgets.Between(head, s.bar.content, widgets.AtMost(1080, s.columns))
+	s.sheet = widgets.Between(widgets.AtMost(formWidth, head), s.bar.content, s.columns)
 	s.content = container.NewStack(s.sheet)
 }
 
@@ -324,7 +327,7 @@ func newBar(send *widgets.Button, before ...fyne.CanvasObject) *bar {
 	b := &bar{text: widgets.NewProse(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), send: send}
 	b.text.Most = 2 // as high as the button, which must not move
 	buttons := widgets.Tall(send.MinSize().Height, widgets.Row(8, append(before, send)...))
-	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(b.mark, b.text, buttons))))
+	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.AtMost(formWidth, widgets.PadHV(20, 8, widgets.Across(b.mark, b.text, buttons)))))
 	b.say("")
 	return b
 }
