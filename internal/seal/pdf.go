@@ -227,7 +227,7 @@ func unhex(text []byte) ([]byte, bool) {
 // pdfDate parses a date as D:YYYYMMDDHHmmSSOHH'mm'; zero for anything else.
 func pdfDate(text string) time.Time {
 	text = strings.ReplaceAll(text, "'", "")
-	for _, layout := range []string{"D:20060102150405Z0700", "D:20060102150405"} {
+	for _, layout := range []string{"D:20060102150405Z0700", "D:20060102150405Z0000", "D:20060102150405"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at
 		}
