@@ -230,7 +230,7 @@ func (a *Agent) newOutbox() *outbox.Service {
 		},
 		Sender:       func() string { return a.account.Current().Sender() },
 		Home:         func() string { return issuer.Home(a.Settings()) },
-		PackageAdded: a.packages.Wake, FindPackages: a.packages.ReadList,
+		PackageAdded: a.packages.Wake, FindPackages: a.packages.ReadList, Listed: a.packages.Listed,
 		Requeued: func(tx *store.Tx, list string) error { return a.lists.Requeued(tx, list) }, Replaced: bulk.Replaced,
 	})
 }

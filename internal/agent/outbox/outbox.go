@@ -44,8 +44,9 @@ type Deps struct {
 	Service func() (client *esign.Client, uploader string, online bool)
 	Sender  func() string // the sender of packages; empty if unknown
 
-	PackageAdded func() // a package's status can be requested
-	FindPackages func() // has the service's list read soon, and its packages claimed, see Claim
+	PackageAdded func()      // a package's status can be requested
+	FindPackages func()      // has the service's list read soon, and its packages claimed, see Claim
+	Listed       func() bool // the list was read since the start of the program, or cannot be; Wake follows
 
 	Requeued func(tx *store.Tx, list string) error    // a list's draft waits again, because the service did not take it
 	Replaced func(tx *store.Tx, old, by office.Draft) // by takes the place of old; called before either is stored
@@ -72,7 +73,8 @@ type Service struct {
 	noTemplates loop.Retries // services without templates, by home
 
 	// Used only by Run's goroutine.
-	find loop.Retry // search for the packages of drafts with an unknown outcome
+	find    loop.Retry      // search for the packages of drafts with an unknown outcome
+	earlier map[string]bool // drafts that waited when Run began, by id
 }
 
 func New(t loop.Base, deps Deps) *Service {
@@ -91,6 +93,14 @@ func (r *Service) Run(ctx context.Context) error {
 		return err
 	}
 	r.sweepCopies()
+	waiting, err := data.Read(r.Data, "the drafts that wait", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftQueued) })
+	if err != nil {
+		return err
+	}
+	r.earlier = map[string]bool{}
+	for _, d := range waiting {
+		r.earlier[d.ID] = true
+	}
 	return loop.Repeat(ctx, r.due, func(ctx context.Context) (time.Duration, error) {
 		defer r.sweepCopies()
 		return r.sendDue(ctx)
@@ -133,7 +143,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		}
 		all := len(due)
 		due = slices.DeleteFunc(due, func(d office.Draft) bool {
-			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have just changed
+			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) || r.earlier[d.ID] && !r.deps.Listed() // the service may have just changed; an old copy of the state may have come back
 		})
 		if len(due) == 0 {
 			return pause(r.PauseBeside(all, loop.UntilNext(now, next, idle))), nil

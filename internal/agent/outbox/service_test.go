@@ -132,6 +132,8 @@ type testService struct {
 	dir     string
 	wakes   chan struct{} // rings for each package that was added
 	end     func()        // ends what runs
+
+	unlisted atomic.Bool // the service's list is not read yet
 }
 
 // newService is a Service that runs until the test ends.
@@ -156,6 +158,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		Home:              client.Home,
 		Sender:            func() string { return "" },
 		FindPackages:      func() { x.found() },
+		Listed:            func() bool { return !x.unlisted.Load() },
 		PackageAdded:      func() { x.wakes <- struct{}{} },
 		Replaced:          func(*store.Tx, office.Draft, office.Draft) {},
 	})
@@ -722,6 +725,29 @@ func turnAway(w http.ResponseWriter) {
 func (x *testService) draftState(id string) (office.SendState, error) {
 	d, _, err := x.Data.Draft(id)
 	return sendState(d), err
+}
+
+// The state may be an old copy that somebody has put back, and what waits in it a package by now.
+func TestWhatWaitedBeforeTheStartWaitsForTheList(t *testing.T) {
+	x := newService(t, accept)
+	x.end()
+	x.unlisted.Store(true)
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDraft(office.Draft{ID: "before", Name: "Lease", Signers: []office.Signer{{Email: "ana@example.com"}}, Template: &office.Template{ID: "t"}})
+	}))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- x.Run(ctx) }()
+	state, err := x.Send(t.Context(), x.newPackage(t), nil)
+	if before, err2 := x.draftState("before"); err != nil || err2 != nil || state.State != office.DraftSent || before.State != office.DraftQueued || x.service.added() != 1 {
+		t.Errorf("the one of now: %+v, %v; the one of before: %+v, %v; %d packages", state, err, before, err2, x.service.added())
+	}
+	x.unlisted.Store(false)
+	x.Wake()
+	x.settled(t)
+	expect(t, x.service.added(), 2, "%d packages")
+	stop()
+	noErr(t, <-ended)
 }
 
 // Whoever shows how far the files are is told when nothing is on its way any more.

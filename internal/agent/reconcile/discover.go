@@ -93,6 +93,13 @@ func (r *Service) RunList(ctx context.Context) error {
 	})
 }
 
+// listGivenUp is how many tries in a row may fail before nothing waits for the list any more.
+const listGivenUp = 3
+
+// Listed reports whether the list was read since the start of the program, or cannot be: then it is known which drafts of an earlier
+// state, as from a copy of the data folder, are packages already.
+func (r *Service) Listed() bool { return r.listRead.Load() }
+
 // readList reads the list if it is time, and returns how long until the next time.
 func (r *Service) readList(ctx context.Context, l *discovery) (pause time.Duration) {
 	again, soon := r.sweep.takeList()
@@ -111,6 +118,9 @@ func (r *Service) readList(ctx context.Context, l *discovery) (pause time.Durati
 		l.rest, l.doubted = loop.Cooldown{}, loop.CoolFor(r.Now(), listOften)
 	}
 	r.lookAround(ctx, client, l)
+	if ctx.Err() == nil && (l.reading == nil && l.tries == 0 || l.tries >= listGivenUp) && !r.listRead.Swap(true) {
+		r.deps.Drafts()
+	}
 	if ctx.Err() == nil && (l.reading == nil || l.tries > 0) && r.sweep.listed(r.Now(), l.tries == 0) {
 		r.Signal(office.StatusChanged)
 	}

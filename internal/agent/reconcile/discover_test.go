@@ -684,3 +684,27 @@ func TestAReadingGoesOnInTheWayItBegan(t *testing.T) {
 		}
 	})
 }
+
+// An unreadable list must not keep for ever what waits for it.
+func TestTheListCountsAsReadOnceItIsOrCannotBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		shelf *shelf
+		tries int // until it counts
+	}{"read": {&shelf{}, 1}, "refused": {&shelf{refuses: true}, 1}, "failing": {&shelf{fails: true}, listGivenUp}} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			x.Session = looptest.Session{Client: c.shelf.client("c")}
+			_, err := x.takeSweep()
+			noErr(t, err)
+			woken := 0
+			x.deps.Drafts = func() { woken++ }
+			for tries := 1; tries <= c.tries; tries++ {
+				x.list.rest = loop.Cooldown{}
+				if x.readList(t.Context(), &x.list); x.Listed() != (tries == c.tries) {
+					t.Errorf("after %d tries: %v", tries, x.Listed())
+				}
+			}
+			expect(t, woken, 1, "woken %d times")
+		})
+	}
+}

@@ -90,6 +90,7 @@ type Service struct {
 	list    discovery             // used only by RunList's goroutine
 
 	listWanted atomic.Bool // read the list soon
+	listRead   atomic.Bool // see Listed
 
 	failedInRow, failedRounds atomic.Int64 // failed calls about packages since the last answer, and rounds aborted since then
 
