@@ -80,6 +80,7 @@ type Service struct {
 
 	digest  digest   // used only by raiseFacts; its waiting facts survive a panic
 	settled []string // keys of facts that are no longer pending but not yet recorded so; likewise
+	said    []string // ids of packages to be recorded as factSaid; likewise
 }
 
 // New makes a Service and loads its stored state.
@@ -142,8 +143,9 @@ func (r *Service) raiseFacts(ctx context.Context) error {
 func (r *Service) due(all bool) []notice {
 	r.name(&r.digest)
 	notices := r.digest.take(time.Now(), all)
+	r.said = append(r.said, r.digest.said...)
 	r.settle(r.digest.told)
-	r.digest.told = nil
+	r.digest.told, r.digest.said = nil, nil
 	return notices
 }
 

@@ -41,7 +41,8 @@ type digest struct {
 	latest  time.Time       // when the last fact arrived
 	raised  []time.Time     // times of the notifications within momentLength
 	signed  map[string]bool // packages of which it was said that everyone has signed, until their files are saved
-	told    []string        // keys of the facts taken; the caller of take records and clears them
+	told    []string        // keys of the facts taken; the caller of take records and clears them, and said
+	said    []string        // packages new in signed
 
 	// burst is the first fact of a burst, which waits for its summary until enough time has passed. It saves examining all facts
 	// again for each new one, of which hundreds a second may arrive; nil if they must be examined.
@@ -160,7 +161,7 @@ func (m *digest) note(told []office.Fact) {
 		case f.Kind == office.FactSaved:
 			delete(m.signed, f.PackageID)
 		case f.Kind == office.FactSigned && f.Last:
-			m.signed[f.PackageID] = true
+			m.signed[f.PackageID], m.said = true, append(m.said, f.PackageID)
 		}
 	}
 }

@@ -62,6 +62,9 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) []off
 	if first, _ := tx.Once(f.Key); !first || !r.concerns(p) {
 		return nil
 	}
+	if tx.Told(factSaid+p.ID) && f.Files > 0 {
+		f.Title = message.PackageSaved(f.Called)
+	}
 	nameLast(tx, p, &f)
 	if found && !p.Restored.IsZero() { // people were told after the backup was made
 		return nil
@@ -311,6 +314,9 @@ func renamed(f office.Fact, p office.Package, last bool) office.Fact {
 // docPending plus the hash of a fact's key is the document with a pending fact.
 const docPending = "pending-fact/"
 
+// factSaid plus the id of a package is the key of people having been told that everyone has signed it.
+const factSaid = "said-signed/"
+
 // maxPending limits the pending facts raised at a start; it is more than anybody can read.
 const maxPending = 10_000
 
@@ -383,11 +389,14 @@ func (r *Service) settle(keys []string) {
 		for _, key := range r.settled {
 			tx.PutDoc(pendingDoc(key), nil)
 		}
+		for _, id := range r.said {
+			tx.Once(factSaid + id)
+		}
 		return nil
 	})
 	if err != nil { // health reports it
 		r.Log.Debug("note what people were told", "err", err)
 		return
 	}
-	r.settled = nil
+	r.settled, r.said = nil, nil
 }

@@ -326,6 +326,29 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 	})
 }
 
+func TestThatEveryoneHasSignedIsToldOnceThoughTheProgramStartsAgain(t *testing.T) {
+	base := looptest.Base(t, func() {})
+	start := func() *Service {
+		r, err := New(base, Deps{Settings: func() office.Settings { return office.Settings{} }})
+		noErr(t, err)
+		return r
+	}
+	r := start()
+	r.digest.add(time.Now(), office.Fact{Key: "signed", PackageID: "p", Kind: office.FactSigned, SignedFact: office.SignedFact{Last: true}})
+	expect(t, len(r.due(true)), 1, "told %d times")
+	for id, want := range map[string]string{"p": "“Lease” is saved.", "q": "Everyone has signed “Lease”."} {
+		p := office.Package{ID: id, Name: "Lease", Saving: office.Saving{Planned: true}, State: office.PackageExecuted, Executed: office.When{Time: time.Now()}}
+		jobs := []office.Job{{Kind: office.FileSigned, State: office.JobDone, Target: "Lease.pdf", Folder: "/Signed"}}
+		noErr(t, base.Data.Update(func(tx *store.Tx) error {
+			facts := start().Saved(tx, p, jobs)
+			if len(facts) != 1 || facts[0].Title.String() != want {
+				t.Errorf("%+v, want %q", facts, want)
+			}
+			return nil
+		}))
+	}
+}
+
 // TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll: its document is found in the folder, and its certificate comes weeks
 // later.
 func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
