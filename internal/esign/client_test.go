@@ -113,7 +113,7 @@ func TestStatusReadsBothShapes(t *testing.T) {
 			ExternalData: []byte(`{"k":[1,2]}`), TimeSignBy: time.Date(2026, 12, 1, 10, 0, 0, 5e8, time.UTC), Documents: []Document{
 				{ID: "d-1", ExternalID: "17", Name: "One", FileName: "one.pdf", Executed: true, Revisions: []Revision{{"s-1", false, true}, {"s-2", true, false}}},
 				{ID: "d-2", Name: "Two", FileName: "two.pdf"}},
-			Signers: []Signer{{ID: "s-1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {ID: "s-2", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}}}},
+			Signers: []Signer{{ID: "s-1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com", Place: 1}, {ID: "s-2", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com", Place: 2}}}},
 		"an older executed": {`{"packageId":"P-1","state":"open","isExecuted":"true"}`, Status{PackageID: "p-1", State: "executed"}},
 		"odd types":         {`{"packageId":"p-1","state":"executed","name":null,"documents":null,"signers":"none","timeSignBy":"soon"}`, Status{PackageID: "p-1", State: "executed"}},
 		"another package":   {`{"packageId":"p-2","state":"open"}`, Status{}},

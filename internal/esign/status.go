@@ -69,6 +69,7 @@ type Signer struct {
 	LastName     string
 	Email        string
 	Locale       string    // "de", "fr-CA"; "" if the service did not say
+	Place        int       // in the package's order; the same for all if the service did not say
 	IsNext       bool      // it is this person's turn; false also if the answer does not say
 	TimeExecuted time.Time // when this person had signed everything, from lists
 
@@ -164,7 +165,7 @@ type signerRecord struct {
 func (r signerRecord) signer() Signer {
 	s := Signer{
 		ID: string(r.SignerID), FirstName: string(r.FirstName), LastName: string(r.LastName), Email: string(r.Email),
-		Locale: string(r.Locale), IsNext: bool(r.IsNext || r.Next), TimeExecuted: r.TimeExecuted.Time,
+		Locale: string(r.Locale), Place: int(r.Order + r.Index), IsNext: bool(r.IsNext || r.Next), TimeExecuted: r.TimeExecuted.Time,
 		StateTold: r.State != "" || !r.TimeDeclined.IsZero(), Deleted: r.State == "deleted",
 	}
 	// A person who is asked again may keep the time of the earlier decline, so an explicit state wins.

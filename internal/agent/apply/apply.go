@@ -153,6 +153,12 @@ func mergeSigners(p *office.Package, said []esign.Signer, now time.Time) {
 		mergeDecline(p, signer, x, now)
 	}
 	p.Leave(unlisted(said, signers))
+	place := func(s office.Signer) int {
+		return slices.IndexFunc(signers, func(x esign.Signer) bool { return x.ID != "" && x.ID == s.ID })
+	}
+	if !slices.ContainsFunc(p.Signers, func(s office.Signer) bool { return place(s) < 0 }) {
+		slices.SortStableFunc(p.Signers, func(a, b office.Signer) int { return cmp.Compare(signers[place(a)].Place, signers[place(b)].Place) })
+	}
 }
 
 // unlisted returns which signers have left a package: those that the service has deleted, or does not list in said, an answer with

@@ -126,6 +126,21 @@ func TestNobodyWaitsForWhomTheServiceHasTakenOut(t *testing.T) {
 	}
 }
 
+func TestASignerAddedAtTheServiceStandsWhereItSays(t *testing.T) {
+	ana, ben, cy := esign.Signer{ID: "a", Place: 1}, esign.Signer{ID: "b", Place: 2}, esign.Signer{ID: "c", Place: 3}
+	p := office.Package{Sequential: true}
+	for _, said := range [][]esign.Signer{{ana, cy}, {ana, ben, cy}} {
+		Status(&p, esign.Status{State: "open", Signers: said}, now)
+	}
+	if len(p.Signers) != 3 || p.Signers[1].ID != "b" {
+		t.Errorf("%+v", p.Signers)
+	}
+	ana.Place, ben.Place = 0, 0
+	if Status(&p, esign.Status{State: "open", Signers: []esign.Signer{ben, ana}}, now); len(p.Signers) != 2 || p.Signers[0].ID != "a" {
+		t.Errorf("without places: %+v", p.Signers)
+	}
+}
+
 func TestWhomTheServiceNoLongerListsHasLeftUntilTheyAreListedAgain(t *testing.T) {
 	ana, ben := esign.Signer{ID: "a", FirstName: "Ana", Email: "ana@example.com"}, esign.Signer{ID: "b", FirstName: "Ben", Email: "ben@example.com"}
 	cy := esign.Signer{ID: "c", FirstName: "Cy", Email: "cy@example.com"}
