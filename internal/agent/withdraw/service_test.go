@@ -343,6 +343,7 @@ func TestAWithdrawalThatWaitsSaysWhatTheServiceAnswered(t *testing.T) {
 		"that it is busy":       {reply{429, `{"error":"too_many_requests"}`, false}, message.ServiceBusy(), office.WithdrawWanted},
 		"nothing":               {reply{}, message.ServiceSilent(), office.WithdrawWanted},
 		"nothing in time":       {reply{408, "", false}, message.ServiceSilent(), office.WithdrawAsked},
+		"a web page":            {reply{200, "<html>", false}, message.ServiceOdd(), office.WithdrawAsked},
 		"yes, and shows it not": {reply{200, `{"packageId":"p"}`, false}, message.Message{}, office.WithdrawAccepted},
 	} {
 		looptest.Bubble(t, name, func(t *testing.T) {

@@ -379,6 +379,8 @@ func (r *Service) answered(ctx context.Context, client *esign.Client, id string,
 		return r.refuse(id, message.MayNotWithdraw())
 	case e.Kind == esign.Unknown && e.Status/100 == 5:
 		return r.putOff(id, office.WithdrawAsked, message.ServiceAiling())
+	case e.Kind == esign.Unknown && (e.Status/100 == 2 || e.Status/100 == 3):
+		return r.putOff(id, office.WithdrawAsked, message.ServiceOdd())
 	case e.Kind == esign.Unknown && !saysNo(e.Status):
 		return r.putOff(id, office.WithdrawAsked, message.ServiceSilent())
 	case e.Kind == esign.Unknown:
