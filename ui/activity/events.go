@@ -97,7 +97,7 @@ func (s *Screen) openEvent(e office.EventRow) {
 	shown, whole := bodyOf(e.Body)
 	body := widgets.NewSelectable(shown)
 	body.TextStyle = fyne.TextStyle{Monospace: true}
-	facts.Add(widgets.PadHV(0, 8, widgets.Card(widgets.Tall(120, widgets.NewVScroll(widgets.Small(body))))))
+	facts.Add(widgets.PadHV(0, 8, widgets.Card(widgets.Small(body))))
 	if !whole {
 		facts.Add(widgets.NewCaption(lang.L("Only the beginning is shown. Copy includes everything.")))
 	}

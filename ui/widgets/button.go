@@ -116,7 +116,9 @@ func (b *Button) MouseIn(m *desktop.MouseEvent) {
 func (b *Button) Tapped(e *fyne.PointEvent) {
 	byKey = false
 	pointAway(b)
+	window := fyne.CurrentApp().Driver().CanvasForObject(b)
 	b.Button.Tapped(e)
+	keepFocus(window)
 }
 
 func (b *Button) MouseOut() {
@@ -397,9 +399,11 @@ func (p *Tappable) Tapped(e *fyne.PointEvent) {
 	if p.OnPress != nil && !p.off {
 		p.OnPress()
 	}
-	if c := fyne.CurrentApp().Driver().CanvasForObject(p); e != nil && p.step != nil && c != nil {
+	c := fyne.CurrentApp().Driver().CanvasForObject(p)
+	if e != nil && p.step != nil && c != nil {
 		Focus(c, p)
 	}
+	keepFocus(c)
 }
 
 // Focus moves the focus. Buttons, pressed items and lists show it only once keys are used.
@@ -411,8 +415,11 @@ func Focus(window fyne.Canvas, on fyne.Focusable) {
 }
 
 // showsFocus reports whether on shows the focus it gets. The quiet widget shows it, too, after the focus has been elsewhere.
-func showsFocus(on any) bool {
-	if quiet != on {
+func showsFocus(on fyne.CanvasObject) bool {
+	if p := overTop(on); p != nil && any(p.window.Focused()) == any(on) {
+		p.last = p.window.Focused()
+	}
+	if quiet != any(on) {
 		quiet = nil
 	}
 	return quiet == nil

@@ -346,7 +346,7 @@ func FocusWrong(fields []*Field) {
 	}
 	if window := driver.CanvasForObject(first); window != nil {
 		window.Focus(first.input)
-		reveal(first) // even if it is focused already; the error text, too
+		ScrollTo(first) // even if it is focused already; the error text, too
 	}
 }
 

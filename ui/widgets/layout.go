@@ -610,11 +610,13 @@ func (f *Fold) IsOpen() bool { return f.content.Visible() }
 func (f *Fold) Open(open bool) {
 	Show(f.content, open)
 	f.title.point(map[bool]fyne.Resource{false: fynetheme.MenuExpandIcon(), true: fynetheme.MenuDropDownIcon()}[open])
-	if window := fyne.CurrentApp().Driver().CanvasForObject(f.title); window != nil {
-		if p, over := window.Overlays().Top().(*PopUp); over {
-			p.grows = true
-			p.Refresh()
-		}
+	if p := overTop(f.title); p != nil {
+		p.turned = true
+		p.wheel.Show()
+		p.Refresh()
+	}
+	if open {
+		scrollTo(f.Object, Scaled(160)) // its first lines
 	}
 }
 

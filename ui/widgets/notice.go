@@ -69,6 +69,11 @@ func (t *Toasts) Say(text string) {
 	}
 	t.draw()
 	t.later(ReadingTime(text), func() { t.end(x) })
+	if p := overTop(t); p != nil && p.toasts != nil && p.toasts != t { // again over the veil
+		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(t)
+		place(p.toasts, at.X, at.Y, t.Size().Width, t.Size().Height)
+		p.toasts.Say(text)
+	}
 }
 
 // ReadingTime is four seconds to notice, plus the time of a slow reader.
@@ -343,17 +348,18 @@ func (g *UndoBar) draw() {
 // button: a late or double press must not hit that instead.
 func (g *UndoBar) fill() {
 	var parts []fyne.CanvasObject
-	for _, l := range g.lines {
-		content := Stack(6, l.text, Row(8, l.button, l.clock))
-		if g.short {
-			content = Across(Row(8, l.button, l.clock), l.text, nil)
+	for i, l := range g.lines {
+		switch {
+		case !g.short:
+			parts = append(parts, note(Pad(8, Stack(6, l.text, Row(8, l.button, l.clock)))))
+		case i == len(g.lines)-1:
+			parts = append(parts, note(PadHV(8, 4, Across(Row(8, l.button, l.clock), l.text, nil))))
 		}
-		parts = append(parts, note(Pad(8, content)))
 	}
 	Remake(g.box, parts...)
 }
 
-// Short puts each action on one line or on several.
+// Short shows only the newest action, on one line, or all of them.
 func (g *UndoBar) Short(short bool) {
 	if g.short != short {
 		g.short = short

@@ -22,11 +22,15 @@ type PopUp struct {
 	least   fyne.Size         // the panel's minimum size
 	at      fyne.CanvasObject // the object beside which it opens; nil to centre it over a veil
 	before  fyne.Focusable    // had the focus when it opened
+	last    fyne.Focusable    // had the focus last in it
 	over    func()
 	open    bool
-	held    bool  // a person cannot close it
-	grows   bool  // a fold in it was turned
-	tips    *tips // over the panel; nil if the window has none
+	held    bool      // a person cannot close it
+	room    fyne.Size // the window's size when it was placed
+	turned  bool      // a fold in it was
+	wheel   *wheel    // scrolls it then over fields, too
+	tips    *tips     // over the panel; nil if the window has none
+	toasts  *Toasts   // as tips; what the window says meanwhile, over the veil
 }
 
 // Open shows content in the middle of a window, at least as large as least if it fits, with the cursor in first, which may be nil.
@@ -48,9 +52,9 @@ func OpenAt(window fyne.Canvas, content, at fyne.CanvasObject, first fyne.Focusa
 
 func open(p *PopUp, first fyne.Focusable) *PopUp {
 	EndTips(p.window)
-	p.before, p.open = p.window.Focused(), true
+	p.before, p.last, p.open = p.window.Focused(), first, true
 	if t := windowTips(p.window); t != nil {
-		p.tips = newTips(t.later)
+		p.tips, p.toasts = newTips(t.later), NewToasts(t.later)
 	}
 	p.ExtendBaseWidget(p)
 	p.window.Overlays().Add(p)
@@ -91,18 +95,37 @@ func (p *PopUp) Leave() {
 func (p *PopUp) Hold(held bool) {
 	p.held = held
 	EnableAll(p.content, !held)
+	keepFocus(p.window)
 }
+
+// keepFocus returns the focus to what had it last in the pop-up on top: Fyne takes it away with every mouse press beside it.
+func keepFocus(window fyne.Canvas) {
+	if p := topOf(window); p != nil && p.last != nil && window.Focused() == nil {
+		window.Focus(p.last)
+	}
+}
+
+// topOf returns the pop-up on top of a window, nil for none of ours; window may be nil.
+func topOf(window fyne.Canvas) (p *PopUp) {
+	if window != nil {
+		p, _ = window.Overlays().Top().(*PopUp)
+	}
+	return p
+}
+
+// overTop returns the pop-up on top of an object's window.
+func overTop(o fyne.CanvasObject) *PopUp { return topOf(fyne.CurrentApp().Driver().CanvasForObject(o)) }
 
 // Hide closes: there are no hidden pop-ups.
 func (p *PopUp) Hide() { p.Close() }
 
 // CloseTop closes the topmost pop-up of a window, ours unless it is held, or one of Fyne's menus, and reports whether there was one.
 func CloseTop(window fyne.Canvas) bool {
-	top := window.Overlays().Top()
-	if p, ours := top.(*PopUp); ours {
+	if p := topOf(window); p != nil {
 		p.Leave()
 		return true
 	}
+	top := window.Overlays().Top()
 	if top == nil {
 		return false
 	}
@@ -145,6 +168,7 @@ func (p *PopUp) Tapped(*fyne.PointEvent) {
 	if p.at != nil {
 		p.Close()
 	}
+	keepFocus(p.window)
 }
 
 func (p *PopUp) TappedSecondary(*fyne.PointEvent) { p.Tapped(nil) }
@@ -154,10 +178,15 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	back.outline = theme.Line
 	shield := &overlayGuard{of: p}
 	shield.ExtendBaseWidget(shield)
-	panel := container.NewStack(shield, back, newLens(p.content, p)) // scrolls only if the window is too small
+	lens := newLens(p.content, p) // scrolls only if the window is too small
+	p.wheel = &wheel{scroll: lens}
+	p.wheel.ExtendBaseWidget(p.wheel)
+	p.wheel.Hide()
+	lens.Content.(*fyne.Container).Add(p.wheel)
+	panel := container.NewStack(shield, back, lens)
 	r := &renderer{objects: []fyne.CanvasObject{veil, panel}, least: none}
 	if p.tips != nil {
-		r.objects = append(r.objects, p.tips)
+		r.objects = append(r.objects, p.toasts, p.tips)
 	}
 	r.layout = func(room fyne.Size) {
 		veil.Resize(room)
@@ -174,7 +203,8 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	return movable(r, p)
 }
 
-// place centres the panel, or puts it below its object, or above if only there is room.
+// place centres the panel, or puts it below its object, or above if only there is room. What changes in it later moves its upper edge
+// only if there is no room below; opening a fold, which is under the mouse, not even then.
 func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	const margin = 16
 	least := fyne.NewSize(Scaled(p.least.Width), p.least.Height)
@@ -184,9 +214,13 @@ func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	size := p.content.MinSize().Max(least) // only now is the height of wrapped text known
 	size = fyne.NewSize(min(size.Width, room.Width-2*margin), min(size.Height, room.Height-2*margin))
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
-	if p.grows { // its top stays under the mouse
-		at.Y = max(margin, min(panel.Position().Y, room.Height-size.Height-margin))
+	if p.room == room {
+		if at.Y = panel.Position().Y; p.turned {
+			size.Height = min(size.Height, room.Height-margin-at.Y)
+		}
+		at.Y = max(margin, min(at.Y, room.Height-size.Height-margin))
 	}
+	p.room = room
 	if p.at != nil {
 		edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(p.at)
 		at = fyne.NewPos(edge.X, edge.Y+p.at.Size().Height)
@@ -205,8 +239,8 @@ type overlayGuard struct {
 	of *PopUp
 }
 
-func (s *overlayGuard) Tapped(*fyne.PointEvent)          {}
-func (s *overlayGuard) TappedSecondary(*fyne.PointEvent) {}
+func (s *overlayGuard) Tapped(*fyne.PointEvent)          { keepFocus(s.of.window) }
+func (s *overlayGuard) TappedSecondary(*fyne.PointEvent) { keepFocus(s.of.window) }
 
 func (s *overlayGuard) CreateRenderer() fyne.WidgetRenderer {
 	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))

@@ -3,6 +3,7 @@ package widgets
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -65,5 +66,78 @@ func TestAPopUpHasRoomForWhatIsShownInItLater(t *testing.T) {
 	}
 	if panel := test.WidgetRenderer(p).Objects()[1]; panel.Size().Height < content.MinSize().Height {
 		t.Errorf("the panel is %v high, its content %v", panel.Size().Height, content.MinSize().Height)
+	}
+}
+
+func TestAPressInADialogOrBesideItKeepsTheFocus(t *testing.T) {
+	test.NewTempApp(t)
+	w := test.NewTempWindow(t, NewEntry(""))
+	w.Resize(fyne.NewSize(900, 700))
+	first, second, button := NewEntry(""), NewEntry(""), NewButton("Copy", func() {})
+	words, fold := NewLine("Words"), NewFold("Details", false, NewLine("more"))
+	p := Open(w.Canvas(), Pad(20, Stack(16, words, first, second, fold.Object, button)), fyne.NewSize(300, 0), first, nil)
+	defer p.Close()
+	for what, at := range map[string]fyne.CanvasObject{"the veil": p, "words": words, "a button": button, "a fold": fold.title} {
+		w.Canvas().Focus(second)
+		test.TapCanvas(w.Canvas(), fyne.CurrentApp().Driver().AbsolutePositionForObject(at).AddXY(4, 4))
+		if w.Canvas().Focused() != second {
+			t.Errorf("after a press on %s the focus is on %T", what, w.Canvas().Focused())
+		}
+	}
+}
+
+func TestAFoldShowsItsFirstLinesAndStaysUnderTheMouseInADialog(t *testing.T) {
+	app := test.NewTempApp(t)
+	place := app.Driver().AbsolutePositionForObject
+	w := test.NewTempWindow(t, NewEntry(""))
+	w.Resize(fyne.NewSize(900, 700))
+	lines := func() fyne.CanvasObject {
+		rows := Stack(4)
+		for range 60 {
+			rows.Add(NewSelectable("line"))
+		}
+		return rows
+	}
+	seen := func(fold *Fold, bottom float32) {
+		t.Helper()
+		if from := place(fold.content).Y; from < 0 || from+60 > bottom {
+			t.Errorf("its first line is at %v of %v", from, bottom)
+		}
+	}
+	page := NewFold("For administrators", false, lines())
+	w.SetContent(NewVScroll(PadHV(20, 0, Stack(8, AtLeast(fyne.NewSize(100, 640), NewLine("")), page.Object))))
+	page.title.Tapped(&fyne.PointEvent{})
+	seen(page, 700)
+
+	fold := NewFold("Technical details", false, lines())
+	p := Open(w.Canvas(), Pad(20, Stack(16, NewHeading("Event"), fold.Object, NewButton("Close", nil))), fyne.NewSize(300, 0), nil, nil)
+	defer p.Close()
+	before := place(fold.title)
+	fold.title.Tapped(&fyne.PointEvent{})
+	if at := place(fold.title); at != before {
+		t.Errorf("the title moves from %v to %v", before, at)
+	}
+	seen(fold, 700)
+	test.Scroll(w.Canvas(), before.AddXY(20, 60), 0, -40)
+	if at := place(fold.title); at.Y != before.Y-40 {
+		t.Errorf("the wheel moves it from %v to %v", before, at)
+	}
+	panel := test.WidgetRenderer(p).Objects()[1]
+	if bottom := panel.Position().Y + panel.Size().Height; bottom > 700 {
+		t.Errorf("the dialog ends at %v of 700", bottom)
+	}
+}
+
+func TestWhatIsSaidWhileADialogIsOpenLiesOverItsVeil(t *testing.T) {
+	test.NewTempApp(t)
+	later := func(time.Duration, func()) {}
+	toasts := NewToasts(later)
+	w := test.NewTempWindow(t, WithTips(later, toasts))
+	w.Resize(fyne.NewSize(900, 700))
+	p := Open(w.Canvas(), NewLine("Question"), fyne.Size{}, nil, nil)
+	defer p.Close()
+	toasts.Say("Copied.")
+	if len(toasts.shown) != 1 || len(p.toasts.shown) != 1 || p.toasts.Size() != toasts.Size() {
+		t.Errorf("%d below and %d above, %v and %v", len(toasts.shown), len(p.toasts.shown), toasts.Size(), p.toasts.Size())
 	}
 }

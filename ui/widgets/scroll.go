@@ -2,6 +2,7 @@ package widgets
 
 import (
 	"image/color"
+	"math"
 	"sync"
 
 	"fyne.io/fyne/v2"
@@ -96,6 +97,14 @@ var drawn sync.Map
 // reveal scrolls to the newly focused widget, so that Tab never leads out of sight.
 func reveal(o fyne.CanvasObject) {
 	showsFocus(o) // ends the quiet focus of anything else
+	ScrollTo(o)
+}
+
+// ScrollTo scrolls until an object is seen, or its beginning if not all of it fits.
+func ScrollTo(o fyne.CanvasObject) { scrollTo(o, math.MaxFloat32) }
+
+// scrollTo scrolls until the beginning of an object, as high as most, is seen.
+func scrollTo(o fyne.CanvasObject, most float32) {
 	driver := fyne.CurrentApp().Driver()
 	window := driver.CanvasForObject(o)
 	if window == nil {
@@ -103,16 +112,27 @@ func reveal(o fyne.CanvasObject) {
 	}
 	drawn.Range(func(key, _ any) bool { // everything on a hidden screen is at (0, 0)
 		if w, is := key.(*wheel); is && driver.CanvasForObject(w) == window && driver.AbsolutePositionForObject(w).X != 0 {
-			w.reveal(driver.AbsolutePositionForObject(o), o.Size())
+			settle(w.scroll)
+			w.reveal(driver.AbsolutePositionForObject(o), fyne.NewSize(o.Size().Width, min(o.Size().Height, most)))
 		}
 		return true
 	})
 	drawn.Range(func(key, _ any) bool { // they enclose the wheels, so they come second
 		if l, is := key.(*lens); is && driver.CanvasForObject(l) == window && window.Overlays().Top() == l.over {
-			l.reveal(driver.AbsolutePositionForObject(o), o.Size())
+			settle(l.scroll)
+			l.reveal(driver.AbsolutePositionForObject(o), fyne.NewSize(o.Size().Width, min(o.Size().Height, most)))
 		}
 		return true
 	})
+}
+
+// settle gives what has grown in a scroll its place now. Fyne does so with the next picture, and until then scrolls no further than
+// before.
+func settle(s *container.Scroll) {
+	if least, size := s.Content.MinSize(), s.Content.Size(); least.Height > size.Height {
+		s.Content.Resize(size.Max(least))
+		s.Refresh()
+	}
 }
 
 // reveal scrolls to a position in the window if it belongs to the content.
