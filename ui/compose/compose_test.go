@@ -91,6 +91,21 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	}
 }
 
+func TestSendShowsTheFirstErrorEvenWhereTheCursorIsAlready(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.add("Lease.pdf")
+	b.Window.Resize(fyne.NewSize(700, 300))
+	b.Settle()
+	b.Window.Canvas().Focus(b.screen.people[0].first)
+	b.screen.columns.ScrollToBottom()
+	b.screen.Send()
+	b.Settle()
+	field, seen := placeOf(b.screen.people[0].field), placeOf(b.screen.columns)
+	if field.At.Y < seen.At.Y || field.At.Y+field.Size.Height > seen.At.Y+seen.Size.Height {
+		t.Errorf("the signer is at %v, %v of %v, %v", field.At, field.Size, seen.At, seen.Size)
+	}
+}
+
 func TestDraggingMovesDocumentsAndPeople(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("a.pdf", "b.pdf", "c.pdf")

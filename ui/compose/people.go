@@ -800,14 +800,9 @@ func (c *copies) judge(all []office.Recipient, codes []office.Code, said bool) {
 	}
 }
 
-// firstWrong returns the first row with an error; nil for none.
-func (c *copies) firstWrong() fyne.Focusable {
-	for _, row := range c.added {
-		if row.field.IsWrong() {
-			return row.entry
-		}
-	}
-	return nil
+// firstWrong returns the index of the first row with an error, negative for none.
+func (c *copies) firstWrong() int {
+	return slices.IndexFunc(c.added, func(row *copyTo) bool { return row.field.IsWrong() })
 }
 
 func kindOf(blind bool) string {

@@ -400,25 +400,28 @@ func (s *Screen) check(d office.NewPackage) wrong {
 // focusWrong puts the cursor at the first error.
 func (s *Screen) focusWrong(w wrong) {
 	var first fyne.Focusable
+	field := s.filesField
 	switch at := slices.IndexFunc(w.signer, func(s wrongSigner) bool { return s.text != "" }); {
 	case w.files != "" && !s.sweep.Hidden:
 		first = s.sweep
 	case w.files != "":
 		first = s.adder()
 	case w.name != "":
-		first = s.name
+		first, field = s.name, s.nameField
 	case w.signers != "":
-		first = s.people[0].first
+		first, field = s.people[0].first, s.people[0].field
 	case at >= 0 && w.signer[at].name:
-		first = s.signing()[at].first
+		first, field = s.signing()[at].first, s.signing()[at].field
 	case at >= 0:
-		first = s.signing()[at].email
-	case s.copies.firstWrong() != nil:
-		first = s.copies.firstWrong()
+		first, field = s.signing()[at].email, s.signing()[at].field
+	case s.copies.firstWrong() >= 0:
+		row := s.copies.added[s.copies.firstWrong()]
+		first, field = row.entry, row.field
 	default:
-		first = s.due
+		first, field = s.due, s.dueField
 	}
 	widgets.Focus(s.env.Window.Canvas(), first)
+	widgets.ScrollTo(field) // even if it is focused already
 }
 
 // check validates the input. due is the text of the date field, which d has as a time; each says that every document becomes its own
