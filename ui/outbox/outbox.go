@@ -34,7 +34,7 @@ func RowID(draftID string) string { return "draft " + draftID }
 // State returns a draft's state as a mark and in words, none if there is no more to it than that it is not sent yet.
 func State(d office.Draft) (theme.Mark, string) {
 	if d.Decision.Send { // sending can still be undone
-		return theme.MarkLater, ""
+		return theme.MarkLater, lang.L("Sending…")
 	}
 	switch d.State {
 	case office.DraftHeld:

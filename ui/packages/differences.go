@@ -210,7 +210,7 @@ func (d *differences) draw() {
 		case page == 0:
 			return widgets.Stack(4, widgets.NewCaption(""), d.blank(none))
 		case picture == nil:
-			return widgets.Stack(4, caption, d.blank("…"))
+			return widgets.Stack(4, caption, d.blank(lang.L("Loading…")))
 		}
 		return widgets.Stack(4, caption, widgets.Sheet(d.marked(picture, page, sent), d.room, theme.Line))
 	}

@@ -43,7 +43,7 @@ func (s *Screen) askWithdrawal(list []listed, then func()) {
 	words.MultiLine, words.Wrapping = true, fyne.TextWrapWord
 	words.SetMinRowsVisible(3)
 	field := widgets.NewField(lang.L("Message to the signers"), words, "")
-	notify := widgets.NewCheck(lang.L("Notify the signers"), func(on bool) { widgets.Show(field, on) })
+	notify := widgets.NewCheck(lang.L("Notify the signers"), func(on bool) { widgets.Enable(words, on) })
 	notify.SetChecked(true)
 	title, text, do := lang.L("Withdraw “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("No one will be able to sign it."), lang.L("Withdraw")
 	if len(ids) > 1 {
@@ -77,7 +77,7 @@ func (s *Screen) askWithdrawal(list []listed, then func()) {
 	prose := widgets.NewParagraph(text)
 	prose.Colour = theme.Text
 	content := widgets.Pad(20, widgets.Stack(14, widgets.NewFullHeading(title), prose, s.briefly(list, mostAsked),
-		notify, field, widgets.Row(8, layout.NewSpacer(), leave, button)))
+		widgets.Outdent(notify), field, widgets.Row(8, layout.NewSpacer(), leave, button)))
 	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(460, 0), words, nil)
 }
 

@@ -354,6 +354,7 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 		s.Blame(err)
 		return
 	}
+	s.offerPattern(s.kept.NameTemplate, settings.NameTemplate)
 	s.kept = settings
 	for _, k := range s.form.all {
 		if !k.differs(s.kept) {
@@ -371,6 +372,17 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	}
 	s.offerUndo()
 	s.Reload()
+}
+
+// offerPattern offers to return to a custom name pattern that a ready-made one has replaced.
+func (s *Screen) offerPattern(before, now string) {
+	if ready := s.form.shapes.values; slices.Contains(ready, before) || !slices.Contains(ready, now) {
+		return
+	}
+	s.env.Soon(env.Undoable{Says: lang.L("File name pattern replaced."), Undone: func() {
+		s.form.by[office.FieldTemplate].set(before)
+		s.Save()
+	}})
 }
 
 // showWrong marks errors, and clears the marks of other fields.

@@ -254,6 +254,22 @@ func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	screentest.Equal(t, "a ready-made name is kept at once", b.Office.Settings().NameTemplate, "{package}/{document}")
 }
 
+func TestACustomPatternComesBackWithUndo(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	const own = "{year}/{document}"
+	s.form.template.SetText(own)
+	s.Save()
+	b.Settle()
+	for i, deeds := range []int{1, 1} { // of ready-made ones, each is in the list
+		s.form.shapes.SetSelected(s.form.shapes.Options[i])
+		b.Settle()
+		screentest.Equal(t, "offers to undo", len(b.Deeds), deeds)
+	}
+	b.Deeds[0].Undone()
+	b.Settle()
+	screentest.Equal(t, "undone", b.Office.Settings().NameTemplate, own)
+}
+
 func TestSecretsGoOneWay(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	s.form.ngrokToken.SetText("token")
