@@ -28,11 +28,13 @@ func TestADraftThatWasNotConfirmedSaysWhatIsKnownOfIt(t *testing.T) {
 }
 
 func TestWhatCanStillBeUndoneIsNotCalledSent(t *testing.T) {
-	for _, d := range []office.Draft{{State: office.DraftHeld},
-		{State: office.DraftHeld, Delivery: office.Delivery{Decision: office.Decision{Send: true, At: time.Now()}}},
-		{State: office.DraftFailed, Delivery: office.Delivery{Decision: office.Decision{Send: true, At: time.Now()}}}} {
-		if mark, said := State(d); mark != theme.MarkLater || said != "" {
-			t.Errorf("%+v: it says %q", d, said)
+	decided := office.Delivery{Decision: office.Decision{Send: true, At: time.Now()}}
+	for want, drafts := range map[string][]office.Draft{"": {{State: office.DraftHeld}},
+		"Sending…": {{State: office.DraftHeld, Delivery: decided}, {State: office.DraftFailed, Delivery: decided}}} {
+		for _, d := range drafts {
+			if mark, said := State(d); mark != theme.MarkLater || said != want {
+				t.Errorf("%+v: it says %q", d, said)
+			}
 		}
 	}
 }

@@ -215,7 +215,7 @@ func (w *Window) build() {
 	nav := container.NewVBox(brand, list)
 	s.nav, s.scroll = nav, widgets.NewVScroll(nav)
 	s.page = widgets.Frame(top, nil, nil, widgets.Roomy(w.stage))
-	w.main = container.New(s, s.edge, s.page, s.grace, s.scroll, s.health, s.account.content, s.passing) // in this order, so that Tab begins on the page
+	w.main = container.New(s, s.edge, s.page, s.scroll, s.health, s.grace, s.account.content, s.passing) // in this order, so that Tab begins on the page
 	w.hang(w.main)
 }
 
@@ -319,9 +319,8 @@ func (w *Window) hang(content fyne.CanvasObject) {
 }
 
 // shell puts the sidebar beside the page; if that leaves the page too little space, the sidebar shows no words. The health banner,
-// the undo bar (called grace), the toasts (passing) and the account stand in the free part of the sidebar, or below everything else
-// if that is too small, where they neither cover nor move anything about to be pressed. The account stays in the sidebar if its menu
-// is all it needs.
+// the undo bar (called grace), the toasts (passing) and the account stand in the free part of the sidebar, or below everything else,
+// where they neither cover nor move anything about to be pressed. The account stays in the sidebar if its menu is all it needs.
 type shell struct {
 	nav, scroll, edge, page, passing fyne.CanvasObject
 	grace                            *widgets.UndoBar
@@ -335,6 +334,7 @@ type shell struct {
 const (
 	sidebarLeast = 174 // its content may need more
 	sidebarRoom  = 8   // padding
+	messageRoom  = 12  // above and below a banner's button
 	pageLeast    = 560 // beside a sidebar with words; scaled with the text size
 )
 
@@ -364,13 +364,22 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 	left := s.sidebar()
 
 	top, bottom, below := nav+2*sidebarRoom, size.Height-sidebarRoom, size.Height
-	for _, o := range []fyne.CanvasObject{foot, s.health, s.grace, s.passing} {
+	messages := []fyne.CanvasObject{s.health, s.grace, s.passing}
+	if s.narrow {
+		below -= s.strip(left, size)
+		messages = nil
+	}
+	free := bottom
+	for _, o := range append([]fyne.CanvasObject{foot}, messages...) {
 		if !o.Visible() {
 			continue
 		}
 		height, last := heightAt(o, width), o == s.passing // toasts use all the space there is
+		if height > bottom-top {                           // rather over the banner than move the page
+			bottom = free
+		}
 		switch {
-		case height > bottom-top || s.narrow && (o != foot || !s.account.signedIn):
+		case height > bottom-top || s.narrow && !s.account.signedIn:
 			if bar, may := o.(interface{ Short(bool) }); may {
 				bar.Short(true)
 			}
@@ -383,9 +392,33 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 			bottom -= height + sidebarRoom
 			place(o, sidebarRoom, bottom+sidebarRoom, width, height)
 		}
+		if o != s.health {
+			free = bottom
+		}
 	}
 	place(s.edge, left-edge, 0, edge, size.Height)
 	place(s.page, left, 0, size.Width-left, below)
+}
+
+// strip places the messages at the lower edge, in the room of one line that is kept for them, and returns its height. What passes
+// lies over the banner.
+func (s *shell) strip(left float32, size fyne.Size) (kept float32) {
+	kept = fyne.MeasureText("", fynetheme.TextSize(), fyne.TextStyle{}).Height + 2*fynetheme.InnerPadding() + messageRoom
+	put := func(o fyne.CanvasObject, x, width float32) (height float32) {
+		height = max(kept, heightAt(o, width))
+		place(o, x, size.Height-height, width, height)
+		return height
+	}
+	width := size.Width - left
+	if high := put(s.health, left, width); s.health.Visible() {
+		kept = high
+	}
+	if s.grace.Visible() && s.passing.MinSize().Height > 0 {
+		width /= 2
+	}
+	put(s.grace, left, width)
+	put(s.passing, size.Width-width, width)
+	return kept
 }
 
 // inner is the width of the sidebar's content.

@@ -23,6 +23,7 @@ import (
 	"countersign/ui/compose"
 	"countersign/ui/drop"
 	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/keys"
 	"countersign/ui/outbox"
 	"countersign/ui/packages"
@@ -270,7 +271,11 @@ func (w *Window) Add(paths []string) {
 	if len(send) == 0 {
 		return
 	}
-	w.Go(showCompose)
+	if w.covered() {
+		w.env.Notice(lang.L("Added to Send: {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(send))}))
+	} else {
+		w.Go(showCompose)
+	}
 	w.compose.get().Add(send)
 }
 

@@ -564,6 +564,35 @@ func (b *bench) playing(o Office, err error) (ended *int) {
 	return ended
 }
 
+func TestFilesHandedOverDoNotTurnThePageBehindADialog(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Settle()
+	b.window.SignOut()
+	b.window.Add([]string{b.file("a.pdf", 10)})
+	b.Settle()
+	if b.window.at != showPackages || !b.window.compose.get().Waiting() {
+		t.Errorf("the page is %d, the file waits: %v", b.window.at, b.window.compose.get().Waiting())
+	}
+	if said := b.window.notice.AccessibilityLabel(); !strings.Contains(said, "Added to Send: 1 document") {
+		t.Errorf("it says %q", said)
+	}
+}
+
+func TestAMessageMovesNothingInANarrowWindow(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.window.window.Resize(fyne.NewSize(700, 560))
+	b.Settle()
+	page := b.window.main.Objects[1]
+	before := page.Size()
+	b.window.notice.Say("Settings saved.")
+	b.window.grace.Begin("Sending: Lease", 0, "Undo", func() {})
+	b.window.health.Say("The tunnel is down.", "since 14:02", "Retry", func() {})
+	b.Settle()
+	if page.Size() != before {
+		t.Errorf("the page has %v, had %v", page.Size(), before)
+	}
+}
+
 func TestTheWizardComesFirstAndGivesWayWhenAllIsSetUp(t *testing.T) {
 	b := newBench(t, unset())
 	if b.window.setup == nil {
