@@ -118,8 +118,10 @@ func TestAFoldShowsItsFirstLinesAndStaysUnderTheMouseInADialog(t *testing.T) {
 		t.Errorf("the title moves from %v to %v", before, at)
 	}
 	seen(fold, 700)
-	test.Scroll(w.Canvas(), before.AddXY(20, 60), 0, -40)
-	if at := place(fold.title); at.Y != before.Y-40 {
+	w.Canvas().Focus(fold.title)
+	test.Scroll(w.Canvas(), before.AddXY(20, 60), 0, -200)
+	test.TapCanvas(w.Canvas(), fyne.NewPos(10, 10)) // the focus stays, and nothing scrolls back to it
+	if at := place(fold.title); at.Y != before.Y-200 || w.Canvas().Focused() != fyne.Focusable(fold.title) {
 		t.Errorf("the wheel moves it from %v to %v", before, at)
 	}
 	panel := test.WidgetRenderer(p).Objects()[1]

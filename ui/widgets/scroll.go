@@ -97,8 +97,13 @@ var drawn sync.Map
 // reveal scrolls to the newly focused widget, so that Tab never leads out of sight.
 func reveal(o fyne.CanvasObject) {
 	showsFocus(o) // ends the quiet focus of anything else
-	ScrollTo(o)
+	if !returning {
+		ScrollTo(o)
+	}
 }
+
+// returning reports that the focus returns to where it was, which scrolls nothing. Only the UI goroutine uses it.
+var returning bool
 
 // ScrollTo scrolls until an object is seen, or its beginning if not all of it fits.
 func ScrollTo(o fyne.CanvasObject) { scrollTo(o, math.MaxFloat32) }
