@@ -146,7 +146,7 @@ func TestATimeByWhichSomethingHadHappenedIsPrintedAsSuch(t *testing.T) {
 	var out bytes.Buffer
 	noErr(t, printPackage(terminal.Sized(&out, 80, false), shown))
 	day := march(2).Local().Format(time.DateTime)
-	for _, want := range []string{"Jan: signed by " + day, "Ana: declined by " + day, "by " + day + "  Jan signed", "by " + march(1).Local().Format(time.DateTime)} {
+	for _, want := range []string{"Jan: signed before " + day, "Ana: declined before " + day, "before " + day + "  Jan signed", "before " + march(1).Local().Format(time.DateTime)} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}

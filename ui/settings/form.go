@@ -384,15 +384,16 @@ func (f *form) showSecrets(client, ngrok bool) {
 
 // setting is one setting with its input. Its value is a text, whatever the input is.
 type setting struct {
-	key   string // as in agent.FieldError
-	field *widgets.Field
-	tab   int
-	typed bool // a text, not a choice
-	input fyne.Disableable
-	get   func() string
-	set   func(string)
-	read  func(office.Settings) string
-	write func(*office.Settings, string)
+	key    string // as in agent.FieldError
+	field  *widgets.Field
+	tab    int
+	folded bool // only administrators see it
+	typed  bool // a text, not a choice
+	input  fyne.Disableable
+	get    func() string
+	set    func(string)
+	read   func(office.Settings) string
+	write  func(*office.Settings, string)
 }
 
 func (k *setting) differs(kept office.Settings) bool { return k.get() != k.read(kept) }

@@ -390,7 +390,9 @@ func (s *Screen) showWrong(wrong map[string]string) {
 	for _, k := range s.form.all {
 		if k.field.IsWrong() || wrong[k.key] != "" {
 			k.field.Wrong(wrong[k.key])
-			s.unfold(k.tab)
+			if wrong[k.key] != "" && k.folded {
+				s.unfold(k.tab)
+			}
 		}
 	}
 	s.sayMarked()
@@ -423,15 +425,18 @@ func (s *Screen) marks(err error, turn bool) (some bool) {
 		return false
 	}
 	for _, wrong := range config.Fields {
-		field, tab := s.form.secret[wrong.Field], tabService
+		field, tab, folded := s.form.secret[wrong.Field], tabService, true
 		if k := s.form.by[wrong.Field]; k != nil {
-			field, tab = k.field, k.tab
+			field, tab, folded = k.field, k.tab, k.folded
 		} else if field == nil {
 			continue
 		}
 		some = true
 		field.Wrong(i18n.Message(wrong.Text))
-		if s.unfold(tab); turn {
+		if folded {
+			s.unfold(tab)
+		}
+		if turn {
 			s.tabs.Choose(tab)
 		}
 		if turn && field == s.form.secret[wrong.Field] {
@@ -513,6 +518,12 @@ func (s *Screen) place(key string, tab int) fyne.CanvasObject {
 	return k.field.Row()
 }
 
+// placeFolded is place for a setting that only administrators need.
+func (s *Screen) placeFolded(key string, tab int) fyne.CanvasObject {
+	s.form.by[key].folded = true
+	return s.place(key, tab)
+}
+
 func page(parts ...fyne.CanvasObject) fyne.CanvasObject {
 	return widgets.Stack(20, append(parts, layout.NewSpacer())...)
 }
@@ -540,6 +551,7 @@ func (s *Screen) notices() fyne.CanvasObject {
 
 func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
+	deep := func(key string) fyne.CanvasObject { return s.placeFolded(key, tabProgram) }
 	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, at("theme"), at("language"), at(office.FieldTextSize), at(office.FieldContrast), at(office.FieldMotion))}
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
@@ -547,12 +559,12 @@ func (s *Screen) program() fyne.CanvasObject {
 	return page(append(parts, s.updates.section(at("check_updates")),
 		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepYears),
 			widgets.NewField("", widgets.Row(0, widgets.NewButton(lang.L("Show documents past this period…"), func() { showExpired(s) })), "").Row()),
-		s.administrators(tabProgram, widgets.Card(widgets.Stack(12, at(office.FieldKeepEvents), at(office.FieldCheckFiles))), s.seals.content,
-			widgets.Section(lang.L("Proof record"), 12, at(office.FieldStampURL), s.tests.stamp.content, at("mirror_record"))))...)
+		s.administrators(tabProgram, widgets.Card(widgets.Stack(12, deep(office.FieldKeepEvents), deep(office.FieldCheckFiles))), s.seals.content,
+			widgets.Section(lang.L("Proof record"), 12, deep(office.FieldStampURL), s.tests.stamp.content, deep("mirror_record"))))...)
 }
 
 func (s *Screen) service() fyne.CanvasObject {
-	at := func(key string) fyne.CanvasObject { return s.place(key, tabService) }
+	at := func(key string) fyne.CanvasObject { return s.placeFolded(key, tabService) }
 	t := s.tests
 	t.ngrok = widgets.Stack(12, at(office.FieldNgrokDomain), s.form.ngrokField, at(office.FieldNgrokConnect), at(office.FieldNgrokCA))
 	t.external = widgets.Stack(12, at(office.FieldPublicURL), at(office.FieldListen))

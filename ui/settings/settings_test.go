@@ -1024,6 +1024,20 @@ func TestTrustInSealsIsTakenBackAfterAQuestion(t *testing.T) {
 	screentest.Equal(t, "taken back", o.Asked("distrust 1"), 1)
 }
 
+func TestAFoldOpensForAnErrorInItAlone(t *testing.T) {
+	b, s := foldersShown(t, officetest.Busy())
+	for key, open := range map[string]bool{office.FieldKeepYears: false, office.FieldKeepEvents: true} {
+		s.technical[tabProgram].Open(false)
+		entry(t, s, key).SetText("abc")
+		s.Save()
+		b.Settle()
+		screentest.Equal(t, key+": the fold is open", s.technical[tabProgram].IsOpen(), open)
+		entry(t, s, key).SetText("")
+		s.Save()
+		b.Settle()
+	}
+}
+
 func TestWhatIsTypedStaysInAnotherLanguage(t *testing.T) {
 	b, s := foldersShown(t, officetest.Busy())
 	typed := map[string]string{office.FieldKeepEvents: "90 days", office.FieldDueDays: "3 days", office.FieldCheckFiles: "x"}

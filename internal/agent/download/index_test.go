@@ -347,7 +347,7 @@ func TestATimeByWhichSomethingHadHappenedIsNoTimeAtWhichItDid(t *testing.T) {
 			{Time: office.When{Time: at, By: true}, What: office.EntrySigned, Who: "j", Ref: "d"},
 			{Time: office.When{Time: at.Add(-time.Minute)}, What: office.EntrySigned, Who: "a", Ref: "d"}}}
 	for language, want := range map[string][8]string{
-		"en": {"2026-118", "'@Jan (by 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "by 2026-11-23 20:09", "p", "certificate"},
+		"en": {"2026-118", "'@Jan (before 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "before 2026-11-23 20:09", "p", "certificate"},
 		"de": {"2026-118", "'@Jan (bis 2026-11-23 20:09) / Ana (2026-11-23 20:08)", "Zoë", "2026-11-23 19:09", "2026-11-23 20:09", "bis 2026-11-23 20:09", "p", "Zertifikat"},
 	} {
 		x := newService(t)

@@ -140,7 +140,7 @@ func TestWhatAProofSaysOfASealIsOfTheFileThatWasSavedAndRunsNothingElse(t *testi
 	p.Execute(office.When{Time: at})
 	noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
 	executed := text()
-	for _, want := range []string{"Ana: signed 2026-11-23 19:09:00 UTC", "Ben: declined 2026-11-23 21:09:00 UTC", "Cleo: signed by 2026-11-23 20:09:00 UTC"} {
+	for _, want := range []string{"Ana: signed 2026-11-23 19:09:00 UTC", "Ben: declined 2026-11-23 21:09:00 UTC", "Cleo: signed before 2026-11-23 20:09:00 UTC"} {
 		if !strings.Contains(executed, want) {
 			t.Errorf("without %q, once it is executed it says\n%s", want, executed)
 		}
