@@ -11,6 +11,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -256,11 +257,22 @@ func parser(c *commands, version string, out, err io.Writer) *kong.Kong {
 		kong.Name("countersign"), kong.Description(description), kong.UsageOnError(),
 		kong.Writers(out, err), kong.Vars{"version": "countersign " + version}, kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.NamedMapper("path", kong.MapperFunc(decodePath)),
 	)
 	if wrong != nil {
 		panic(wrong) // a mistake in commands
 	}
 	return k
+}
+
+var paths = kong.NewRegistry().RegisterDefaults()
+
+// decodePath refuses an empty path, as of a variable that is not set: kong takes it for the working directory.
+func decodePath(ctx *kong.DecodeContext, target reflect.Value) error {
+	if t := ctx.Scan.Peek(); !t.IsEOL() && t.String() == "" {
+		return errors.New("the path is empty")
+	}
+	return paths.ForNamedValue("path", target).Decode(ctx, target)
 }
 
 // Grammar is the command line as data, for the manual page.

@@ -78,20 +78,23 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 		code int
 		says string
 	}{
-		"unknown flag":        {[]string{"status", "--bogus"}, 2, "unknown flag --bogus"},
-		"no file":             {[]string{"send", "--to", "ana@example.com"}, 2, "<file>"},
-		"no signer":           {[]string{"send", "x.pdf"}, 2, "--to"},
-		"field alone":         {[]string{"send", "x.pdf", "--to", "ana@example.com", "--field", "a=b"}, 2, "--template"},
-		"bad signer":          {[]string{"send", "x.pdf", "--to", "Ana"}, 2, "is not a signer"},
-		"bad date":            {[]string{"send", "x.pdf", "--to", "ana@example.com", "--due", "soon"}, 2, "is not a date"},
-		"bad reference":       {[]string{"send", "x.pdf", "--to", "ana@example.com", "--external-data", "{"}, 2, "not valid JSON"},
-		"bad tunnel":          {[]string{"setup", "--tunnel", "string"}, 2, "--tunnel"},
-		"a name in Latin-1":   {[]string{"send", "Vertr\xe4ge.pdf", "--to", "ana@example.com"}, 2, "rename the file"},
-		"nothing set up":      {[]string{"login", "--no-browser"}, 1, "not set up"},
-		"nobody signed in":    {[]string{"send", "x.pdf", "--to", "ana@example.com"}, 1, "Nobody is signed in"},
-		"no display":          {[]string{"open"}, 1, "cannot be shown"},
-		"address without TLS": {[]string{"setup", "--auth-url", "http://sign.example.com"}, 1, "must start with https://"},
-		"unknown placeholder": {[]string{"setup", "--auth-url", "https://a.example", "--base-url", "https://a.example", "--client-id", "x", "--tunnel", "none", "--redirect", "localhost", "--save-to", t.TempDir(), "--name-template", "{nonsense}"}, 1, "{nonsense}"},
+		"unknown flag":         {[]string{"status", "--bogus"}, 2, "unknown flag --bogus"},
+		"no file":              {[]string{"send", "--to", "ana@example.com"}, 2, "<file>"},
+		"no signer":            {[]string{"send", "x.pdf"}, 2, "--to"},
+		"field alone":          {[]string{"send", "x.pdf", "--to", "ana@example.com", "--field", "a=b"}, 2, "--template"},
+		"bad signer":           {[]string{"send", "x.pdf", "--to", "Ana"}, 2, "is not a signer"},
+		"bad date":             {[]string{"send", "x.pdf", "--to", "ana@example.com", "--due", "soon"}, 2, "is not a date"},
+		"bad reference":        {[]string{"send", "x.pdf", "--to", "ana@example.com", "--external-data", "{"}, 2, "not valid JSON"},
+		"no folder to save to": {[]string{"setup", "--save-to", ""}, 2, "is empty"},
+		"no data folder":       {[]string{"status", "--data="}, 2, "is empty"},
+		"no file's name":       {[]string{"verify", ""}, 2, "is empty"},
+		"bad tunnel":           {[]string{"setup", "--tunnel", "string"}, 2, "--tunnel"},
+		"a name in Latin-1":    {[]string{"send", "Vertr\xe4ge.pdf", "--to", "ana@example.com"}, 2, "rename the file"},
+		"nothing set up":       {[]string{"login", "--no-browser"}, 1, "not set up"},
+		"nobody signed in":     {[]string{"send", "x.pdf", "--to", "ana@example.com"}, 1, "Nobody is signed in"},
+		"no display":           {[]string{"open"}, 1, "cannot be shown"},
+		"address without TLS":  {[]string{"setup", "--auth-url", "http://sign.example.com"}, 1, "must start with https://"},
+		"unknown placeholder":  {[]string{"setup", "--auth-url", "https://a.example", "--base-url", "https://a.example", "--client-id", "x", "--tunnel", "none", "--redirect", "localhost", "--save-to", t.TempDir(), "--name-template", "{nonsense}"}, 1, "{nonsense}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := s.run(c.args...)
