@@ -39,14 +39,37 @@ type step struct {
 // Connection returns what is known of the way to the service and back, check by check, without network access.
 func (a *Agent) Connection(ctx context.Context) []office.Check { return checks(a.steps(ctx)) }
 
-// TryConnection runs every check and calls show with all of them whenever another result is known. It changes nothing, except that
-// waiting work is retried at once, so that health is soon up to date.
+// TryConnection runs every check of the way to the service and back, and calls show with all of them whenever another result is
+// known. It changes nothing, except that waiting work is retried at once, so that health is soon up to date.
 func (a *Agent) TryConnection(ctx context.Context, show func([]office.Check)) []office.Check {
 	if err := a.retry(); err != nil {
 		a.Log.Warn("try everything with the connection", "err", err)
 	}
 	return tryAll(ctx, a.steps(ctx), show)
 }
+
+// TryEverything is TryConnection, and then checks all saved files. Health says what it found of those.
+func (a *Agent) TryEverything(ctx context.Context, show func([]office.Check)) []office.Check {
+	list := a.TryConnection(ctx, show)
+	files := &list[len(list)-1]
+	if ctx.Err() != nil || files.Result == office.CheckUnknown { // there is no folder, or it does not answer
+		return list
+	}
+	fine, shown := *files, time.Time{}
+	err := a.proof.CheckFiles(ctx, func(done, all int) {
+		if now := a.Now(); now.Sub(shown) > progressPause {
+			shown, files.Result, files.Found = now, office.CheckUnderWay, message.FilesBeingChecked(done, all)
+			show(slices.Clone(list))
+		}
+	})
+	if *files = fine; err != nil && ctx.Err() == nil {
+		*files = checkWrong(files.Step, message.For(err))
+	}
+	return list
+}
+
+// progressPause is how often progress is shown.
+const progressPause = 200 * time.Millisecond
 
 // TryNgrok tests the way to ngrok with settings that need not be in use.
 func (a *Agent) TryNgrok(ctx context.Context, s office.Settings, show func([]office.Check)) []office.Check {

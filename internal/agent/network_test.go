@@ -36,7 +36,7 @@ func TestEveryStepOfTheConnectionIsTried(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	o.sendSigned()
 	var shown int
-	steps := o.TryConnection(t.Context(), func([]office.Check) { shown++ })
+	steps := o.TryEverything(t.Context(), func([]office.Check) { shown++ })
 	for _, c := range steps {
 		if c.Result != office.CheckFine {
 			t.Errorf("%s: %s %s", c.Step, c.Result, c.Found)

@@ -224,6 +224,9 @@ func FileRenamed(file string, path string) Message {
 func FilesAstray(n int, names []string) Message {
 	return of("files.files-astray", Count("N", n), Names("Names", names))
 }
+func FilesBeingChecked(done int, total int) Message {
+	return of("files.files-being-checked", Number("Done", done), Number("Total", total))
+}
 func DiskFull(folder string) Message { return of("folder.disk-full", Name("Folder", folder)) }
 func DocumentNotSaved() Message      { return of("folder.document-not-saved") }
 func DocumentsNotListed() Message    { return of("folder.documents-not-listed") }

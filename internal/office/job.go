@@ -57,6 +57,8 @@ type SavedFile struct {
 	Seal     Seal      `json:"seal,omitzero"`   // set once it was examined
 	Match    Match     `json:"match,omitzero"`  // likewise, of the file with the digest Compared
 	Compared string    `json:"compared,omitempty"`
+
+	Astray message.Message `json:"astray,omitzero"` // that a check found it missing or changed, until somebody has read it
 }
 
 // Key is the job's key in the store: its three parts, none of which contains a slash.
@@ -82,6 +84,9 @@ func FirstProblem(jobs []Job) message.Message {
 		}
 		if j.State == JobDone && j.Wrong() {
 			return j.Fault()
+		}
+		if j.State == JobDone && !j.Astray.IsZero() {
+			return j.Astray
 		}
 	}
 	return message.Message{}

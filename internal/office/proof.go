@@ -44,11 +44,11 @@ func (s Seal) Wrong() bool {
 	return s.State == SealChanged || s.State == SealBroken || s.State == SealRevoked
 }
 
-// AllSealed reports whether all seals of a package's files are intact and no file differs from what was sent. Files that
+// AllSealed reports whether all seals of a package's files are intact and no file is missing, or differs from what was sent. Files that
 // come without a seal are ignored.
 func AllSealed(jobs []Job) (all bool) {
 	for _, j := range jobs {
-		if j.Wrong() || j.Seal.Due() || j.Seal.State != SealIntact && j.Seal.State != SealNone {
+		if j.Wrong() || !j.Astray.IsZero() || j.Seal.Due() || j.Seal.State != SealIntact && j.Seal.State != SealNone {
 			return false
 		}
 		all = all || j.Seal.State == SealIntact

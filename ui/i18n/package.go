@@ -210,7 +210,10 @@ func StageOfLine(l office.PackageLine) Stage {
 func Line(l office.PackageLine) string {
 	switch StageOfLine(l) {
 	case Wrong:
-		if l.Problem {
+		switch {
+		case l.Problem && l.Saved:
+			return lang.L("Saved files need attention.")
+		case l.Problem:
 			return lang.L("Not all files could be saved yet.")
 		}
 		text := trouble(l)

@@ -244,7 +244,7 @@ func (o *Office) Connection(context.Context) []office.Check {
 	})
 }
 
-func (o *Office) TryConnection(_ context.Context, show func([]office.Check)) []office.Check {
+func (o *Office) TryEverything(_ context.Context, show func([]office.Check)) []office.Check {
 	return o.try(Way(), show)
 }
 

@@ -591,6 +591,11 @@ func (s *Screen) recordOf(id string) (p record) {
 	return p
 }
 
+// astray reports whether a saved file is missing or was changed.
+func (p record) astray(f office.File) bool {
+	return f.State == office.JobDone && (p.missing[f.Path] || !f.Problem.IsZero())
+}
+
 // saved returns the files in the folder, signed documents first.
 func (p record) saved() (files []office.File) {
 	for _, f := range p.row.Files {
@@ -859,6 +864,8 @@ func (p record) file(f office.File) leaf {
 		l.mark, l.path, where = theme.MarkProblem, "", lang.L("could not be saved")
 	case f.State != office.JobDone:
 		l.mark, l.path, where = theme.MarkNext, "", lang.L("waiting to be saved")
+	case !f.Problem.IsZero():
+		l.mark, where = theme.MarkProblem, lang.L("changed since it was saved")
 	}
 	l.note = strings.Trim(kind+" · "+where, " ·")
 	return l

@@ -37,6 +37,7 @@ type packageList struct {
 	heads   []listed                // the drafts that match tab and search; shown above the packages
 	counts  counts                  // match plus the drafts
 	chosen  string                  // id of the chosen row
+	unasked string                  // likewise, if nobody chose it: it was the first of its tab
 	lost    map[string]bool         // packages with missing saved files
 	wanted  string                  // chosen before it was listed: select its tab once it is
 	left    string                  // a draft that was chosen when it was sent
@@ -321,13 +322,14 @@ func (s *Screen) parts() (heads []widgets.Head) {
 }
 
 // keepOrChooseFirst keeps the choice while its row is listed. A package that leaves the tab by itself, for example because it was
-// signed, stays chosen; after a change by the person, the first row is chosen instead, until a change brings the old row back.
+// signed, stays chosen if somebody chose it; otherwise, and after a change by the person, the first row is chosen instead, until a
+// change brings the old row back.
 func (l *packageList) keepOrChooseFirst(byPerson bool) {
 	if byPerson && l.before != "" && l.rowOf(l.before) >= 0 {
 		l.chosen, l.before = l.before, ""
 		return
 	}
-	if l.chosen != "" && (!byPerson || l.rowOf(l.chosen) >= 0 || l.chosen == l.wanted) {
+	if l.chosen != "" && (!byPerson && l.chosen != l.unasked || l.rowOf(l.chosen) >= 0 || l.chosen == l.wanted) {
 		_, listed := l.all.places[l.chosen]
 		if _, head := l.headOfID(l.chosen); listed || head || l.chosen == l.wanted {
 			return
@@ -341,6 +343,7 @@ func (l *packageList) keepOrChooseFirst(byPerson bool) {
 	if l.rows() > 0 {
 		l.chosen = l.at(0).line.ID
 	}
+	l.unasked = l.chosen
 }
 
 // rowOf returns the row of an id in the list, or -1 if filtered out.
@@ -360,6 +363,7 @@ func (l *packageList) rowOf(id string) int {
 }
 
 func (s *Screen) choose(id string) {
+	s.unasked = ""
 	if s.chosen != id {
 		s.chosen, s.before = id, ""
 		s.readRecord()

@@ -203,7 +203,8 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	saveAgain := func(wanted bool) {
 		add(wanted, lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(saved, again) })
 	}
-	saveAgain(len(p.missing) > 0)
+	astray := slices.ContainsFunc(p.row.Files, p.astray)
+	saveAgain(astray)
 	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
 	if p.several() {
 		openFolder(saved)
@@ -228,7 +229,7 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	}
 	add(len(saved) > 0, lang.L("Export…"), fynetheme.UploadIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
 	add(len(files) > 0, lang.L("Save proof…"), fynetheme.DocumentSaveIcon(), func() { s.askProof(p.row.ID, p.row.Name) })
-	saveAgain(len(saved) > 0 && len(p.missing) == 0)
+	saveAgain(len(saved) > 0 && !astray)
 	apart = true
 	add(len(files) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(files) })
 	add(len(files) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(p.row, files) })

@@ -201,7 +201,7 @@ func (s *Screen) Find() {
 
 // Show chooses a single package, in whatever tab it is, even before it is listed.
 func (s *Screen) Show(id string) {
-	s.wanted, s.chosen, s.left, s.before = id, id, "", ""
+	s.wanted, s.chosen, s.left, s.before, s.unasked = id, id, "", "", ""
 	s.clearMarks()
 	s.from = ""
 	s.pair.Open(true)
@@ -402,6 +402,9 @@ func (s *Screen) nothing() fyne.CanvasObject {
 	case sought:
 		return widgets.Empty(glass, lang.L("Nothing found for “{{.Text}}”.", i18n.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })
+	case s.counts[tabProblems] > 0 && s.tabs.Chosen() < tabProblems: // not all is well
+		return widgets.Empty(theme.MarkProblem.Resource(), lang.N("{{.PluralCount}} packages need your attention.", s.counts[tabProblems]),
+			lang.L("Show problems"), func() { s.tabs.Choose(tabProblems) })
 	case s.tabs.Chosen() == tabProblems:
 		return widgets.Empty(icon, lang.L("No package has a problem."), "", nil)
 	case s.tabs.Chosen() == tabWithdrawn:

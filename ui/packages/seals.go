@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/x509"
 	"path/filepath"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -35,13 +36,14 @@ type Seals interface {
 func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 	var lines []fyne.CanvasObject
 	alike := map[string]int{}
-	for _, f := range p.row.Files {
+	files := slices.DeleteFunc(slices.Clone(p.row.Files), p.astray) // what was found of them no longer counts
+	for _, f := range files {
 		alike[i18n.SealWord(f.Seal)]++
 		if line := s.matchOf(p, f); line != nil {
 			lines = append(lines, line)
 		}
 	}
-	for _, f := range p.row.Files {
+	for _, f := range files {
 		word := i18n.SealWord(f.Seal)
 		said := word
 		switch {

@@ -28,7 +28,7 @@ import (
 
 type Office interface {
 	Connection(ctx context.Context) []office.Check
-	TryConnection(ctx context.Context, show func([]office.Check)) []office.Check
+	TryEverything(ctx context.Context, show func([]office.Check)) []office.Check
 	Hosts() []string
 	CheckNow() error
 }
@@ -154,7 +154,7 @@ func (s *Screen) press() {
 	work := s.env.Work
 	async.Try(work, func(context.Context) error { return s.office.CheckNow() }, func(error) {}) // its row shows any error
 	s.cancel = async.Then(work, func(ctx context.Context) ([]office.Check, error) {
-		return s.office.TryConnection(ctx, func(steps []office.Check) { work.Do(func() { s.progress(steps) }) }), ctx.Err()
+		return s.office.TryEverything(ctx, func(steps []office.Check) { work.Do(func() { s.progress(steps) }) }), ctx.Err()
 	}, s.ended)
 }
 
@@ -188,7 +188,7 @@ func (s *Screen) steps() []office.Check {
 		at := slices.IndexFunc(s.tried, func(c office.Check) bool { return c.Step == steps[i].Step })
 		switch {
 		case at < 0 || steps[i].At.After(s.triedAt):
-		case s.cancel != nil && (s.tried[at].Result == office.CheckUnderWay || s.tried[at].Found == message.NotTried()):
+		case s.cancel != nil && (s.tried[at].Found == message.BeingTried() || s.tried[at].Found == message.NotTried()):
 			steps[i].Result = office.CheckUnderWay
 		default:
 			if steps[i] = s.tried[at]; steps[i].Step == message.StepService() {
@@ -379,7 +379,13 @@ func (s *Screen) row(r row, first bool) fyne.CanvasObject {
 	}
 	var content fyne.CanvasObject = widgets.PadHV(4, 8, widgets.Across(widgets.Row(0, widgets.Mark(20, widget.NewIcon(r.mark().Resource()))), what, side))
 	if leads {
-		content = widgets.NewTappable(content, func() { s.env.Go.ShowStep(r.name) })
+		content = widgets.NewTappable(content, func() {
+			if r.issue.Action == agent.ActDismiss { // Packages shows of what
+				s.env.Go.Act(agent.Issue{Action: agent.ActReview}, nil)
+				return
+			}
+			s.env.Go.ShowStep(r.name)
+		})
 	}
 	if word != "" {
 		button := widgets.NewButton(word, nil)

@@ -19,6 +19,7 @@ import (
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/theme"
+	"countersign/ui/widgets"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -118,6 +119,25 @@ func TestARowLeadsToItsCause(t *testing.T) {
 		at := slices.IndexFunc(s.drawn, func(r row) bool { return r.name == step })
 		test.Tap(s.row(s.drawn[at], false).(fyne.Tappable))
 		screentest.Equal(t, "went", b.Went[len(b.Went)-1], fmt.Sprint("step ", step))
+	}
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) {
+		o.State.Health = []agent.Issue{{ID: health.FilesAstray.ID, Severity: agent.Problem, Action: health.FilesAstray.Action, Message: message.FilesAstray(1, []string{"a.pdf"})}}
+	})
+	s.ShowStatus(b.Office.State)
+	at := slices.IndexFunc(s.drawn, func(r row) bool { return r.name == message.StepDocuments() })
+	widgets.FirstIn(s.row(s.drawn[at], false)).TypedKey(&fyne.KeyEvent{Name: fyne.KeySpace})
+	screentest.Equal(t, "went", b.Went[len(b.Went)-1], "act ")
+}
+
+func TestTheCheckOfTheFilesShowsItsProgress(t *testing.T) {
+	_, s := shown(t, officetest.Busy())
+	s.cancel = func() {}
+	way := officetest.Way()
+	last := &way[len(way)-1]
+	last.Result, last.Found = office.CheckUnderWay, message.FilesBeingChecked(1, 3)
+	s.progress(way)
+	if said := screentest.Text(s.content); !strings.Contains(said, "1 of 3 saved files checked") {
+		t.Errorf("it says %s", said)
 	}
 }
 

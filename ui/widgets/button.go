@@ -321,6 +321,7 @@ type Tappable struct {
 	Content   fyne.CanvasObject
 	OnPress   func()
 	Lines     []*Line // may be shortened; shown in full on hover
+	More      string  // always in the tooltip; may be empty
 	underline bool    // marks the chosen one below, as tabs do, instead of beside
 	chosen    bool
 	picked    bool // chosen, shown by the mark alone
@@ -483,6 +484,9 @@ func (p *Tappable) MouseIn(e *desktop.MouseEvent) {
 		if !l.Visible() {
 			texts = append(texts, l.Text)
 		}
+	}
+	if p.More != "" {
+		texts = append(texts, p.More)
 	}
 	point(p.Content, e, texts)
 }

@@ -221,17 +221,13 @@ func (w *Window) build() {
 
 func (w *Window) navToPackages(icon string, name *widgets.Line) (item *widgets.Nav, show func(int)) {
 	count := widgets.NewCaption("").Whole()
+	count.Colour, count.Bold = theme.Attention, true
 	item = widgets.NewNav(icon, name, count, func() { w.Go(showPackages) })
-	item.Says = func() string {
-		if count.Text == "" {
-			return name.Text
-		}
-		return widgets.Said(name.Text, lang.L("Problems")+" "+count.Text)
-	}
+	item.Says = func() string { return widgets.Said(name.Text, item.More) }
 	return item, func(n int) {
 		text := ""
-		if n > 0 {
-			text = i18n.Number(n)
+		if item.More = ""; n > 0 {
+			text, item.More = i18n.Number(n), lang.N("{{.PluralCount}} packages need your attention.", n)
 		}
 		if text != count.Text {
 			count.Set(text)

@@ -76,8 +76,10 @@ var (
 	FilesFailed = State{ID: "saves", Step: message.StepDocuments(), Severity: Problem, Action: ActRetry, After: soon}
 	// DocumentsWrong ends when somebody has read it, until there are more.
 	DocumentsWrong = State{ID: "seal", Step: message.StepDocuments(), Severity: Problem, Action: ActDismiss, After: soon}
-	// FilesAstray ends when somebody has read it, until more are found.
+	// FilesAstray ends when somebody has read it, until more are found, or when everything is back.
 	FilesAstray = State{ID: "files", Step: message.StepDocuments(), Severity: Problem, Action: ActDismiss, After: soon}
+	// FolderAway ends likewise, of the folder for documents as a whole.
+	FolderAway = State{ID: "files", Step: message.StepDocuments(), Severity: Problem, Action: ActChooseFolder, After: soon}
 	// RecordWaits ends when the record has been stamped and copied as the office wants.
 	RecordWaits = State{ID: "record", Severity: Warning, Action: ActSettings, After: 24 * time.Hour}
 	// RecordOlder ends when somebody has read it, or with the program.
@@ -124,7 +126,7 @@ func (i Issue) ConcernsData() bool {
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, MayNotSee, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, HubAway, DeskUnwelcome, HubFails, HubReplaced, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesNotSent, FilesRefused, FilesFailed, DocumentsWrong, FilesAstray, RecordWaits, RecordOlder, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesNotSent, FilesRefused, FilesFailed, DocumentsWrong, FilesAstray, FolderAway, RecordWaits, RecordOlder, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 
 // soon is how long most problems last before people are told.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
@@ -32,8 +33,8 @@ type astray struct {
 
 // astrayFiles is the result of the last check.
 type astrayFiles struct {
-	Files []astray `json:"files"` // at most mostAstray
-	Read  bool     `json:"read,omitempty"`
+	Files []astray `json:"files"`          // at most mostAstray
+	Away  []string `json:"away,omitempty"` // folders out of reach when somebody asked for the check
 }
 
 // looked is the progress of a check.
@@ -41,40 +42,94 @@ type looked struct {
 	After    string          `json:"after"`    // the job checked last
 	Suspects []string        `json:"suspects"` // jobs whose files were missing or changed
 	There    map[string]bool `json:"there"`    // folders that contain any file
+
+	asked bool            // by somebody
+	away  map[string]bool // folders out of reach
+	files int             // how many were checked, since the start
 }
 
 const (
 	docAstray    = "files-astray"
 	docLooked    = "files-looked-at"
 	mostAstray   = 1000
-	astrayNamed  = 5
+	astrayNamed  = 3
 	jobsTogether = 100
 )
 
-// checkFiles checks all saved files, if the office wants that and the last check is old enough. It runs slowly, and reports nothing
-// about unreachable folders.
+// checkFiles checks all saved files, if the office wants that and the last check is old enough; otherwise, whether what was found is
+// back. It runs slowly, and reports nothing about unreachable folders.
 func (r *Service) checkFiles(ctx context.Context) error {
 	every := r.deps.Settings().CheckFiles
 	done, today, err := r.today()
 	if err != nil {
 		return err
 	}
-	if every == 0 || done.Checked > 0 && today-done.Checked < every {
-		return r.tellAstray()
+	last, _, err := data.Doc[astrayFiles](r.Data, docAstray)
+	if err != nil {
+		return err
 	}
-	found, err := r.lookAtAll(ctx)
+	now := astrayFiles{Away: slices.DeleteFunc(slices.Clone(last.Away), isBack)}
+	if every == 0 || done.Checked > 0 && today-done.Checked < every {
+		if now.Files, err = r.stillAstray(last.Files); err != nil || len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
+			return errors.Join(err, r.tellAstray())
+		}
+		return r.found(now, done.Checked)
+	}
+	x, _, err := data.Doc[looked](r.Data, docLooked)
+	if err == nil {
+		now.Files, err = r.lookAtAll(ctx, &x, breath, func() error {
+			if x.files%jobsTogether != 0 {
+				return nil
+			}
+			return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLooked, x) })
+		})
+	}
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
+	return r.found(now, today)
+}
+
+// CheckFiles is that check when somebody asks for it: at once, from the beginning, showing its progress, and telling which folders are
+// out of reach.
+func (r *Service) CheckFiles(ctx context.Context, show func(done, all int)) error {
+	_, today, err := r.today()
+	counts, err2 := data.Read(r.Data, "how many files are saved", (*store.Tx).JobCounts)
+	if err = errors.Join(err, err2); err != nil {
+		return err
+	}
+	x := looked{asked: true, away: map[string]bool{}}
+	found, err := r.lookAtAll(ctx, &x, 0, func() error {
+		show(min(x.files, counts.Done), counts.Done)
+		return nil
+	})
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	return r.found(astrayFiles{found, slices.Sorted(maps.Keys(x.away))}, today)
+}
+
+// found records what a check found, with the jobs and packages as well. What somebody has read stays read until there is more.
+func (r *Service) found(now astrayFiles, checked int) error {
 	var news []astray
-	err = r.Data.Update(func(tx *store.Tx) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		var before astrayFiles
 		var done kept
 		tx.GetDoc(docAstray, &before)
 		tx.GetDoc(docKept, &done)
-		news = slices.DeleteFunc(slices.Clone(found), func(x astray) bool { return slices.Contains(before.Files, x) })
-		done.Checked = today
-		tx.PutDoc(docAstray, astrayFiles{found, before.Read && len(news) == 0})
+		news = slices.DeleteFunc(slices.Clone(now.Files), func(x astray) bool { return slices.Contains(before.Files, x) })
+		for _, x := range before.Files {
+			if !slices.Contains(now.Files, x) {
+				noteAstray(tx, x.Key, message.Message{})
+			}
+		}
+		for _, x := range now.Files {
+			if len(news) > 0 && !x.Renamed {
+				noteAstray(tx, x.Key, x.Text)
+			}
+		}
+		done.Checked = checked
+		tx.PutDoc(docAstray, now)
 		tx.PutDoc(docKept, done)
 		tx.PutDoc(docLooked, nil)
 		for _, x := range news {
@@ -88,51 +143,99 @@ func (r *Service) checkFiles(ctx context.Context) error {
 	for _, x := range news {
 		r.Tell(office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: x.Package, Text: x.Text})
 	}
+	r.Signal(office.PackagesChanged)
 	return r.tellAstray()
+}
+
+// noteAstray notes with a saved file, and its package, what a check found; nothing once the file is back, or somebody has read it.
+func noteAstray(tx *store.Tx, key string, text message.Message) {
+	if j, ok, _ := tx.Job(key); ok && j.State == office.JobDone && j.Astray != text {
+		j.Astray = text
+		tx.PutJob(j)
+		tellPackage(tx, j.PackageID)
+	}
+}
+
+// stillAstray leaves out the files that are back, or saved again.
+func (r *Service) stillAstray(files []astray) (still []astray, err error) {
+	for _, x := range files {
+		j, failed := r.job(x.Key)
+		if err = errors.Join(err, failed); j.State != office.JobDone {
+			continue
+		}
+		if same, _ := isThere(j); !same {
+			still = append(still, x)
+		}
+	}
+	return still, err
+}
+
+// isBack reports whether a folder can be reached.
+func isBack(folder string) bool {
+	dir, err := disk.OpenDir(folder)
+	return err == nil && dir.Close() == nil
+}
+
+func (r *Service) job(key string) (office.Job, error) {
+	return data.Read(r.Data, "a saved file", func(tx *store.Tx) (office.Job, error) { j, _, err := tx.Job(key); return j, err })
 }
 
 // tellAstray updates the health issue about missing or changed files.
 func (r *Service) tellAstray() error {
-	x, _, err := data.Doc[astrayFiles](r.Data, docAstray)
-	text := x.text()
-	if r.deps.Settings().CheckFiles == 0 {
-		text = message.Message{} // no longer checked
-	}
+	state, folder := health.FilesAstray, r.deps.Settings().SaveTo
+	text, err := data.Read(r.Data, "what the last check found", func(tx *store.Tx) (message.Message, error) {
+		x, text, err := lastCheck(tx)
+		if len(x.Away) > 0 && x.Away[0] == folder {
+			state = health.FolderAway
+		}
+		return text, err
+	})
 	if err == nil {
-		r.Health.Update(health.FilesAstray, text)
+		r.Health.Update(state, text)
 	}
 	return err
 }
 
-func (x astrayFiles) text() (text message.Message) {
+// lastCheck returns what the last check found, and what to say of it to somebody who has not read it.
+func lastCheck(tx *store.Tx) (x astrayFiles, text message.Message, err error) {
+	_, err = tx.GetDoc(docAstray, &x)
 	var names []string
 	for _, f := range x.Files {
-		if !f.Renamed {
+		if j, _, _ := tx.Job(f.Key); !j.Astray.IsZero() {
 			names = append(names, f.Name)
 		}
 	}
-	if len(names) > 0 && !x.Read {
+	switch {
+	case len(x.Away) > 0:
+		text = message.FolderMissing(filepath.Base(x.Away[0]))
+	case len(names) > 0:
 		text = message.FilesAstray(len(names), names[:min(len(names), astrayNamed)])
 	}
-	return text
+	return x, text, err
 }
 
 // ReadAstray records that somebody has read that issue, unless its message has changed.
 func (r *Service) ReadAstray(said message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
-		var x astrayFiles
-		if tx.GetDoc(docAstray, &x); x.text().String() != said.String() {
-			return nil
+		x, text, err := lastCheck(tx)
+		if err != nil || text.String() != said.String() {
+			return err
 		}
-		x.Read = true
-		return tx.PutDoc(docAstray, x)
+		if len(x.Away) > 0 { // that is what it said
+			x.Away = nil
+			return tx.PutDoc(docAstray, x)
+		}
+		for _, f := range x.Files {
+			noteAstray(tx, f.Key, message.Message{})
+		}
+		return nil
 	})
+	r.Signal(office.PackagesChanged)
 	return errors.Join(err, r.tellAstray())
 }
 
-// lookAtAll checks every saved file, one after the other, continuing where it was interrupted.
-func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
-	x, _, err := data.Doc[looked](r.Data, docLooked)
+// lookAtAll checks every saved file after x.After, one after the other, and calls done after each.
+func (r *Service) lookAtAll(ctx context.Context, x *looked, pause time.Duration, done func() error) (found []astray, err error) {
 	for there := []office.Job{{}}; err == nil && len(there) > 0; {
 		there, err = data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) {
 			return tx.JobsAfter(x.After, jobsTogether, func(j office.Job) bool { return j.State == office.JobDone })
@@ -140,18 +243,16 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 		for _, j := range there {
 			for r.deps.Busy() && loop.Sleep(ctx, busyPause) {
 			}
-			if !loop.Sleep(ctx, breath) {
+			if !loop.Sleep(ctx, pause) {
 				return nil, ctx.Err()
 			}
 			x.lookAt(j)
-		}
-		if err == nil {
-			err = r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLooked, x) })
+			err = errors.Join(err, done())
 		}
 	}
 	lost := map[string][]office.Job{} // by folder
 	for _, key := range x.Suspects {
-		j, failed := data.Read(r.Data, "a saved file", func(tx *store.Tx) (office.Job, error) { j, _, err := tx.Job(key); return j, err })
+		j, failed := r.job(key)
 		if err = errors.Join(err, failed); j.State != office.JobDone {
 			continue // it is saved again
 		}
@@ -166,7 +267,7 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 		return nil, err
 	}
 	for _, folder := range slices.Sorted(maps.Keys(lost)) {
-		if !x.There[folder] && disk.Empty(folder) {
+		if !x.asked && !x.There[folder] && disk.Empty(folder) {
 			r.Log.Info("nothing is in a folder, as where a disk is not mounted: it is taken to be out of reach", "folder", folder)
 			continue
 		}
@@ -178,11 +279,18 @@ func (r *Service) lookAtAll(ctx context.Context) (found []astray, err error) {
 
 // lookAt checks j's file, unless its folder is unreachable.
 func (x *looked) lookAt(j office.Job) {
+	x.After, x.files = j.Key(), x.files+1
+	if x.away[j.Folder] {
+		return
+	}
 	same, err := isThere(j)
-	if !same && !errors.Is(err, errAway) && len(x.Suspects) < mostAstray {
+	switch away := errors.Is(err, errAway); {
+	case away && x.asked:
+		x.away[j.Folder] = true
+	case !away && !same && len(x.Suspects) < mostAstray:
 		x.Suspects = append(x.Suspects, j.Key())
 	}
-	if x.After = j.Key(); err == nil {
+	if err == nil {
 		if x.There == nil {
 			x.There = map[string]bool{}
 		}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/digitorus/timestamp"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
@@ -490,6 +491,7 @@ func TestAFileIsLostThoughAnotherHasItsBytesAndNothingElseIsLeft(t *testing.T) {
 		below := filepath.Join(x.folder, "below") // of a folder in the folder
 		noErr(t, os.Mkdir(below, 0o700))
 		x.saveJob(office.Job{PackageID: "below", DocumentID: "d", Kind: office.FileSigned, Folder: below, Target: "twin.pdf"}, "same")
+		body := must(os.ReadFile(x.path(twin)))
 		noErr(t, os.Remove(x.path(twin)))
 		check("copy.pdf") // at first at once
 		x.settings.CheckFiles = 1
@@ -498,6 +500,77 @@ func TestAFileIsLostThoughAnotherHasItsBytesAndNothingElseIsLeft(t *testing.T) {
 		check("copy.pdf", "other.pdf")
 		x.settings.CheckFiles = 0
 		noErr(t, x.checkFiles(t.Context()))
-		expect(t, x.said(health.FilesAstray), message.Message{}, "once nobody looks it says %v")
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(2, []string{"copy.pdf", "other.pdf"}), "though nobody looks for more it says %v")
+		noErr(t, os.WriteFile(x.path(twin), body, 0o600))
+		noErr(t, os.WriteFile(x.path(other), body, 0o600))
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.Message{}, "once all are back it says %v")
+	})
+}
+
+func TestTheCheckThatSomebodyAsksForTellsOfEverythingAtOnce(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.SaveTo = x.folder
+		fine, changed, lost := x.save("fine", "a"), x.save("changed", "b"), x.save("lost", "c")
+		for _, j := range []office.Job{fine, changed, lost} {
+			noErr(t, x.Data.Update(func(tx *store.Tx) error {
+				return tx.PutPackage(office.Package{ID: j.PackageID, State: office.PackageExecuted, Saving: office.Saving{Planned: true, Saved: true}})
+			}))
+		}
+		wrong := func() (all string) {
+			for _, id := range []string{"fine", "changed", "lost"} {
+				p := must(data.Read(x.Data, "", func(tx *store.Tx) (office.Package, error) { p, _, err := tx.Package(id); return p, err }))
+				if !p.Problem.IsZero() {
+					all += id + " "
+				}
+			}
+			return all
+		}
+		progress := ""
+		check := func() message.Message {
+			t.Helper()
+			progress = ""
+			began := x.Now()
+			noErr(t, x.CheckFiles(t.Context(), func(done, all int) { progress += fmt.Sprintf("%d/%d ", done, all) }))
+			expect(t, x.Now().Sub(began), 0, "it rested for %v")
+			return x.said(health.FilesAstray)
+		}
+		expect(t, check(), message.Message{}, "of files that are as they were saved it says %v")
+		expect(t, progress, "1/3 2/3 3/3 ", "its progress was %s")
+		body := must(os.ReadFile(x.path(changed)))
+		noErr(t, os.WriteFile(x.path(changed), []byte("other"), 0o600))
+		noErr(t, os.Remove(x.path(lost)))
+		want := message.FilesAstray(2, []string{"changed.pdf", "lost.pdf"})
+		expect(t, check(), want, "it says %v")
+		expect(t, wrong(), "changed lost ", "wrong are %s")
+		noErr(t, os.WriteFile(x.path(changed), body, 0o600))
+		expect(t, check(), message.FilesAstray(1, []string{"lost.pdf"}), "of the one still missing it says %v")
+		expect(t, wrong(), "lost ", "then wrong are %s")
+		noErr(t, x.ReadAstray(message.FilesAstray(1, []string{"lost.pdf"})))
+		expect(t, check(), message.Message{}, "what somebody has read is told again: %v")
+		expect(t, wrong(), "", "of what somebody has read wrong are %s")
+
+		away := x.folder + " away"
+		noErr(t, os.Rename(x.folder, away))
+		expect(t, check(), message.FolderMissing(filepath.Base(x.folder)), "of a folder out of reach it says %v")
+		expect(t, x.Health.List()[0].Action, health.FolderAway.Action, "one can %v")
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FolderAway), message.FolderMissing(filepath.Base(x.folder)), "an hour later it says %v")
+		noErr(t, x.ReadAstray(message.FolderMissing(filepath.Base(x.folder))))
+		expect(t, x.said(health.FolderAway), message.Message{}, "to somebody who has read it it says %v")
+		check()
+		noErr(t, os.Mkdir(x.folder, 0o700))
+		expect(t, check(), message.FilesAstray(3, []string{"changed.pdf", "fine.pdf", "lost.pdf"}), "of an empty folder it says %v")
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, wrong(), "fine changed lost ", "an hour later wrong are %s")
+		noErr(t, os.Remove(x.folder))
+		noErr(t, os.Rename(away, x.folder))
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"lost.pdf"}), "once the folder is back it says %v")
+		stopped, stop := context.WithCancel(t.Context())
+		if err := x.CheckFiles(stopped, func(int, int) { stop() }); err == nil {
+			t.Error("it was not stopped")
+		}
 	})
 }

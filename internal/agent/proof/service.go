@@ -150,7 +150,7 @@ func (r *Service) examine(ctx context.Context, j office.Job) error {
 		return fmt.Errorf("keep what is known of %s: %w", j.Target, err)
 	}
 	r.Signal(office.PackagesChanged)
-	return r.tellWrong()
+	return errors.Join(r.tellWrong(), r.tellAstray())
 }
 
 // isUnread reports whether a document is unreadable.
@@ -171,14 +171,10 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 		verdict.Read = told && stored.Seal.Read
 		stored.Seal, stored.Match, stored.Compared = verdict, match, j.Digest
 		tx.PutJob(stored)
-		var fault message.Message
-		if stored.Wrong() && !told {
-			fault = stored.Fault()
-			line = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: j.PackageID, Text: fault}
-		}
-		if err := tellPackage(tx, j.PackageID, fault); err != nil || fault.IsZero() {
+		if err := tellPackage(tx, j.PackageID); err != nil || !stored.Wrong() || told {
 			return err
 		}
+		line = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: j.PackageID, Text: stored.Fault()}
 		return tx.AddActivity(line)
 	})
 	if err == nil && line.Kind != "" {
@@ -187,8 +183,8 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 	return err
 }
 
-// tellPackage records with a package whether all its saved files are sealed, and the fault found, if any.
-func tellPackage(tx *store.Tx, id string, fault message.Message) error {
+// tellPackage records with a package whether all its saved files are sealed, and what is wrong with one, if anything.
+func tellPackage(tx *store.Tx, id string) error {
 	jobs, err := tx.JobsOf(id)
 	if err != nil {
 		return err
@@ -200,8 +196,9 @@ func tellPackage(tx *store.Tx, id string, fault message.Message) error {
 	if err != nil {
 		return err
 	}
-	if p.Sealed = office.AllSealed(jobs); !fault.IsZero() {
-		p.Problem = fault
+	p.Sealed = office.AllSealed(jobs)
+	if problem := office.FirstProblem(jobs); p.Saved || !problem.IsZero() {
+		p.Problem = problem
 	}
 	return tx.PutPackage(p)
 }

@@ -81,7 +81,7 @@ func (r *Service) changeTrust(judged office.SealState, change func(kept [][]byte
 			if i+1 < len(doubtful) && doubtful[i+1].PackageID == j.PackageID {
 				continue // handled once, after its last file
 			}
-			if err := tellPackage(tx, j.PackageID, message.Message{}); err != nil {
+			if err := tellPackage(tx, j.PackageID); err != nil {
 				return err
 			}
 		}

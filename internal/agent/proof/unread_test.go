@@ -15,6 +15,7 @@ import (
 	"github.com/digitorus/timestamp"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -80,6 +81,10 @@ func TestAnAccessToTheDataThatFailsIsNeverTakenForOneThatWasMade(t *testing.T) {
 		"read": func(x *testService) error { return x.Read(message.DocumentsWrong(1)) },
 		"read astray": func(x *testService) error {
 			return x.ReadAstray(message.FilesAstray(1, []string{"old.pdf"}))
+		},
+		"asked": func(x *testService) error {
+			err := x.CheckFiles(x.t.Context(), func(int, int) {})
+			return unless(x, func() bool { return !x.said(health.FilesAstray).IsZero() }, err)
 		},
 		"trusted":     func(x *testService) error { return x.Trust(x.mine) },
 		"not trusted": func(x *testService) error { return x.Distrust(own) },
