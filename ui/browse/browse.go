@@ -52,7 +52,7 @@ func One(d *env.Env, title, kind string, endings []string, chosen func(path stri
 }
 
 // Save lets a person choose where to write a file, proposing a name. chosen also gets whether an existing file may be replaced: the
-// desktop's dialog has asked; ours does not offer it.
+// dialog has asked.
 func Save(d *env.Env, title, name string, chosen func(path string, replace bool)) {
 	ask(d, system.FileDialog{Kind: system.SaveFile, Title: title, Accept: lang.L("Save here"), Name: name},
 		func(paths []string, desktops bool) { chosen(paths[0], desktops) })
@@ -73,7 +73,8 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops b
 		switch {
 		case err != nil:
 			slog.Info("the window asks for files itself", "err", err)
-			pick(d, q, func(paths []string) { chosen(paths, false) })
+			var ours *picker
+			ours = pick(d, q, func(paths []string) { chosen(paths, ours.there != "") })
 		case len(paths) > 0:
 			chosen(paths, true)
 		}

@@ -192,10 +192,37 @@ func TestNoFileIsOverwritten(t *testing.T) {
 	b.Settle()
 	d.accept()
 	b.Settle()
-	if got != filepath.Join(dir, "c.pdf") {
-		t.Errorf("got %s", got)
+	if got != filepath.Join(dir, "c.pdf") || d.there != "" {
+		t.Errorf("got %s, replacing %q", got, d.there)
 	}
 	b.closed(t)
+}
+
+func TestAFileIsReplacedOnlyByTheButtonThatSaysSo(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	got := ""
+	d := pick(b.Env, system.FileDialog{Kind: system.SaveFile, Name: "b.pdf", Accept: "Save here", Folder: dir}, func(paths []string) { got = paths[0] })
+	b.Settle()
+	for range 2 {
+		d.name.OnSubmitted("")
+		b.Settle()
+	}
+	if got != "" || d.add.Text != "Replace" {
+		t.Fatalf("Enter took %q, and the button says %q", got, d.add.Text)
+	}
+	d.name.SetText("a.pdf")
+	if d.add.Text != "Save here" {
+		t.Errorf("for another name the button says %q", d.add.Text)
+	}
+	d.name.SetText("b.pdf")
+	for range 2 {
+		d.accept()
+		b.Settle()
+	}
+	if got != filepath.Join(dir, "b.pdf") || d.there != got {
+		t.Errorf("the button took %q, replacing %q", got, d.there)
+	}
 }
 
 // What is typed at the list is the path, and confirming takes it: the folder is listed, the file is chosen.

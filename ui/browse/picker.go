@@ -45,6 +45,7 @@ type picker struct {
 	folder  string            // the listed folder; empty if it cannot be opened
 	opening int               // counts what was opened
 	opened  time.Time         // when a row was last opened
+	there   string            // an existing file that the person has been told of, and may replace
 	shown   string            // the path before the person edited it
 	entries []entry
 	chosen  []string // paths in the order of choosing
@@ -52,7 +53,7 @@ type picker struct {
 }
 
 // pick shows our dialog, starting in the home folder unless q names a folder. A folder to choose need not exist yet if it is typed
-// by its path. An existing file is not overwritten.
+// by its path. An existing file is replaced only by a press of the button that then says so.
 func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 	p := &picker{env: d, asks: q.Kind, accepts: q.Accept, take: take, name: widgets.NewEntry("")}
 	if len(q.Kinds) > 0 {
@@ -62,7 +63,8 @@ func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 	}
 	p.named = widgets.NewField(lang.L("File name"), p.name, "")
 	p.name.SetText(q.Name)
-	p.name.OnSubmitted = func(string) { p.accept() }
+	p.name.OnSubmitted = func(string) { p.there = ""; p.accept() }
+	p.name.OnChanged = func(string) { p.there = ""; p.add.SetText(p.accepts) }
 	p.named.Hidden = q.Kind != system.SaveFile
 	p.show(q.Title)
 	p.add.Hidden = q.Kind == system.OpenFile
@@ -105,12 +107,17 @@ func (p *picker) acceptName() {
 	}
 	name := p.name.Typed()
 	path := filepath.Join(p.folder, filepath.Base(name))
-	async.Then(p.env.Work, func(context.Context) (bool, error) {
-		_, err := os.Lstat(path)
-		return errors.Is(err, fs.ErrNotExist), nil
-	}, func(free bool, _ error) {
-		if !free || name == "" {
-			p.named.Wrong(lang.L("Choose another name. There is already a file with this name."))
+	async.Then(p.env.Work, func(context.Context) (fs.FileInfo, error) { return os.Lstat(path) }, func(info fs.FileInfo, err error) {
+		switch {
+		case name == "" || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular():
+			p.named.Wrong(lang.L("Choose another name."))
+			return
+		case err != nil:
+			p.there = ""
+		case p.there != path:
+			p.there = path
+			p.named.Wrong(lang.L("“{{.File}}” is already in “{{.Folder}}”. Choose another name, or replace it.", i18n.V{"File": filepath.Base(path), "Folder": filepath.Base(p.folder)}))
+			p.add.SetText(lang.L("Replace"))
 			return
 		}
 		p.leave()
@@ -187,7 +194,9 @@ func (p *picker) open(folder string) {
 		if this != p.opening { // left, or another was opened meanwhile
 			return
 		}
-		p.shown, p.folder = c.folder, ""
+		if p.shown, p.folder = c.folder, ""; p.asks == system.SaveFile {
+			p.name.OnChanged("")
+		}
 		p.path.SetText(c.folder)
 		p.count()
 		if err != nil {

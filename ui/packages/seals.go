@@ -6,12 +6,14 @@ import (
 	"crypto/x509"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/browse"
 	"countersign/ui/env"
@@ -43,7 +45,7 @@ func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 			lines = append(lines, line)
 		}
 	}
-	for _, f := range files {
+	for i, f := range files {
 		word := i18n.SealWord(f.Seal)
 		said := word
 		switch {
@@ -55,7 +57,7 @@ func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 			said += " · " + lang.N("{{.PluralCount}} files", alike[word])
 		}
 		alike[word] = 0
-		lines = append(lines, verdict(sealMark(f.Seal), said, func() { s.tellSeal(f) }))
+		lines = append(lines, verdict(sealMark(f.Seal), said, func() { s.tellSeals(files, i) }))
 	}
 	if len(lines) == 0 {
 		return nil
@@ -73,40 +75,58 @@ func sealMark(s office.Seal) theme.Mark {
 	return theme.MarkLater
 }
 
-// tellSeal shows what a file's seal means, who sealed it and when, and offers to trust an unknown authority.
-func (s *Screen) tellSeal(f office.File) {
-	means, more := i18n.Words().Lines(f.Seal.Text())
+// tellSeals shows what the seals of a package's files mean, of one at a time, beginning with that at an index: who sealed it and when.
+// It offers to trust an unknown authority.
+func (s *Screen) tellSeals(files []office.File, at int) {
+	var pop *widgets.PopUp
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Base(f.Path))
+	}
+	leave, trust := widgets.NewButton(lang.L("Close"), func() { pop.Close() }), widgets.NewButton(lang.L("Trust this seal…"), nil)
+	about := widgets.Stack(16)
+	tell := func(f office.File) {
+		trust.Hidden = f.Seal.State != office.SealStranger
+		trust.OnTapped = func() {
+			pop.Close()
+			s.trustSeal(f)
+		}
+		widgets.Remake(about, s.aboutSeal(f.Seal)...)
+	}
+	choice := widgets.NewSelect(names, nil)
+	choice.SetSelectedIndex(at)
+	choice.OnChanged = func(string) { tell(files[choice.SelectedIndex()]) }
+	tell(files[at])
+	page := widgets.Stack(16, choice, about, widgets.Row(8, layout.NewSpacer(), leave, trust))
+	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, page), fyne.NewSize(480, 0), leave, nil)
+}
+
+func (s *Screen) aboutSeal(seal office.Seal) []fyne.CanvasObject {
+	undated := seal
+	if undated.At = (time.Time{}); seal.State == office.SealStamped {
+		undated = seal
+	}
+	means, more := i18n.Words().Lines(cmp.Or(undated.Text(), message.SealNone()))
 	verdict := widgets.NewFullHeading(means)
 	verdict.Most = 0 // its end says the most
-	says := widgets.Stack(4, verdict, widgets.NewFullCaption(filepath.Base(f.Path)))
 	facts := widgets.Stack(4)
 	add := func(name, value string) {
 		if value != "" {
-			facts.Add(widgets.Across(widgets.Column(130, widgets.NewProse(name)), widgets.NewParagraph(value), nil))
+			facts.Add(widgets.Across(widgets.Column(150, widgets.NewProse(name)), widgets.NewParagraph(value), nil))
 		}
 	}
-	add(lang.L("Certificate issued by"), f.Seal.Issuer)
-	if !f.Seal.At.IsZero() {
-		add(lang.L("Sealed on"), f.Seal.At.Local().Format("2006-01-02 15:04:05 MST"))
-		add(lang.L("Time confirmed by"), f.Seal.Stamped)
+	add(lang.L("Certificate issued by"), seal.Issuer)
+	add(lang.L("Sealed on"), i18n.Exactly(s.env.Now(), seal.At))
+	if !seal.At.IsZero() {
+		add(lang.L("Time confirmed by"), seal.Stamped)
 	}
-	var pop *widgets.PopUp
-	leave := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
-	buttons := widgets.Row(8, layout.NewSpacer(), leave)
-	if f.Seal.State == office.SealStranger {
-		buttons.Add(widgets.NewButton(lang.L("Trust this seal…"), func() {
-			pop.Close()
-			s.trustSeal(f)
-		}))
-	}
-	page := widgets.Stack(16, widgets.Beside(widgets.Mark(24, widget.NewIcon(sealMark(f.Seal).Resource())), says), facts)
-	for _, text := range []string{more, i18n.Message(f.Seal.Revocation())} {
+	page := []fyne.CanvasObject{widgets.Beside(widgets.Mark(24, widget.NewIcon(sealMark(seal).Resource())), verdict), facts}
+	for _, text := range []string{more, i18n.Message(seal.Revocation())} {
 		if text != "" {
-			page.Add(widgets.NewProse(text))
+			page = append(page, widgets.NewProse(text))
 		}
 	}
-	page.Add(buttons)
-	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, page), fyne.NewSize(480, 0), leave, nil)
+	return page
 }
 
 // trustSeal asks whether to trust the authority behind a file's seal.

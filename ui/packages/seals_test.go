@@ -9,6 +9,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 // sealed is a busy office in which the seal of the first signed document is another one.
@@ -40,8 +41,13 @@ func TestAPackageSaysWhoSealedItAndWhatNotToRelyOn(t *testing.T) {
 func TestAStrangersSealIsTrustedAfterAQuestionThatShowsItsFingerprint(t *testing.T) {
 	stranger := office.Seal{State: office.SealStranger, Signer: "Signing service"}
 	b := showing(t, sealed(stranger), "p3")
-	b.screen.tellSeal(office.File{Path: "/home/office/Signed/a.pdf", Seal: stranger})
+	files := []office.File{{Path: "/home/office/Signed/b.pdf", Seal: office.Seal{State: office.SealNone}}, {Path: "/home/office/Signed/a.pdf", Seal: stranger}}
+	b.screen.tellSeals(files, 0)
 	top := func() fyne.CanvasObject { return b.Env.Window.Canvas().Overlays().Top() }
+	if screentest.Button(top(), "Trust this seal…") != nil {
+		t.Error("the seal of a file without one can be trusted")
+	}
+	screentest.All[*widgets.Select](top())[0].SetSelectedIndex(1)
 	screentest.Button(top(), "Trust this seal…").OnTapped()
 	b.Settle()
 	if said := screentest.Text(top()); !strings.Contains(said, "48:13:49:4D:13:7E") { // SHA-256 of "root"
