@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/single"
 )
@@ -120,6 +121,9 @@ func (c call[Q, A]) handler(l *local) http.HandlerFunc {
 		out := &lines{encoder: json.NewEncoder(w), flusher: http.NewResponseController(w)}
 		defer out.end()
 		a, err := c.do(l, ctx, q, func(a A) error { return out.put(answerLine[A]{Answer: a}, false) })
+		if err != nil && l.ending.Err() != nil && said(err) == message.Unexpected().String() {
+			return // the client knows what it means for its command that Countersign ended
+		}
 		_ = out.put(answerLine[A]{Done: true, Error: said(err), Answer: a}, true) // the client may be gone
 	}
 }

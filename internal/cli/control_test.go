@@ -144,6 +144,21 @@ func TestAStatusThatCannotBeReadIsAFailureAndNotZeros(t *testing.T) {
 	}
 }
 
+func TestWhatFailsUnexpectedlyAsTheProgramEndsIsNoAnswer(t *testing.T) {
+	ending, end := context.WithCancel(t.Context())
+	fails := declare("fails", false, func(*local, context.Context, nothing) (nothing, error) {
+		end()
+		return nothing{}, errors.New("the store is closed")
+	})
+	s := httptest.NewServer((&local{ending: ending}).handler())
+	defer s.Close()
+	client := s.Client()
+	client.Transport = rewritten{client.Transport, s.Listener.Addr().String()}
+	if _, err := fails.of(t.Context(), &instance{socket: client}, nothing{}); !errors.Is(err, errSilent) {
+		t.Errorf("%v", err)
+	}
+}
+
 // rewritten sends every request to the same server.
 type rewritten struct {
 	http.RoundTripper
