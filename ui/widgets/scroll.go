@@ -3,6 +3,7 @@ package widgets
 import (
 	"image/color"
 	"math"
+	"slices"
 	"sync"
 
 	"fyne.io/fyne/v2"
@@ -37,12 +38,67 @@ func (g grows) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 func (grows) MinSize(objects []fyne.CanvasObject) fyne.Size { return objects[0].MinSize() }
 
 // Turn replaces the content of what NewVScroll returned and scrolls to offset, as far as possible. It reuses the scroll, because
-// Fyne keeps a discarded one for a minute, and it would react to every focus change until then.
+// Fyne keeps a discarded one for a minute, and it would react to every focus change until then. What had the focus gives it to what
+// is called the same now.
 func Turn(scroll *container.Scroll, content fyne.CanvasObject, offset fyne.Position) {
-	wheel := scroll.Content.(*fyne.Container).Objects[1]
+	before, wheel := scroll.Content.(*fyne.Container).Objects[0], scroll.Content.(*fyne.Container).Objects[1]
 	scroll.Content = container.New(grows{scroll}, content, wheel)
 	scroll.Refresh()
 	scroll.ScrollToOffset(offset)
+	if window := fyne.CurrentApp().Driver().CanvasForObject(scroll); window != nil && window.Focused() != nil {
+		if heir := heirOf(window.Focused(), focusables(before), focusables(content)); heir != nil {
+			returning = true
+			Focus(window, heir)
+			returning = false
+		}
+	}
+}
+
+// heirOf returns the one of now that is called as focused, which is one of before: the same of several; nil for none.
+func heirOf(focused fyne.Focusable, before, now []fyne.Focusable) fyne.Focusable {
+	at := slices.Index(before, focused)
+	if at < 0 {
+		return nil
+	}
+	name := func(f fyne.Focusable) string {
+		if a, is := f.(fyne.Accessible); is {
+			return a.AccessibilityLabel()
+		}
+		return ""
+	}
+	left := 0
+	for _, f := range before[:at] {
+		if name(f) == name(focused) {
+			left++
+		}
+	}
+	for _, f := range now {
+		if name(f) == name(focused) {
+			if left == 0 {
+				return f
+			}
+			left--
+		}
+	}
+	return nil
+}
+
+// focusables returns what can have the focus in an object.
+func focusables(o fyne.CanvasObject) (list []fyne.Focusable) {
+	if !o.Visible() {
+		return nil
+	}
+	switch o := o.(type) {
+	case fyne.Focusable:
+		return []fyne.Focusable{o}
+	case *container.Scroll:
+		return focusables(o.Content)
+	case *fyne.Container:
+		for _, part := range o.Objects {
+			list = append(list, focusables(part)...)
+		}
+	}
+	return list
 }
 
 // wheel is an invisible layer over the content that receives the mouse wheel and lets everything else through.

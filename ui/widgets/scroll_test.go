@@ -141,3 +141,22 @@ func TestWhatHasTheFocusIsNotLookedForInPagesThatAreGone(t *testing.T) {
 		t.Errorf("a short page is scrolled by %v", scroll.Offset.Y)
 	}
 }
+
+// Content is made anew each minute, to show how long ago something was.
+func TestTheFocusStaysWhereContentIsMadeAnew(t *testing.T) {
+	test.NewTempApp(t)
+	make := func() (*fyne.Container, []*Button) {
+		buttons := []*Button{NewButton("Remind", nil), NewButton("Copy link", nil), NewButton("Copy link", nil)}
+		return Stack(0, Row(0, buttons[0]), buttons[1], buttons[2]), buttons
+	}
+	content, buttons := make()
+	scroll := NewVScroll(content)
+	window := test.NewTempWindow(t, scroll)
+	for i := range buttons {
+		window.Canvas().Focus(buttons[i])
+		content, buttons = make()
+		if Turn(scroll, content, fyne.Position{}); window.Canvas().Focused() != fyne.Focusable(buttons[i]) {
+			t.Errorf("the focus was on button %d, and is on %v", i, window.Canvas().Focused())
+		}
+	}
+}
