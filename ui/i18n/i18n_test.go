@@ -171,11 +171,11 @@ func TestATimeByWhichSomebodySignedIsSaidAsSuch(t *testing.T) {
 	ana := office.Signer{ID: "a", FirstName: "Ana"}
 	row := office.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}, Documents: []office.Document{{ID: "1", SignedBy: []string{"a"}}},
 		History: []office.HistoryEntry{{Time: at, What: "signed", Who: "a"}}}}
-	if _, got := StateOf(now, row, ana); got != "signed by 13:02" {
+	if _, got := StateOf(now, row, ana); got != "signed before 13:02" {
 		t.Errorf("%q", got)
 	}
 	ana.Declined, row.Documents[0].SignedBy = at, nil
-	if _, got := StateOf(now, row, ana); got != "declined by 13:02" {
+	if _, got := StateOf(now, row, ana); got != "declined before 13:02" {
 		t.Errorf("%q", got)
 	}
 	if got := When(now, office.When{}); got != "" {
