@@ -267,9 +267,14 @@ func parser(c *commands, version string, out, err io.Writer) *kong.Kong {
 
 var paths = kong.NewRegistry().RegisterDefaults()
 
-// decodePath refuses an empty path, as of a variable that is not set: kong takes it for the working directory.
+// decodePath refuses an empty path, as of a shell's variable that is not set: kong takes it for the working directory. An empty
+// environment variable of ours is as good as none.
 func decodePath(ctx *kong.DecodeContext, target reflect.Value) error {
 	if t := ctx.Scan.Peek(); !t.IsEOL() && t.String() == "" {
+		if slices.ContainsFunc(ctx.Value.Tag.Envs, func(name string) bool { v, set := os.LookupEnv(name); return set && v == "" }) {
+			ctx.Scan.Pop()
+			return nil
+		}
 		return errors.New("the path is empty")
 	}
 	return paths.ForNamedValue("path", target).Decode(ctx, target)

@@ -108,6 +108,14 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 	}
 }
 
+func TestAnEmptyVariableIsNone(t *testing.T) {
+	t.Setenv("COUNTERSIGN_DATA", "")
+	s := newShell(t)
+	if code, _, stderr := s.run("version"); code != 0 {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
 func TestWhatCannotBePrintedIsSaidToBeThat(t *testing.T) {
 	full := unread(t)
 	full.Close()

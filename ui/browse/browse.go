@@ -58,6 +58,12 @@ func Save(d *env.Env, title, name string, chosen func(path string, replace bool)
 		func(paths []string, desktops bool) { chosen(paths[0], desktops) })
 }
 
+// SaveNew is Save for a file that replaces none.
+func SaveNew(d *env.Env, title, name string, chosen func(path string)) {
+	ask(d, system.FileDialog{Kind: system.SaveFile, Title: title, Accept: lang.L("Save here"), Name: name, New: true},
+		func(paths []string, _ bool) { chosen(paths[0]) })
+}
+
 // ask shows the desktop's dialog, or ours if there is none, and passes on the result. Meanwhile a panel covers the window, because
 // not every desktop blocks it, and a dialog may open slowly or behind the window. Leaving the panel cancels the dialog. The panel
 // takes no focus, so a second press of Enter does nothing.

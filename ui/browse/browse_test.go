@@ -171,6 +171,18 @@ func TestNoFileIsOverwritten(t *testing.T) {
 	b := newBench(t)
 	dir := folder(t)
 	got := ""
+	fresh := pick(b.Env, system.FileDialog{Kind: system.SaveFile, Name: "b.pdf", New: true}, func(paths []string) { got = paths[0] })
+	b.Settle()
+	fresh.open(dir)
+	b.Settle()
+	for range 2 {
+		fresh.accept()
+		b.Settle()
+	}
+	if got != "" || fresh.add.Text != fresh.accepts {
+		t.Fatalf("took %s, which is there already; the button says %q", got, fresh.add.Text)
+	}
+	fresh.leave()
 	d := pick(b.Env, system.FileDialog{Kind: system.SaveFile, Name: "b.pdf"}, func(paths []string) { got = paths[0] })
 	b.Settle()
 	d.open(dir)

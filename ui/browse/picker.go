@@ -45,6 +45,7 @@ type picker struct {
 	folder  string            // the listed folder; empty if it cannot be opened
 	opening int               // counts what was opened
 	opened  time.Time         // when a row was last opened
+	fresh   bool              // no file may be replaced
 	there   string            // an existing file that the person has been told of, and may replace
 	shown   string            // the path before the person edited it
 	entries []entry
@@ -55,7 +56,7 @@ type picker struct {
 // pick shows our dialog, starting in the home folder unless q names a folder. A folder to choose need not exist yet if it is typed
 // by its path. An existing file is replaced only by a press of the button that then says so.
 func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
-	p := &picker{env: d, asks: q.Kind, accepts: q.Accept, take: take, name: widgets.NewEntry("")}
+	p := &picker{env: d, asks: q.Kind, fresh: q.New, accepts: q.Accept, take: take, name: widgets.NewEntry("")}
 	if len(q.Kinds) > 0 {
 		if p.endings = q.Kinds[0].Endings; p.endings == nil {
 			p.endings = []string{anyFile}
@@ -109,7 +110,7 @@ func (p *picker) acceptName() {
 	path := filepath.Join(p.folder, filepath.Base(name))
 	async.Then(p.env.Work, func(context.Context) (fs.FileInfo, error) { return os.Lstat(path) }, func(info fs.FileInfo, err error) {
 		switch {
-		case name == "" || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular():
+		case name == "" || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && (p.fresh || !info.Mode().IsRegular()):
 			p.named.Wrong(lang.L("Choose another name."))
 			return
 		case err != nil:

@@ -194,7 +194,7 @@ func (m *move) press() {
 		widgets.FocusWrong([]*widgets.Field{m.first, m.second})
 		return
 	}
-	browse.Save(m.screen.env, lang.L("Move to another computer"), lang.L("Office moving")+agent.OfficeEnding, func(path string, _ bool) {
+	browse.SaveNew(m.screen.env, lang.L("Move to another computer"), lang.L("Office moving")+agent.OfficeEnding, func(path string) {
 		widgets.Ask(m.screen.env.Window.Canvas(), widgets.Question{
 			Title: lang.L("Stop using Countersign on this computer?"),
 			Text:  lang.L("Once the file is saved, this computer no longer sends, receives or saves anything for the office."),

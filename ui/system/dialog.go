@@ -28,6 +28,7 @@ type FileDialog struct {
 	Accept string     // label of the accept button; empty for the desktop's own, which Windows and macOS always use
 	Folder string     // where to start; empty for the desktop's choice
 	Name   string     // proposed name for SaveFile
+	New    bool       // no file may be replaced; only our own dialog heeds it
 	Kinds  []FileKind // file types to list, the first one preselected; none for all
 	Window uintptr    // X11 or Windows handle of the parent; 0 if there is none, as on Wayland and macOS
 }
