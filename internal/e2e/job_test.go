@@ -633,7 +633,7 @@ func TestPackagesAreWithdrawnByCommand(t *testing.T) {
 	for _, p := range said.Packages {
 		states = append(states, p.State)
 	}
-	if got := strings.Join(states, " "); r.Code != 1 || got != "done late" || !strings.Contains(said.Packages[1].Text, "igned") {
+	if got := strings.Join(states, " "); r.Code != 1 || got != "done late" || !strings.Contains(said.Packages[1].Text, "completed") {
 		t.Errorf("withdraw ended with %d and said %s", r.Code, r.Stdout)
 	}
 	o.Until("what was signed is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })

@@ -217,7 +217,7 @@ func TestWhatIsSaidInPassingCoversNothingToPress(t *testing.T) {
 						b.window.window.Resize(size)
 						for at := range b.window.screens {
 							b.window.Go(at)
-							b.Settle()
+							b.Run() // what is being sent waits
 							b.coversNothing(fmt.Sprintf("%s, in %s, screen %d, %v, %d letters", scene.name, language, at, size, len(text)))
 						}
 					}

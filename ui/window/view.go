@@ -371,7 +371,7 @@ func (s *shell) Layout(_ []fyne.CanvasObject, size fyne.Size) {
 			continue
 		}
 		height, last := heightAt(o, width), o == s.passing // toasts use all the space there is
-		if height > bottom-top {                           // rather over the banner than move the page
+		if height > bottom-top && !last {                  // Undo rather lies over the banner than moves the page
 			bottom = free
 		}
 		switch {
