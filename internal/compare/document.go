@@ -294,7 +294,8 @@ func (p *page) leads(a references.FPDF_ANNOTATION) string {
 	return ""
 }
 
-// fieldOf is a field's name and value (none for a button that is off), and whether it is a signature field.
+// fieldOf is a field's name and value (none for a button that is off), and whether it is a signature field. What a button stands for
+// is what is drawn beside it: programs that write the document anew spell its hidden name in other ways.
 func (p *page) fieldOf(a references.FPDF_ANNOTATION) (name, value string, signature bool) {
 	if n, err := p.engine.FPDFAnnot_GetFormFieldName(&requests.FPDFAnnot_GetFormFieldName{FormHandle: p.form, Annotation: a}); err == nil {
 		name = n.FormFieldName
@@ -308,9 +309,6 @@ func (p *page) fieldOf(a references.FPDF_ANNOTATION) (name, value string, signat
 		on, err := p.engine.FPDFAnnot_IsChecked(&requests.FPDFAnnot_IsChecked{FormHandle: p.form, Annotation: a})
 		if err != nil || !on.IsChecked {
 			return name, "", false
-		}
-		if v, err := p.engine.FPDFAnnot_GetFormFieldExportValue(&requests.FPDFAnnot_GetFormFieldExportValue{FormHandle: p.form, Annotation: a}); err == nil {
-			return name, v.Value, false
 		}
 		return name, "✓", false
 	}
