@@ -126,7 +126,11 @@ func Examine(file io.ReaderAt, size int64) (Found, error) {
 // keep keeps revocation information, up to a limit.
 func (f *Found) keep(word []byte) {
 	const most, mostBytes = 64, 4 << 20
-	if len(f.Revoked) < most && len(slices.Concat(f.Revoked...))+len(word) <= mostBytes {
+	size := len(word)
+	for _, kept := range f.Revoked {
+		size += len(kept)
+	}
+	if len(f.Revoked) < most && size <= mostBytes {
 		f.Revoked = append(f.Revoked, word)
 	}
 }

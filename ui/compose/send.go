@@ -401,6 +401,7 @@ func (s *Screen) check(d office.NewPackage) wrong {
 func (s *Screen) focusWrong(w wrong) {
 	var first fyne.Focusable
 	field := s.filesField
+	copied := s.copies.firstWrong()
 	switch at := slices.IndexFunc(w.signer, func(s wrongSigner) bool { return s.text != "" }); {
 	case w.files != "" && !s.sweep.Hidden:
 		first = s.sweep
@@ -414,9 +415,8 @@ func (s *Screen) focusWrong(w wrong) {
 		first, field = s.signing()[at].first, s.signing()[at].field
 	case at >= 0:
 		first, field = s.signing()[at].email, s.signing()[at].field
-	case s.copies.firstWrong() >= 0:
-		row := s.copies.added[s.copies.firstWrong()]
-		first, field = row.entry, row.field
+	case copied >= 0:
+		first, field = s.copies.added[copied].entry, s.copies.added[copied].field
 	default:
 		first, field = s.due, s.dueField
 	}

@@ -103,8 +103,8 @@ func (s *Screen) tellSeals(files []office.File, at int) {
 
 func (s *Screen) aboutSeal(seal office.Seal) []fyne.CanvasObject {
 	undated := seal
-	if undated.At = (time.Time{}); seal.State == office.SealStamped {
-		undated = seal
+	if seal.State != office.SealStamped {
+		undated.At = time.Time{}
 	}
 	means, more := i18n.Words().Lines(cmp.Or(undated.Text(), message.SealNone()))
 	verdict := widgets.NewFullHeading(means)

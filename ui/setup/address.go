@@ -96,9 +96,8 @@ func (p *address) choose(i int) {
 	p.blame = map[office.TunnelKind]string{office.TunnelNgrok: office.FieldNgrokToken, office.TunnelExternal: office.FieldPublicURL}[tunnels[i]]
 	p.showFound()
 	widgets.Remake(p.way)
-	p.relabel()
 	p.content.Refresh()
-	p.screen.touched()
+	p.screen.touched() // relabels, too
 }
 
 // relabel updates the button's label.

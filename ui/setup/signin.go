@@ -18,7 +18,6 @@ import (
 type signIn struct {
 	*step
 	screen *Screen
-	later  *widgets.Button
 
 	where, warning *widgets.Prose
 	announced      *fyne.Container
@@ -26,7 +25,7 @@ type signIn struct {
 
 func newSignIn(s *Screen) *signIn {
 	p := &signIn{screen: s}
-	p.later = widgets.NewButton(lang.L("Sign in later"), func() {
+	later := widgets.NewButton(lang.L("Sign in later"), func() {
 		if s.cancel == nil {
 			s.exits.Done()
 		}
@@ -35,7 +34,7 @@ func newSignIn(s *Screen) *signIn {
 	p.announced = widgets.Stack(0, widgets.Card(widgets.Across(widget.NewIcon(fynetheme.InfoIcon()), p.warning, nil)))
 	content := widgets.Stack(16, widgets.Card(widgets.Stack(12, p.where,
 		widgets.NewProse(lang.L("Use an account that is allowed to send documents for your office. Countersign never sees the password.")))),
-		p.announced, widgets.Outdent(widgets.Row(0, p.later)))
+		p.announced, widgets.Outdent(widgets.Row(0, later)))
 	p.step = &step{key: "signin", name: lang.L("Sign in"), title: lang.L("Sign in to finish"),
 		text:    lang.L("Your browser opens the signing service's sign-in page. Once you have signed in there, Countersign is ready."),
 		content: content, next: lang.L("Sign in"), enter: p.announce, ask: p.ask}
@@ -66,6 +65,5 @@ func (p *signIn) announce() {
 
 func (p *signIn) ask() func(context.Context) error {
 	office, d := p.screen.office, p.screen.env
-	p.announce()
 	return func(ctx context.Context) error { return signin.Do(ctx, d, office, "") }
 }

@@ -101,9 +101,7 @@ func (p *PopUp) Hold(held bool) {
 // keepFocus returns the focus to what had it last in the pop-up on top: Fyne takes it away with every mouse press beside it.
 func keepFocus(window fyne.Canvas) {
 	if p := topOf(window); p != nil && p.last != nil && window.Focused() == nil {
-		returning = true
-		window.Focus(p.last)
-		returning = false
+		giveBack(func() { window.Focus(p.last) })
 	}
 }
 

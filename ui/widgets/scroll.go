@@ -47,9 +47,7 @@ func Turn(scroll *container.Scroll, content fyne.CanvasObject, offset fyne.Posit
 	scroll.ScrollToOffset(offset)
 	if window := fyne.CurrentApp().Driver().CanvasForObject(scroll); window != nil && window.Focused() != nil {
 		if heir := heirOf(window.Focused(), focusables(before), focusables(content)); heir != nil {
-			returning = true
-			Focus(window, heir)
-			returning = false
+			giveBack(func() { Focus(window, heir) })
 		}
 	}
 }
@@ -158,7 +156,14 @@ func reveal(o fyne.CanvasObject) {
 	}
 }
 
-// returning reports that the focus returns to where it was, which scrolls nothing. Only the UI goroutine uses it.
+// giveBack lets the focus return to where it was, which scrolls nothing.
+func giveBack(focus func()) {
+	returning = true
+	focus()
+	returning = false
+}
+
+// returning reports that giveBack is under way. Only the UI goroutine uses it.
 var returning bool
 
 // ScrollTo scrolls until an object is seen, or its beginning if not all of it fits.
