@@ -45,45 +45,6 @@ func TestOneNotificationForOneSignerAndPackageInAMoment(t *testing.T) {
 	}
 }
 
-func TestAPersonWhoSignsOneDocumentAfterTheOtherIsToldOfOnce(t *testing.T) {
-	var m digest
-	first := signedBy("Jan", "Lease", "a", false)
-	first.Partial = true
-	m.add(noon, first)
-	if got := m.take(noon, false); len(got) != 0 || m.left(noon) != partialHeld {
-		t.Errorf("told before the second document, after %v: %q", m.left(noon), texts(got))
-	}
-	m.add(noon.Add(time.Second), signedBy("Jan", "Lease", "b", false))
-	want := []string{"Jan signed 2 documents in “Lease”."}
-	expect(t, texts(m.take(noon.Add(time.Second), false)), want, "told %q")
-	m.add(noon, first) // and does not sign the second
-	if got := m.take(noon.Add(partialHeld), false); len(got) != 1 {
-		t.Errorf("told %q", texts(got))
-	}
-}
-
-func TestTheLastSignatureAndTheFilesAreOneNotification(t *testing.T) {
-	var m digest
-	m.add(noon, signedBy("Jan", "Lease", "a", true))
-	if got := m.take(noon, false); len(got) != 0 {
-		t.Errorf("told before its files: %q", texts(got))
-	}
-	m.add(noon.Add(2*time.Second), savedOf("Lease"))
-	want := []string{"Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}
-	expect(t, texts(m.take(noon.Add(2*time.Second), false)), want, "told %q")
-}
-
-// When the disk is full, the files come long after the last signature.
-func TestThatEveryoneHasSignedIsNotSaidAgainOnceTheFilesAreSaved(t *testing.T) {
-	var m digest
-	m.add(noon, signedBy("Jan", "Lease", "a", true))
-	m.take(noon.Add(lastHeld), false)
-	later, saved := noon.Add(time.Hour), savedOf("Lease")
-	saved.Called, saved.Files = "Lease", 2
-	m.add(later, saved)
-	expect(t, texts(m.take(later, false)), []string{"“Lease” is saved. 2 files saved in Signed."}, "told %q")
-}
-
 // The events of the signatures may come after that of the executed package, when everyone has signed by each of them.
 func TestASignatureBesideTheOneThatIsToldWithTheFilesIsToldToo(t *testing.T) {
 	var m digest
@@ -138,10 +99,10 @@ func TestALastSignatureWhoseFilesDoNotComeIsToldByItself(t *testing.T) {
 	if got := m.take(later, false); later.Sub(noon) != lastHeld || len(got) != 1 || !strings.Contains(got[0].body.String(), "Everyone has signed.") {
 		t.Errorf("after %v: %q", later.Sub(noon), texts(got))
 	}
-	m.add(later, savedOf("Lease"))
-	if got := m.take(later, false); len(got) != 1 {
-		t.Errorf("the files: %q", texts(got))
-	}
+	later, saved := later.Add(time.Hour), savedOf("Lease") // when the disk is full, the files come long after
+	saved.Called, saved.Files = "Lease", 2
+	m.add(later, saved)
+	expect(t, texts(m.take(later, false)), []string{"“Lease” is saved. 2 files saved in Signed."}, "that everyone has signed was told; told %q")
 }
 
 // TestACrowdBecomesASummary has 35 packages signed one after the other within half a minute.

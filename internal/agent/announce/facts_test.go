@@ -1,10 +1,12 @@
 package announce
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -191,7 +193,7 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 			return office.Job{Kind: kind, Folder: "/office/Signed", Target: target, State: state, Tries: tries, DocumentID: "d"}
 		}
 		a, b := job(office.FileSigned, "a.pdf", office.JobDone, 0), job(office.FileSigned, "b.pdf", office.JobDone, 0)
-		waits, late := job(office.FileCertificate, "c.pdf", office.JobPending, 1), job(office.FileCertificate, "c.pdf", office.JobPending, auxiliaryTries)
+		waits, late := job(office.FileCertificate, "c.pdf", office.JobPending, auxiliaryTries-1), job(office.FileCertificate, "c.pdf", office.JobPending, auxiliaryTries)
 		for n, c := range []struct {
 			planned bool
 			jobs    []office.Job
@@ -215,10 +217,6 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 		}
 		old := office.Package{ID: "old", State: office.PackageExecuted, Saving: office.Saving{Planned: true},
 			Executed: office.When{Time: x.Now().Add(-2 * office.NewFor)}}
-		again := office.Package{ID: "again", State: office.PackageExecuted, Saving: office.Saving{Planned: true},
-			Inquiry: office.Inquiry{Restored: x.Now()}, Executed: office.When{Time: x.Now()}}
-		found := a
-		found.Found = true
 		noErr(t, x.Data.Update(func(tx *store.Tx) error {
 			facts := x.Saved(tx, old, []office.Job{a})
 			if len(facts) != 1 || !facts[0].CaughtUp {
@@ -227,10 +225,6 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 			elsewhere := x.Saved(tx, office.Package{ID: "elsewhere", Saving: office.Saving{Planned: true, Saved: true}, Executed: office.When{Time: x.Now()}}, nil)
 			if len(elsewhere) != 1 || elsewhere[0].Body != message.SavedByOtherDesk() {
 				t.Errorf("saved by another desk: %+v", elsewhere)
-			}
-			restored := x.Saved(tx, again, []office.Job{found})
-			if len(restored) != 0 {
-				t.Errorf("told before the restore: %+v", restored)
 			}
 			return nil
 		}))
@@ -398,20 +392,6 @@ func TestWhatIsMutedIsNoLongerPending(t *testing.T) {
 	})
 }
 
-// A certificate may be slow, and some documents have none: the package is told of with it, or at last without.
-func TestAPackageIsToldOfWithItsCertificateUnlessThatDoesNotCome(t *testing.T) {
-	for tries, want := range map[int]bool{0: false, auxiliaryTries - 1: false, auxiliaryTries: true} {
-		jobs := []office.Job{{Kind: office.FileSigned, State: office.JobDone}, {Kind: office.FileCertificate, State: office.JobPending, Tries: tries}}
-		if got := isSaved(jobs); got != want {
-			t.Errorf("after %d tries: told %v", tries, got)
-		}
-		jobs[0].State, jobs[0].Tries = office.JobPending, 99
-		if isSaved(jobs) {
-			t.Error("told without the document itself")
-		}
-	}
-}
-
 func TestWhatTheDiskRefusesIsNotTakenForTold(t *testing.T) {
 	p := office.Package{ID: "p", State: office.PackageOpen, Signers: []office.Signer{{ID: "a", Declined: office.When{Time: time.Unix(1, 0)}}},
 		Documents: []office.Document{{ID: "d", SignedBy: []string{"a"}}}, Saving: office.Saving{Planned: true},
@@ -440,4 +420,153 @@ func TestWhatTheDiskRefusesIsNotTakenForTold(t *testing.T) {
 			}, func(r *Service) error { return r.Data.Update(func(tx *store.Tx) error { do(r, tx); return nil }) })
 		})
 	}
+}
+
+// again is the Service of the next start, on the same data.
+func (x *testService) again(t *testing.T) *testService {
+	t.Helper()
+	return newService(t, func(y *testService) { y.before, y.now = x, x.now })
+}
+
+// found is a fact that somebody has found, in its commit.
+func (x *testService) found(t *testing.T, p office.Package, signatures ...office.Signature) []office.Fact {
+	t.Helper()
+	var facts []office.Fact
+	noErr(t, x.Data.Update(func(tx *store.Tx) error { facts = x.Signed(tx, p, signatures); return nil }))
+	return facts
+}
+
+func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := office.Package{ID: "p", Name: "Lease", Signers: []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}},
+			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
+		r := newService(t, nil)
+		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
+		synctest.Wait()
+		began := time.Now() // soon after it cannot be noted for a while
+		r.Data.Store.Fault = func() error {
+			if since := time.Since(began); since > 0 && since < 20*time.Second {
+				return looptest.ErrFault
+			}
+			return nil
+		}
+		next := r.again(t)
+		time.Sleep(time.Minute)
+		expect(t, next.count("Jan Weber signed “Lease”."), 1, "told %d times")
+		third := r.again(t)
+		time.Sleep(time.Minute)
+		if n := third.count(""); n != 0 {
+			t.Errorf("told again: %q", third.raised)
+		}
+	})
+}
+
+// A move that fails lets the same program work on.
+func TestWhatWaitsInAProgramThatWorksOnIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := office.Package{ID: "p", Documents: []office.Document{{ID: "a"}, {ID: "b"}}, Signers: []office.Signer{{ID: "jan"}, {ID: "eva"}}}
+		q := office.Package{ID: "q", Name: "Offer", Inquiry: office.Inquiry{Checked: time.Now()}, Documents: p.Documents, Signers: []office.Signer{{ID: "jan", FirstName: "Jan"}, {ID: "eva"}}}
+		r := newService(t, nil)
+		synctest.Wait()
+		var full atomic.Bool
+		r.Data.Store.Fault = func() error {
+			if full.Load() {
+				return looptest.ErrFault
+			}
+			return nil
+		}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+		r.Announce(r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"})...) // waits for its names
+		r.Announce(r.found(t, q, office.Signature{DocumentID: "c", SignerID: "jan"})...) // is told, which cannot be noted
+		full.Store(true)
+		time.Sleep(time.Minute)
+		r.stop()
+		r.running.Wait()
+		full.Store(false)
+		r.Resume()
+		ctx, stop := context.WithCancel(t.Context())
+		r.running.Go(func() { r.Run(ctx) })
+		time.Sleep(10 * time.Minute)
+		stop()
+		r.running.Wait()
+		if r.count("Jan signed “Offer”.") != 1 || r.count("Someone signed “Untitled package”.") != 1 {
+			t.Errorf("told %q", r.raised)
+		}
+	})
+}
+
+func TestWhatIsOwedOfAnotherServiceIsToldOnceThatIsInUseAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := office.Package{ID: "p", Name: "Lease", Signers: []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}},
+			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
+		r := newService(t, nil)
+		use := func(service string) {
+			noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.UseService(service) }))
+		}
+		use("one")
+		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
+		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
+		for _, at := range []struct {
+			service string
+			told    int
+		}{{"other", 0}, {"one", 1}, {"one", 0}} {
+			use(at.service)
+			next := r.again(t)
+			time.Sleep(time.Minute)
+			if n := next.count(""); n != at.told {
+				t.Errorf("at %s: told %q", at.service, next.raised)
+			}
+		}
+	})
+}
+
+func TestAPersonWhoTakesTimeForEachDocumentIsToldOfOnce(t *testing.T) {
+	var m digest
+	now := noon
+	sign := func(document string, last bool) {
+		f := signedBy("Jan", "Lease", document, false)
+		f.Partial = !last
+		m.add(now, f)
+	}
+	sign("a", false)
+	expect(t, m.left(now), partialHeld, "one who does not sign the second is told of after %v")
+	for _, document := range []string{"b", "c", "d"} {
+		now = now.Add(8 * time.Second)
+		if got := m.take(now, false); len(got) != 0 {
+			t.Fatalf("told before document %s: %q", document, texts(got))
+		}
+		sign(document, document == "d")
+	}
+	if got := texts(m.take(now, false)); len(got) != 1 || got[0] != "Jan signed 4 documents in “Lease”." {
+		t.Errorf("told %q", got)
+	}
+	// One who never ends is told of after a minute, and once more for the rest.
+	told := 0
+	for i := range 30 {
+		sign(string(rune('e'+i)), false)
+		now = now.Add(5 * time.Second)
+		told += len(m.take(now, false))
+	}
+	expect(t, told, 2, "told %d times in two and a half minutes")
+}
+
+func TestASnoozeOutlivesARestartAndEndsThoughTheClockIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var wrong atomic.Int64 // by how much the clock is
+		r := newService(t, func(x *testService) { x.now = func() time.Time { return time.Now().Add(time.Duration(wrong.Load())) } })
+		until := time.Now().Add(time.Hour).Round(0)
+		r.Snooze(until)
+		next := r.again(t)
+		if got := next.Snoozed(); !got.Equal(until) {
+			t.Errorf("after a restart snoozed until %v", got)
+		}
+		wrong.Store(int64(-5 * time.Hour))
+		if got := next.Snoozed(); !got.IsZero() {
+			t.Errorf("nobody is told anything until %v, and it is %v", got, next.Now())
+		}
+		next.Snooze(time.Time{})
+		if got := r.again(t).Snoozed(); !got.IsZero() {
+			t.Errorf("after it was ended, snoozed until %v", got)
+		}
+	})
 }

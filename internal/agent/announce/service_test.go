@@ -77,6 +77,9 @@ func newService(t *testing.T, adjust func(*testService)) *testService {
 		},
 	})
 	noErr(t, err)
+	if x.before != nil {
+		x.Resume()
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	x.stop = stop
 	x.running.Go(func() { x.Run(ctx) })
@@ -254,36 +257,6 @@ func TestWhatIsCommittedAsToldIsToldBeforeTheEnd(t *testing.T) {
 		}
 		if r.stop(); r.count("Told") != 3 {
 			t.Errorf("told %q", r.raised)
-		}
-	})
-}
-
-func TestAFactIsNewsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newService(t, nil)
-		p := office.Package{
-			ID: "p", Name: "Lease", Saving: office.Saving{Planned: true}, State: office.PackageExecuted, Executed: office.When{Time: time.Now()},
-			Signers:   []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Peeters", Declined: office.When{Time: time.Now()}}},
-			Documents: []office.Document{{ID: "d", SignedBy: []string{"jan"}}},
-		}
-		open := p
-		open.State = office.PackageOpen
-		jobs := []office.Job{{Kind: "executed", State: office.JobDone, Target: "Lease.pdf", Folder: "/Signed"}}
-		find := func() (titles []string) {
-			noErr(t, r.Data.Update(func(tx *store.Tx) error {
-				titles = nil
-				signed, declined, saved := r.Signed(tx, p, []office.Signature{{DocumentID: "d", SignerID: "jan"}}), r.Declined(tx, open), r.Saved(tx, p, jobs)
-				for _, f := range append(append(signed, declined...), saved...) {
-					titles = append(titles, f.Title.String())
-				}
-				return nil
-			}))
-			return titles
-		}
-		want := "Jan Peeters signed “Lease”. Jan Peeters declined to sign “Lease”. Everyone has signed “Lease”."
-		expect(t, strings.Join(find(), " "), want, "news: %s")
-		if got := find(); len(got) != 0 {
-			t.Errorf("news again: %q", got)
 		}
 	})
 }
