@@ -122,6 +122,9 @@ func TestAVersionThatCameTooLateSaysSoAndCanBeSentAllTheSame(t *testing.T) {
 	if r.settled(t); r.service.added() != 2 {
 		t.Errorf("%d packages though a person wants both", r.service.added())
 	}
+	if people, err := r.People(); err != nil || len(people) != 1 || people[0].Email != "ana@example.com" {
+		t.Errorf("remembered: %+v, %v", people, err)
+	}
 }
 
 // A draft that goes on although another was to replace it is not halted: its upload would be tried again and again without a pause.

@@ -45,15 +45,6 @@ func file(t *testing.T, name string) string {
 	return path
 }
 
-func TestNoDataOfAPersonsPoseAsOurs(t *testing.T) {
-	r := newService(t, accept)
-	d := r.newPackage(t)
-	d.ExternalData = json.RawMessage(`{"countersign":"7"}`)
-	if _, err := r.Send(t.Context(), d, nil); message.For(err) != message.ReferenceOurs(correlationKey) || r.service.added() > 0 {
-		t.Error(err)
-	}
-}
-
 // What the service is sent, what is known of the package, and what is kept of the draft are what a person has filled in.
 func TestWhatGoesOutIsWhatWasFilledIn(t *testing.T) {
 	due := time.Now().Add(240 * time.Hour).UTC().Truncate(time.Second)
@@ -100,6 +91,7 @@ func TestWhatGoesOutIsWhatWasFilledIn(t *testing.T) {
 			if len(sent) < 3 || sent[0].DraftID != state.DraftID || slices.ContainsFunc(sent, func(s office.SendState) bool { return s.Total != state.Total || s.Sent > s.Total }) {
 				t.Errorf("told meanwhile: %+v", sent)
 			}
+			<-r.wakes
 			expect(t, len(r.service.sent()), c.uploads, "%d files were sent")
 			expect(t, lines(t, r.service.bodies[0]), c.want, "the service got\n%q")
 			p, _, err := r.Data.Package("p1")
@@ -182,7 +174,7 @@ func TestAnUploadIsUsedOnlyWhileTheServiceKeepsItForThisAccount(t *testing.T) {
 
 func TestATemplateThatIsGoneIsRefusedWithASentence(t *testing.T) {
 	for code, want := range map[string]message.Message{
-		"template_not_found": message.TemplateGone("Lease agreement"), "package_template_not_found": message.TemplateGone("Lease agreement"),
+		"template_not_found": message.TemplateGone("Lease agreement"), "PACKAGE_TEMPLATE_NOT_FOUND": message.TemplateGone("Lease agreement"),
 		"template_signer_not_found": message.TemplateChanged("Lease agreement"), "template_exception": {}, "file_not_found": {},
 	} {
 		r := newService(t, answering(http.StatusNotFound, `{"error":"`+code+`","message":"No."}`))
@@ -316,39 +308,6 @@ func TestADraftOfAnotherComputerHasItsFilesHere(t *testing.T) {
 	}
 }
 
-// Two of one contract, both signed, must not come about.
-func TestACorrectionGoesOutOnceTheFirstOneCannotBeSigned(t *testing.T) {
-	for name, c := range map[string]struct {
-		first office.Package
-		want  office.DraftState
-		says  message.Message
-	}{
-		"withdrawn":         {office.Package{State: office.PackageRescinded}, office.DraftSent, message.Message{}},
-		"unknown":           {office.Package{ID: "another", State: office.PackageOpen}, office.DraftSent, message.Message{}},
-		"signed":            {office.Package{State: office.PackageExecuted}, office.DraftFailed, message.CorrectedTooLate("First")},
-		"open":              {office.Package{State: office.PackageOpen}, office.DraftFailed, message.CorrectedNotWithdrawn("First")},
-		"not withdrawn yet": {office.Package{State: office.PackageOpen, Withdrawal: &office.Withdrawal{State: office.WithdrawAsked}}, office.DraftQueued, message.CorrectedWaits("First")},
-	} {
-		r := newService(t, accept)
-		r.end()
-		r.deps.PackageAdded = func() {}
-		first := c.first
-		first.Name, first.Signers = "First", []office.Signer{{ID: "s"}}
-		if first.ID == "" {
-			first.ID = "first"
-		}
-		noErr(t, r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(first) }))
-		d := r.newPackage(t)
-		d.Corrects = "first"
-		id, err := r.Hold(d)
-		noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
-		must(r.sendDue(t.Context()))
-		if got, _, err := r.Data.Draft(id); err != nil || got.State != c.want || got.Problem != c.says {
-			t.Errorf("%s: %s, %q, %v", name, got.State, got.Problem, err)
-		}
-	}
-}
-
 func TestWhatNobodyKnowsOfIsSaid(t *testing.T) {
 	r := newService(t, accept)
 	r.end()
@@ -430,13 +389,16 @@ func TestADraftWhosePackageIsKnownIsNeverAdded(t *testing.T) {
 				if d.State = state; state == office.DraftQueued || !claimed {
 					d.State, d.NextTry = office.DraftQueued, r.Now()
 				}
-				p := office.Package{ID: "p7", Source: office.Source{DraftID: id}}
+				p, other := office.Package{ID: "p7", Source: office.Source{DraftID: id}}, office.Package{ID: "p8"}
 				if claimed {
 					p.DraftID = ""
 					tx.PutDraft(d)
 					r.Claim(tx, &p, withCorrelation(nil, id))
 				}
-				return errors.Join(err, tx.PutPackage(p))
+				tx.PutPackage(p)
+				r.Claim(tx, &other, withCorrelation(nil, id)) // which it cannot be, too
+				expect(t, other.DraftID, "", "the other is that of draft %q")
+				return err
 			}))
 			if !claimed {
 				noErr(t, r.Resolve(id, true, 0))

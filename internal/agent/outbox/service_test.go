@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -209,51 +208,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func TestADraftBecomesOnePackage(t *testing.T) {
-	r := newService(t, accept)
-	state, err := r.Send(t.Context(), r.newPackage(t), nil)
-	if err != nil || state.State != office.DraftSent || state.PackageID != "p1" {
-		t.Fatalf("%+v, %v", state, err)
-	}
-	<-r.wakes
-	var p office.Package
-	noErr(t, r.Data.Store.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p1"); return err }))
-	if p.Origin != office.MadeHere || p.DraftID != state.DraftID || p.Name != "Lease" || len(p.Documents) != 1 || r.service.added() != 1 {
-		t.Errorf("%d added; %+v", r.service.added(), p)
-	}
-	must(r.Send(t.Context(), r.newPackage(t), nil))
-	if people, err := r.People(); err != nil || len(people) != 1 || people[0].Email != "ana@example.com" {
-		t.Errorf("remembered: %+v, %v", people, err)
-	}
-	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
-}
-
-func TestAnEventTellsWhatBecameOfADraft(t *testing.T) {
-	for want, add := range map[office.DraftState]func(http.ResponseWriter){office.DraftFailed: refuse, office.DraftQueued: turnAway} {
-		r := newService(t, add)
-		r.end() // the test does what it runs
-		r.Pace.Retry = time.Minute
-		id, err := r.Hold(r.newPackage(t))
-		noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
-		_, err = r.sendDue(t.Context())
-		if state, err2 := r.draftState(id); err != nil || err2 != nil || state.State != want {
-			t.Fatalf("%+v, %v, %v", state, err, err2)
-		}
-		p, other := office.Package{ID: "p7"}, office.Package{ID: "p8"}
-		noErr(t, r.Data.Update(func(tx *store.Tx) error {
-			r.Claim(tx, &p, withCorrelation(nil, id))
-			tx.PutPackage(p)
-			r.Claim(tx, &other, withCorrelation(nil, id)) // which it cannot be, too
-			return nil
-		}))
-		r.Service.Now = func() time.Time { return time.Now().Add(time.Hour) } // when it would be tried again
-		must(r.sendDue(t.Context()))
-		if state, err := r.draftState(id); err != nil || state.State != office.DraftSent || state.PackageID != "p7" || other.DraftID != "" || r.service.added() != 1 {
-			t.Errorf("%+v, %v, added %d times; the other: %+v", state, err, r.service.added(), other)
-		}
-	}
-}
-
 func TestCopiesOfADraftRefusedLongAgoGo(t *testing.T) {
 	r := newService(t, refuse)
 	if state, err := r.Send(t.Context(), r.newPackage(t), nil); err != nil || state.State != office.DraftFailed {
@@ -327,6 +281,7 @@ func TestWhatTheWindowRefusesIsRefusedToEverybodyBeforeAnythingIsStored(t *testi
 		message.SignerTwice("Ana@example.com").String(): func(d *office.NewPackage) {
 			d.Signers = append(d.Signers, office.Signer{FirstName: "Ana", Email: "Ana@example.com"})
 		},
+		message.ReferenceOurs(correlationKey).String():         func(d *office.NewPackage) { d.ExternalData = json.RawMessage(`{"countersign":"7"}`) },
 		"There is no document to send. Add at least one file.": func(d *office.NewPackage) { d.Files = nil },
 		"Eva signs this package and cannot also get a copy.": func(d *office.NewPackage) {
 			d.Recipients = []office.Recipient{{FirstName: "Eva", Email: "ANA@example.com"}}
@@ -388,21 +343,6 @@ func TestWhatIsSentAgainHasTheSameBytesOrIsLeftOut(t *testing.T) {
 	noErr(t, os.RemoveAll(r.sentDir()))
 	if again, lost, err := r.Again(t.Context(), state.DraftID, keep); err != nil || len(again.Files) != 0 || !slices.Equal(lost, []string{"Lease.pdf"}) {
 		t.Errorf("another file came: %+v, lost %q, %v", again, lost, err)
-	}
-}
-
-// A pipe would have whoever opens it wait for its other end.
-func TestNoDocumentIsAFolderOrAPipe(t *testing.T) {
-	r := newService(t, accept)
-	d := r.newPackage(t)
-	d.Files = []string{t.TempDir()}
-	if _, err := r.Send(t.Context(), d, nil); message.For(err) != message.FileIsFolder(filepath.Base(d.Files[0])) {
-		t.Errorf("a folder: %v", err)
-	}
-	if d.Files[0] = os.DevNull; runtime.GOOS != "windows" {
-		if _, err := r.Send(t.Context(), d, nil); message.For(err) != message.FileMayNotBeRead("null") {
-			t.Errorf("a device: %v", err)
-		}
 	}
 }
 

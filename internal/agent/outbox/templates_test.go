@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -48,20 +49,6 @@ func TestAListIsWholeOnlyWhenTheServiceGivesAsManyAsItSays(t *testing.T) {
 				t.Errorf("%d templates, whole: %v, %v", len(all), whole, err)
 			}
 		})
-	}
-}
-
-func TestARefusalForTheSakeOfTheTemplateSaysWhatHasBecomeOfIt(t *testing.T) {
-	d := office.Draft{Template: &office.Template{Name: "Lease"}}
-	for code, want := range map[string]message.Message{
-		"template_not_found": message.TemplateGone("Lease"), "PACKAGE_TEMPLATE_NOT_FOUND": message.TemplateGone("Lease"),
-		"template_signer_not_found": message.TemplateChanged("Lease"), "template_locked": {}, "file_not_found": {},
-	} {
-		cause := &esign.Error{Kind: esign.Refused, Code: code}
-		expect(t, templateProblem(d, cause), want, code+": %q, want %q", want)
-		if got := templateProblem(office.Draft{}, cause); !got.IsZero() {
-			t.Errorf("%s, of a draft without a template: %q", code, got)
-		}
 	}
 }
 
@@ -204,5 +191,8 @@ func TestAFileIsJudgedBeforeItIsADocument(t *testing.T) {
 			t.Errorf("%s: %d documents, %v", path, len(list), err)
 		}
 		list.close()
+	}
+	if _, err := openDocuments(office.NewPackage{Files: []string{os.DevNull}}); runtime.GOOS != "windows" && message.For(err) != message.FileMayNotBeRead("null") {
+		t.Errorf("a device, of which whoever opens a pipe would wait for the other end: %v", err)
 	}
 }
