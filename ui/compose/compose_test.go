@@ -1451,6 +1451,9 @@ func TestATemplateIsFoundFilledAndSentByKeys(t *testing.T) {
 	if len(o.Sent) != 0 {
 		t.Fatal("nobody was asked about the empty field")
 	}
+	if said := screentest.Text(screentest.Top(b.Window)); strings.Contains(said, "stay empty") || !strings.Contains(said, "House rules") && !strings.Contains(said, "are empty:") {
+		t.Errorf("beside “Fill them in” and “Send anyway” it says %q", said)
+	}
 	b.screen.basis.originals[1].Replace("/x/Our rules.pdf") // the window takes files whatever covers it
 	b.Settle()
 	b.Press(screentest.Top(b.Window), "Send anyway")
@@ -1598,6 +1601,33 @@ func TestRowsThatComeAtOnceCoverNothing(t *testing.T) {
 	last := b.screen.basis.originals[1].row
 	if end, next := driver.AbsolutePositionForObject(last).Y+last.Size().Height, driver.AbsolutePositionForObject(b.screen.add).Y; next < end {
 		t.Errorf("the rows end at %v, and the buttons begin at %v", end, next)
+	}
+}
+
+func TestWhatIsSaidBelowAFieldIsSeen(t *testing.T) {
+	b := ready(t, officetest.Busy())
+	b.screen.like(filled(ana, jan, office.Signer{FirstName: "Eve", LastName: "Novák"}))
+	b.Window.Resize(fyne.NewSize(700, 480))
+	seen := func(what string) {
+		t.Helper()
+		field, page := placeOf(b.screen.dueField), placeOf(b.screen.columns)
+		if end := field.At.Y + b.screen.dueField.MinSize().Height; end > page.At.Y+page.Size.Height {
+			t.Errorf("%s ends at %v, the page at %v", what, end, page.At.Y+page.Size.Height)
+		}
+	}
+	b.Window.Canvas().Focus(b.screen.due)
+	seen("the hint")
+	b.screen.due.SetText("31.2.2027")
+	b.tab(2)
+	seen("the error")
+}
+
+func TestWhatATemplateBringsLeavesNoHole(t *testing.T) {
+	b, _ := withTemplates(t)
+	b.Window.Resize(fyne.NewSize(986, 772))
+	b.choose("lease")
+	if buttons, name := placeOf(b.screen.deeds), placeOf(b.screen.nameField); name.At.Y != buttons.At.Y+buttons.Size.Height+12 {
+		t.Errorf("the buttons are at %+v, the name at %+v", buttons, name)
 	}
 }
 

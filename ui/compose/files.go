@@ -231,7 +231,8 @@ func (s *Screen) showFiles() {
 		d.show(len(s.docs) > 1)
 		rows = append(rows, d.row)
 	}
-	s.fileBox.Objects = rows // drawn along with the rest, because many take long
+	s.fileBox.Objects = rows                        // drawn along with the rest, because many take long
+	s.fileBox.Layout.Layout(rows, s.fileBox.Size()) // so that what is new has its width before it is measured
 	s.each.Hidden = len(s.docs) < 2 || s.basis != nil
 	s.showSweep()
 	s.layOutAnew()

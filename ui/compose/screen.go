@@ -159,7 +159,7 @@ func (s *Screen) layOut() {
 	right := widgets.Stack(12, s.lists.row, s.peopleField, widgets.Outdent(widgets.Flow(8, s.addPerson, s.addCopy, s.presets.button, s.order)), s.copies.field,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, widgets.NewField(lang.L("Reference"), s.reference, "")))
 	s.over = &over{}
-	s.columns = widgets.NewVScroll(widgets.AtMost(formWidth, widgets.PadHV(20, 4, s.over.lie(widgets.Halves(widgets.Wide(270, left), widgets.Wide(270, right))))))
+	s.columns = widgets.NewVScroll(widgets.AtMost(formWidth, widgets.PadHV(20, 4, s.over.lie(widgets.Halves(widgets.Column(270, left), widgets.Column(270, right))))))
 	s.over.seen = s.columns
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, widgets.Row(8, s.lists.button, s.clearing))))
 	s.sheet = widgets.Between(widgets.AtMost(formWidth, head), s.bar.content, s.columns)

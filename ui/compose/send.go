@@ -59,7 +59,8 @@ func (s *Screen) send(emptyFields bool) {
 	}
 	s.showWrong(wrong{})
 	if empty := d.Template.EmptyFields(); len(empty) > 0 && !emptyFields {
-		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Some fields are empty"), Text: i18n.Message(message.TemplateFieldsEmpty(empty)),
+		text, _ := i18n.Words().Lines(message.TemplateFieldsEmpty(empty))
+		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Some fields are empty"), Text: text,
 			Safe: lang.L("Fill them in"), Do: lang.L("Send anyway"), OnDo: func() { s.send(true) }})
 		return
 	}

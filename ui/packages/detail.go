@@ -91,7 +91,7 @@ func (s *Screen) draw(fresh bool) {
 	if seals := s.sealsOf(p); seals != nil {
 		page.Add(seals)
 	}
-	page.Add(s.signersOf(p.row))
+	page.Add(s.signersOf(p))
 	if len(p.row.Recipients) > 0 {
 		page.Add(copiesTo(p.row.Recipients))
 	}
@@ -205,8 +205,8 @@ func warning(text string) fyne.CanvasObject {
 // mostSigners are listed until the person asks for all, because every layout of the page lays out each.
 const mostSigners = 20
 
-func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
-	title := lang.L("Signers")
+func (s *Screen) signersOf(p record) fyne.CanvasObject {
+	row, title := p.row, lang.L("Signers")
 	if progress := i18n.Progress(row.SignersDone, row.SignersTotal); row.SignersTotal > 1 {
 		title += "  ·  " + progress
 	}
@@ -231,7 +231,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 			name := i18n.Name(signer)
 			stage = widgets.Row(6, stage, widgets.NewMore(lang.L("More for {{.File}}", i18n.V{"File": name}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
 		}
-		list.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer), stage), nil))
+		list.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer, p.role(signer)), stage), nil))
 		if signer.DeclineReason != "" {
 			below(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
@@ -249,14 +249,20 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	if len(row.Signers) == 0 {
 		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the signers yet.")))
 	}
-	return widgets.Part(title, 0, list)
+	return widgets.Part(title, 0, widgets.AtMost(rowWidth, list))
 }
 
-// whoIs shows a signer's name, and the address unless it serves as the name.
-func whoIs(signer office.Signer) *fyne.Container {
-	who := widgets.Stack(1, widgets.NewFullName(i18n.Name(signer)))
-	if signer.Email != "" && signer.Email != i18n.Name(signer) {
-		who.Add(widgets.NewFullCaption(signer.Email))
+// rowWidth is how wide a person's row is at most: the state is read beside the name.
+const rowWidth = 560
+
+// whoIs shows a signer's name, the role in the template if there is one, and the address unless it serves as the name.
+func whoIs(signer office.Signer, role string) *fyne.Container {
+	who, facts := widgets.Stack(1, widgets.NewFullName(i18n.Name(signer))), []string{role}
+	if signer.Email != i18n.Name(signer) {
+		facts = append(facts, signer.Email)
+	}
+	if text := strings.Trim(strings.Join(facts, " · "), " ·"); text != "" {
+		who.Add(widgets.NewFullCaption(text))
 	}
 	return who
 }
@@ -365,7 +371,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	}
 	people := widgets.Stack(12)
 	for _, signer := range d.Signers {
-		people.Add(widgets.Across(widgets.NewAvatar(i18n.Name(signer), theme.MarkLater), whoIs(signer), nil))
+		people.Add(widgets.Across(widgets.NewAvatar(i18n.Name(signer), theme.MarkLater), whoIs(signer, signer.Role), nil))
 	}
 	var files []fyne.CanvasObject
 	size, about := pageSize(d.DocumentCount()), office.PackageRow{Package: office.Package{Name: d.Name, Signers: d.Signers, Recipients: d.Recipients}}
@@ -534,6 +540,16 @@ type record struct {
 	missing   map[string]bool // saved files that are gone from their place
 }
 
+// role returns a signer's role in the template from which the package was made, which the service does not tell.
+func (p record) role(signer office.Signer) string {
+	for _, own := range p.draft.Signers {
+		if strings.EqualFold(own.Email, signer.Email) {
+			return own.Role
+		}
+	}
+	return ""
+}
+
 // nameAfter is how long the previous package stays on screen before the name alone of a package still being read replaces it.
 const nameAfter = 100 * time.Millisecond
 
@@ -686,7 +702,7 @@ func (s *Screen) fetch(pages []picture) {
 				return found, nil
 			}
 			if err != nil {
-				picture = nil // without a picture, the name has to do
+				picture = image.Rectangle{} // none
 			}
 			found[p.key] = picture
 		}
@@ -742,12 +758,16 @@ type leaf struct {
 	given      *office.DraftFile // what is or was sent, if path is only its original
 }
 
-// page shows the picture of a first page, or a drawn page of the same size while there is none.
+// page shows the picture of a first page, a drawn page of the same size until it is there, or that there is none.
 func (s *Screen) page(key string, size fyne.Size) fyne.CanvasObject {
-	if picture := s.pictures[key]; picture != nil && !picture.Bounds().Empty() {
+	switch picture := s.pictures[key]; {
+	case key == "", picture != nil && picture.Bounds().Empty():
+		return widgets.NoPage(size, lang.L("No preview"))
+	case picture == nil:
+		return widgets.DrawnPage(size)
+	default:
 		return widgets.Sheet(picture, size, theme.Line)
 	}
-	return widgets.DrawnPage(size)
 }
 
 // tileRoom is the padding of a tile.
@@ -863,7 +883,7 @@ func (p record) file(f office.File) leaf {
 	case f.State == office.JobFailed:
 		l.mark, l.path, where = theme.MarkProblem, "", lang.L("could not be saved")
 	case f.State != office.JobDone:
-		l.mark, l.path, where = theme.MarkNext, "", lang.L("waiting to be saved")
+		l.mark, l.picture, l.path, where = theme.MarkNext, f.Path, "", lang.L("waiting to be saved")
 	case !f.Problem.IsZero():
 		l.mark, where = theme.MarkProblem, lang.L("changed since it was saved")
 	}

@@ -297,7 +297,7 @@ func (s *Screen) parts() (heads []widgets.Head) {
 		r := s.at(row)
 		switch {
 		case r.draft != nil:
-			return lang.L("Not sent yet")
+			return lang.L("Outbox")
 		case s.all.order.sorts() && len(s.heads) == 0:
 			return ""
 		case s.all.order.sorts():

@@ -160,7 +160,7 @@ func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
 func TestOnlyWhoStillSignsIsLedToThePage(t *testing.T) {
 	b := showing(t, officetest.Busy(), "p1")
 	links := func(row office.PackageRow) (n int) {
-		for _, o := range test.LaidOutObjects(b.screen.signersOf(row)) {
+		for _, o := range test.LaidOutObjects(b.screen.signersOf(record{row: row})) {
 			switch o.(type) {
 			case *widgets.Tappable, *widgets.Button: // for one who is next, and for several
 				n++
@@ -615,13 +615,26 @@ func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
 	b := showing(t, o, "draft w")
 	text := screentest.Text(b.screen.Content())
 	if !strings.Contains(text, "from the template") || !strings.Contains(text, "Our rules.pdf") || strings.Contains(text, "House rules") ||
-		!strings.Contains(text, "waiting to be sent, 2 documents") {
+		!strings.Contains(text, "waiting to be sent, 2 documents") || !strings.Contains(text, "Outbox") {
 		t.Errorf("it shows\n%s", text)
+	}
+	if n := strings.Count(text, "No preview"); n != 2 { // of the template's own document, and of the file that is not there
+		t.Errorf("of %d documents it says that there is no preview", n)
 	}
 	b.screen.search.SetText("lease agree")
 	b.Settle()
 	if got := strings.Join(b.screen.Listed(), ", "); !strings.Contains(got, "draft w") {
 		t.Errorf("the search finds %s", got)
+	}
+}
+
+func TestAPackageFromATemplateSaysWhoHasWhichRole(t *testing.T) {
+	o := officetest.Busy()
+	row := &o.Rows[0]
+	o.Origins[row.ID] = office.Draft{Signers: []office.Signer{{Email: strings.ToUpper(row.Signers[0].Email), Role: "Landlord"}}}
+	b := showing(t, o, row.ID)
+	if text := screentest.Text(b.screen.detail); !strings.Contains(text, "Landlord · "+row.Signers[0].Email) {
+		t.Errorf("it shows\n%s", text)
 	}
 }
 

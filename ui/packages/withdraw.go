@@ -257,7 +257,7 @@ func copiesTo(recipients []office.Recipient) fyne.CanvasObject {
 		}
 		how := widgets.NewCaption(kind).Whole()
 		icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MailComposeIcon(), theme.Secondary))
-		list.Add(widgets.Across(icon, widgets.Aside(150, whoIs(r.Person()), how), nil))
+		list.Add(widgets.Across(icon, widgets.Aside(150, whoIs(r.Person(), ""), how), nil))
 	}
-	return widgets.Part(lang.L("Copies"), 0, list)
+	return widgets.Part(lang.L("Copies"), 0, widgets.AtMost(rowWidth, list))
 }

@@ -151,10 +151,13 @@ func (e *Entry) MouseOut() {
 func (e *Entry) FocusGained() {
 	e.focused, e.entered = true, true
 	e.Entry.FocusGained()
-	reveal(e)
 	if e.OnFocusGained != nil {
 		e.OnFocusGained()
 	}
+	if e.field != nil {
+		reveal(e.field) // with what is said below it
+	}
+	reveal(e)
 }
 
 func (e *Entry) FocusLost() {

@@ -651,11 +651,22 @@ func Sheets() fyne.CanvasObject {
 	return container.NewGridWrap(fyne.NewSize(220, 138), picture)
 }
 
-// DrawnPage draws a page with a heading, some lines and space for a signature.
-func DrawnPage(size fyne.Size) fyne.CanvasObject {
+// NoPage is a page of which there is no picture, and says so.
+func NoPage(size fyne.Size, says string) fyne.CanvasObject {
+	icon, text := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary)), NewProse(says)
+	text.Centred = true
+	return paper(size, Middle(size.Width, Stack(6, container.NewCenter(Mark(28, icon)), text)))
+}
+
+func paper(size fyne.Size, content fyne.CanvasObject) fyne.CanvasObject {
 	back := NewBack(theme.Surface)
 	back.raised = true
 	back.Outline(theme.Line)
+	return container.NewGridWrap(size, container.NewStack(back, content))
+}
+
+// DrawnPage draws a page with a heading, some lines and space for a signature.
+func DrawnPage(size fyne.Size) fyne.CanvasObject {
 	lines := container.NewWithoutLayout()
 	for i, width := range []float32{0.48, 0.74, 0.74, 0.54, 0, 0.35} {
 		colour := theme.Line
@@ -669,7 +680,7 @@ func DrawnPage(size fyne.Size) fyne.CanvasObject {
 		place(line, size.Width*0.13, size.Height*(0.12+0.105*float32(i)), size.Width*width, 3)
 		lines.Add(line)
 	}
-	return container.NewGridWrap(size, container.NewStack(back, lines))
+	return paper(size, lines)
 }
 
 // Empty is what a screen shows when it has no content: a picture, a sentence and an optional action.

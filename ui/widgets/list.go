@@ -257,18 +257,26 @@ func (r *ListRow) chosen() bool { return r.list != nil && r.list.at == r.at }
 // Tapped chooses the row and reports it even if already chosen, which may end a selection. Fyne's row does not get taps on a widget
 // that handles either mouse button.
 func (r *ListRow) Tapped(*fyne.PointEvent) {
-	if r.list != nil {
-		byKey = false
-		Focus(fyne.CurrentApp().Driver().CanvasForObject(r.list), r.list)
-		if r.list.choose(r.at); r.list.OnPress != nil {
-			r.list.OnPress()
-		}
+	if r.choose(); r.list != nil && r.list.OnPress != nil {
+		r.list.OnPress()
 	}
 }
 
+// TappedSecondary opens the menu of the row, chosen as by a tap, or of all those marked if it is one.
 func (r *ListRow) TappedSecondary(e *fyne.PointEvent) {
+	if !r.marked {
+		r.choose()
+	}
 	if r.list != nil && r.list.OnMenu != nil {
 		r.list.OnMenu(r.at, e.AbsolutePosition)
+	}
+}
+
+func (r *ListRow) choose() {
+	if r.list != nil {
+		byKey = false
+		Focus(fyne.CurrentApp().Driver().CanvasForObject(r.list), r.list)
+		r.list.choose(r.at)
 	}
 }
 

@@ -33,17 +33,22 @@ func TestARowOfAListAnswersToBothMouseButtons(t *testing.T) {
 			continue
 		}
 		var o fyne.CanvasObject = r
+		r.Mark(true)
 		o.(fyne.SecondaryTappable).TappedSecondary(&fyne.PointEvent{})
 		if menu != 2 || chosen != -1 {
-			t.Errorf("the other button asks for the menu of row %d and chooses %d", menu, chosen)
+			t.Errorf("the other button asks for the menu of row %d and chooses %d, which ends the marking", menu, chosen)
+		}
+		r.Mark(false)
+		if o.(fyne.SecondaryTappable).TappedSecondary(&fyne.PointEvent{}); chosen != 2 || w.Canvas().Focused() != l {
+			t.Errorf("the other button chooses %d, %T has the focus", chosen, w.Canvas().Focused())
 		}
 		o.(fyne.Tappable).Tapped(&fyne.PointEvent{})
 		if chosen != 2 || l.At() != 2 || w.Canvas().Focused() != l {
 			t.Errorf("a press chooses row %d, at is %d, %T has the focus", chosen, l.At(), w.Canvas().Focused())
 		}
 		o.(fyne.Tappable).Tapped(&fyne.PointEvent{})
-		if told != 2 {
-			t.Errorf("of two presses on a row the list tells %d times", told)
+		if told != 3 {
+			t.Errorf("of three presses on a row the list tells %d times", told)
 		}
 		return
 	}

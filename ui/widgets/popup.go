@@ -136,6 +136,25 @@ func CloseTop(window fyne.Canvas) bool {
 	return true
 }
 
+// Uncovered calls do once no dialog covers a window. What pressing elsewhere would close, it closes.
+func Uncovered(window fyne.Canvas, do func()) {
+	p := topOf(window)
+	for ; window.Overlays().Top() != nil && (p == nil || p.at != nil); p = topOf(window) {
+		CloseTop(window)
+	}
+	if p == nil {
+		do()
+		return
+	}
+	over := p.over
+	p.over = func() {
+		if over != nil {
+			over()
+		}
+		Uncovered(window, do)
+	}
+}
+
 // CloseAll closes all pop-ups of a window, also held ones.
 func CloseAll(window fyne.Canvas) {
 	for top := window.Overlays().Top(); top != nil; top = window.Overlays().Top() {

@@ -176,17 +176,20 @@ func scrollTo(o fyne.CanvasObject, most float32) {
 	if window == nil {
 		return
 	}
+	size := func() fyne.Size { // it may have grown
+		return fyne.NewSize(o.Size().Width, min(max(o.Size().Height, o.MinSize().Height), most))
+	}
 	drawn.Range(func(key, _ any) bool { // everything on a hidden screen is at (0, 0)
 		if w, is := key.(*wheel); is && driver.CanvasForObject(w) == window && driver.AbsolutePositionForObject(w).X != 0 {
 			settle(w.scroll)
-			w.reveal(driver.AbsolutePositionForObject(o), fyne.NewSize(o.Size().Width, min(o.Size().Height, most)))
+			w.reveal(driver.AbsolutePositionForObject(o), size())
 		}
 		return true
 	})
 	drawn.Range(func(key, _ any) bool { // they enclose the wheels, so they come second
 		if l, is := key.(*lens); is && driver.CanvasForObject(l) == window && window.Overlays().Top() == l.over {
 			settle(l.scroll)
-			l.reveal(driver.AbsolutePositionForObject(o), fyne.NewSize(o.Size().Width, min(o.Size().Height, most)))
+			l.reveal(driver.AbsolutePositionForObject(o), size())
 		}
 		return true
 	})

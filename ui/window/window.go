@@ -415,9 +415,13 @@ func (b Bare) signIn() {
 	}))
 }
 
-// show opens what a notification is about. It does nothing for an empty subject, and during the first run, when there is nothing to
-// show.
+// show opens what a notification is about, once no dialog is open, which keeps what was entered. It does nothing for an empty
+// subject, and during the first run, when there is nothing to show.
 func (w *Window) show(s office.Subject) {
+	if s != "" && w.covered() {
+		widgets.Uncovered(w.window.Canvas(), func() { w.show(s) })
+		return
+	}
 	if w.setup != nil {
 		return
 	}

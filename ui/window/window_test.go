@@ -578,6 +578,21 @@ func TestFilesHandedOverDoNotTurnThePageBehindADialog(t *testing.T) {
 	}
 }
 
+func TestANotificationWaitsForADialogAndClosesAMenu(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Settle()
+	b.window.Go(showSettings)
+	b.window.SignOut()
+	b.window.show(office.PackageSubject(b.Office.Rows[0].ID))
+	screentest.Equal(t, "behind a dialog it shows", b.window.at, showSettings)
+	b.window.leave()
+	screentest.Equal(t, "after the dialog it shows", b.window.at, showPackages)
+	widgets.OpenMenuAt(b.window.window.Canvas(), fyne.NewMenu("", fyne.NewMenuItem("Do", func() {})), fyne.Position{})
+	if b.window.show(office.ActivitySubject); b.window.at != showActivity || b.window.covered() {
+		t.Errorf("with a menu open it shows %d", b.window.at)
+	}
+}
+
 func TestAMessageMovesNothingInANarrowWindow(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.window.window.Resize(fyne.NewSize(700, 560))
