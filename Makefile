@@ -20,7 +20,7 @@ export CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 # comparison of documents, which has no goroutines.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/server ./internal/release ./internal/house ./internal/sim ./internal/compare
 
-.PHONY: build server demo no-display test torture powercut simulate simulate-faults simulate-mutants mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
+.PHONY: build server demo test torture powercut simulate simulate-faults simulate-mutants mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
 
 build: build-packages
 	@test -e build/countersign || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
@@ -33,12 +33,9 @@ server:
 
 # Without a display the demo uses the server program, which does the same as text.
 WINDOW := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s)))
-
-demo: $(if $(WINDOW),build,no-display server)
+demo: $(if $(WINDOW),build,server)
+	@$(if $(WINDOW),,echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.')
 	build/countersign$(if $(WINDOW),,-server) demo --dir build/demo
-
-no-display:
-	@echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
 
 # All tests; `go test ./...` alone skips those that take long or need more than Go and a C compiler (internal/fasttest). Not vetted
 # here: check does that. -p 3 is one more than the usual number of processors, because the slowest tests mostly wait. The race
@@ -80,11 +77,9 @@ check: build-packages
 	@odd=$$(gofmt -l .) && test -z "$$odd" || (printf 'gofmt: not formatted:\n%s\n' "$$odd" >&2; false)
 	go vet ./...
 	go tool staticcheck ./...
-
 # Known vulnerabilities in Go and in the modules, from vuln.go.dev, or from a copy named by VULNDB (file:///...).
 vulncheck: build-packages
 	go tool govulncheck -db $(or $(VULNDB),https://vuln.go.dev) ./...
-clean: ; rm -rf build
 
 # The shipped packages, for ARCH (amd64, arm64), with VERSION or the version from git describe; a release needs an explicit one.
 # test-shipping installs all of them in Wine, in a fresh Debian and in an empty home, and builds them twice.
@@ -94,6 +89,7 @@ windows deb rpm tar macos release renew test-shipping: build-packages
 	@needs=$$($(RELEASE) needs $@) && .ci/install $$needs
 	$(if $(filter test-shipping,$@),go vet -tags shipping ./internal/release && go test -tags shipping -count=1 -timeout 60m -v ./internal/release,$(RELEASE) $@)
 
+clean: ; rm -rf build
 build-packages:
 	@.ci/install gcc libc6-dev pkg-config libgl1-mesa-dev xorg-dev libxkbcommon-dev libwayland-dev
 test-packages: build-packages
