@@ -58,7 +58,9 @@ type SavedFile struct {
 	Match    Match     `json:"match,omitzero"`  // likewise, of the file with the digest Compared
 	Compared string    `json:"compared,omitempty"`
 
-	Astray message.Message `json:"astray,omitzero"` // that a check found it missing or changed, until somebody has read it
+	Astray     message.Message `json:"astray,omitzero"` // that a check found it missing or changed
+	AstrayRead bool            `json:"astray_read,omitempty"`
+	Renamed    string          `json:"renamed,omitempty"` // where a check found it under another name, as Target
 }
 
 // Key is the job's key in the store: its three parts, none of which contains a slash.
@@ -85,12 +87,18 @@ func FirstProblem(jobs []Job) message.Message {
 		if j.State == JobDone && j.Wrong() {
 			return j.Fault()
 		}
-		if j.State == JobDone && !j.Astray.IsZero() {
+		if j.State == JobDone && j.Troubles() {
 			return j.Astray
 		}
 	}
 	return message.Message{}
 }
+
+// At is where the file is, relative to Folder.
+func (j Job) At() string { return cmp.Or(j.Renamed, j.Target) }
+
+// Troubles reports whether a check found the file missing or changed, and nobody has read that yet.
+func (f SavedFile) Troubles() bool { return !f.Astray.IsZero() && !f.AstrayRead }
 
 // AllSaved reports whether there are files and all of them are on disk.
 func AllSaved(jobs []Job) bool {

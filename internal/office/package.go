@@ -139,6 +139,7 @@ type Saving struct {
 	Planned bool            `json:"planned,omitempty"` // save jobs exist for all of its documents
 	Saved   bool            `json:"saved,omitempty"`   // every wanted file is on disk
 	Sealed  bool            `json:"sealed,omitempty"`  // see AllSealed
+	Astray  bool            `json:"astray,omitempty"`  // a check found a saved file missing or changed, see SavedFile
 	Refused time.Time       `json:"refused,omitzero"`  // since when the service has withheld what is needed to save its files
 	Problem message.Message `json:"problem,omitzero"`  // what keeps its files from being saved
 }
@@ -259,6 +260,7 @@ type PackageLine struct {
 	Planned      bool // its files are planned
 	Saved        bool // its files are on disk
 	Sealed       bool // their seals were intact when last examined
+	Astray       bool // when last checked, one was missing or changed
 	Archived     bool // taken out of the list
 	Problem      bool // its files cannot currently be saved
 	Withdrawing  bool // its withdrawal was requested and is not done yet
@@ -313,12 +315,12 @@ func (p Package) Line() PackageLine {
 		Next: strings.Join(next, "\n"), Words: strings.Join(words, "\n"), Refusals: Refusals{Declined: len(declined) > 0,
 			Decliners: strings.Join(declined, "\n"), Reason: reason},
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
-		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Sealed: p.Sealed, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
+		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Sealed: p.Sealed, Astray: p.Astray, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
 		Created: p.Created, Due: p.Due, Executed: p.Executed.Time,
 	}
 }
 
-// PackedLine is a PackageLine as stored: three time stamps, a byte of flags, two counts and the texts, each preceded by its
+// PackedLine is a PackageLine as stored: three time stamps, two bytes of flags, two counts and the texts, each preceded by its
 // length. A list of tens of thousands keeps lines in this form and unpacks those that are displayed. Unpacking copies
 // nothing, so the texts of a line share the memory of the PackedLine.
 type PackedLine string
@@ -333,10 +335,11 @@ const (
 	lineArchived
 	lineWithdrawing
 	lineSealed
+	lineAstray
 )
 
 // packedHead is the length of the time stamps and the flags.
-const packedHead = 3*8 + 1
+const packedHead = 3*8 + 2
 
 // Stamp is a time as a number that sorts chronologically: nanoseconds since 1970. Earlier times and the zero time are 0;
 // times after 2262 are the maximum.
@@ -368,13 +371,13 @@ func (l PackageLine) Pack() PackedLine {
 	for _, t := range []time.Time{l.Created, l.Due, l.Executed} {
 		b = binary.BigEndian.AppendUint64(b, Stamp(t))
 	}
-	flags := byte(0)
-	for i, set := range [...]bool{l.Gone, l.Planned, l.Saved, l.Problem, l.Declined, l.Archived, l.Withdrawing, l.Sealed} {
+	flags := uint16(0)
+	for i, set := range [...]bool{l.Gone, l.Planned, l.Saved, l.Problem, l.Declined, l.Archived, l.Withdrawing, l.Sealed, l.Astray} {
 		if set {
 			flags |= 1 << i
 		}
 	}
-	b = append(b, flags)
+	b = binary.BigEndian.AppendUint16(b, flags)
 	b = binary.AppendUvarint(b, uint64(max(l.SignersDone, 0)))
 	b = binary.AppendUvarint(b, uint64(max(l.SignersTotal, 0)))
 	for _, s := range texts {
@@ -389,12 +392,12 @@ func (p PackedLine) Unpack() (l PackageLine, ok bool) {
 	if len(p) < packedHead {
 		return PackageLine{}, false
 	}
-	flags := p[packedHead-1]
+	flags := binary.BigEndian.Uint16([]byte(p[packedHead-2 : packedHead]))
 	u := unpacking{rest: string(p[packedHead:])}
 	l = PackageLine{
 		Created: p.time(0), Due: p.time(8), Executed: p.time(16),
 		Gone: flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
-		Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0, Sealed: flags&lineSealed != 0,
+		Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0, Sealed: flags&lineSealed != 0, Astray: flags&lineAstray != 0,
 		SignersDone: u.number(), SignersTotal: u.number(),
 		ID: u.text(), Name: u.text(), State: PackageState(u.text()).Normal(), Origin: Origin(u.text()),
 		People: u.text(), Next: u.text(), Words: u.text(),

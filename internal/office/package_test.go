@@ -85,7 +85,7 @@ func TestACloneHasMemoryOfItsOwn(t *testing.T) {
 var every = PackageLine{
 	ID: "p", Name: "Lease", State: "declined", Origin: MadeElsewhere, People: "Ana Ruiz <ana@example.com>", Next: "Jan", Words: "Lease\nLease.pdf",
 	Refusals: Refusals{Decliners: "Ana Ruiz", Reason: strings.Repeat("The rent is wrong. ", 20), Declined: true}, SignersDone: 300, SignersTotal: 400,
-	Gone: true, Planned: true, Saved: true, Sealed: true, Archived: true, Problem: true, Withdrawing: true,
+	Gone: true, Planned: true, Saved: true, Sealed: true, Astray: true, Archived: true, Problem: true, Withdrawing: true,
 	Created: time.Unix(1_790_000_000, 5).UTC(), Due: time.Unix(1_790_100_000, 0).UTC(), Executed: time.Unix(1_790_050_000, 0).UTC(),
 }
 

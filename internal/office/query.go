@@ -194,7 +194,8 @@ type File struct {
 	State      JobState
 	Seal       Seal
 	Match      Match
-	Problem    message.Message // why it is not saved
+	Problem    message.Message // why it is not saved, or what a check found
+	Read       bool            // somebody has read what the check found
 }
 
 type FileKind = filename.Kind

@@ -222,7 +222,10 @@ func Line(l office.PackageLine) string {
 		}
 		return text
 	case Saved:
-		if l.Sealed {
+		switch {
+		case l.Astray:
+			return lang.L("saved files are missing or were changed")
+		case l.Sealed:
 			return lang.L("saved, seal intact")
 		}
 		return lang.L("saved")

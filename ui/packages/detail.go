@@ -147,9 +147,12 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	}
 	mark := shown.mark()
 	state.Colour = stage.Mark().Colour()
-	if n := len(p.missing); n > 0 {
-		state.Text = lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", n)
-		mark, state.Colour = theme.MarkProblem, theme.MarkProblem.Colour()
+	if n, unread := p.strays(); n > 0 {
+		state.Text = lang.N("{{.PluralCount}} saved files are missing or were changed. Save them again, unless you moved them yourself.", n)
+		if mark = theme.MarkEnded; unread {
+			mark = theme.MarkProblem
+		}
+		state.Colour = mark.Colour()
 	}
 	state.Most = 3
 	var facts []string
@@ -612,6 +615,16 @@ func (p record) astray(f office.File) bool {
 	return f.State == office.JobDone && (p.missing[f.Path] || !f.Problem.IsZero())
 }
 
+// strays returns how many files are astray, and whether somebody does not know it of one of them.
+func (p record) strays() (n int, unread bool) {
+	for _, f := range p.row.Files {
+		if p.astray(f) {
+			n, unread = n+1, unread || !f.Read
+		}
+	}
+	return n, unread
+}
+
 // saved returns the files in the folder, signed documents first.
 func (p record) saved() (files []office.File) {
 	for _, f := range p.row.Files {
@@ -877,15 +890,19 @@ func (p record) file(f office.File) leaf {
 	if kind == "" || p.folder() == "" { // otherwise the page's head names the folder
 		where = lang.L("saved in {{.Folder}}", folder)
 	}
+	wrong := theme.MarkProblem
+	if f.Read {
+		wrong = theme.MarkEnded
+	}
 	switch {
 	case p.missing[f.Path]:
-		l.mark, l.path, where = theme.MarkProblem, "", lang.L("no longer in {{.Folder}}", folder)
+		l.mark, l.path, where = wrong, "", lang.L("no longer in {{.Folder}}", folder)
 	case f.State == office.JobFailed:
 		l.mark, l.path, where = theme.MarkProblem, "", lang.L("could not be saved")
 	case f.State != office.JobDone:
 		l.mark, l.picture, l.path, where = theme.MarkNext, f.Path, "", lang.L("waiting to be saved")
 	case !f.Problem.IsZero():
-		l.mark, where = theme.MarkProblem, lang.L("changed since it was saved")
+		l.mark, where = wrong, lang.L("changed since it was saved")
 	}
 	l.note = strings.Trim(kind+" · "+where, " ·")
 	return l

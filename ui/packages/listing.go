@@ -472,7 +472,7 @@ func (r listed) mark() theme.Mark {
 		return mark
 	case r.lost:
 		return theme.MarkProblem
-	case r.line.Withdrawing:
+	case r.line.Withdrawing, r.stage == i18n.Saved && r.line.Astray:
 		return theme.MarkEnded
 	case r.stage == i18n.Saved && r.line.Sealed:
 		return theme.MarkSealed
@@ -488,7 +488,7 @@ func textOf(now time.Time, days int, r listed) string {
 	}
 	said := []string{i18n.Line(r.line)}
 	if r.lost {
-		said[0] = lang.L("Saved files are gone")
+		said[0] = lang.L("saved files are missing or were changed")
 	}
 	open := r.stage == i18n.Open
 	if late := i18n.Lateness(now, r.line.Due, days); late != "" && open {

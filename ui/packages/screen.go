@@ -110,7 +110,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.records = async.NewReader(d.Work, func(context.Context) (record, error) { return s.recordOf(*s.recordID.Load()), nil }, func(p record, _ error) {
 		if p.row.ID == s.chosen {
-			if lost := len(p.missing) > 0; lost != s.lost[p.row.ID] {
+			if _, lost := p.strays(); lost != s.lost[p.row.ID] {
 				s.lost[p.row.ID] = lost
 				s.list.Refresh()
 			}

@@ -6,6 +6,7 @@ import (
 	"image"
 	"math/rand/v2"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -216,6 +217,22 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	b.Settle()
 	screentest.Equal(t, "saved again", b.Office.Done, []string{"save again p3"})
 	screentest.Equal(t, "notices", len(b.Notices), 1)
+}
+
+func TestWhatIsKnownToBeMissingIsNeitherRedNorGreen(t *testing.T) {
+	o := officetest.Busy()
+	row := &o.Rows[1]
+	row.Saved, row.Sealed, row.Astray = true, true, true
+	row.Files[0].Problem, row.Files[0].Read = message.FileLost(filepath.Base(row.Files[0].Path), "/Signed"), true
+	b := newBench(t, o)
+	b.System.Lost = map[string]bool{row.Files[0].Path: true}
+	b.show("p3")
+	if r := b.screen.listed(b.screen.record); r.mark() != theme.MarkEnded || !strings.HasPrefix(textOf(b.screen.env.Now(), 0, r), "Saved files are missing or were changed") {
+		t.Errorf("the row says %s %s", r.mark(), textOf(b.screen.env.Now(), 0, r))
+	}
+	if f := b.screen.record.file(row.Files[0]); f.mark != theme.MarkEnded {
+		t.Errorf("the file is marked %s", f.mark)
+	}
 }
 
 // slow is an office whose pictures take until they are let go.

@@ -580,7 +580,7 @@ func (r *Service) SaveAgain(packageID string) error {
 			nameAgain(tx, &j, inUse[j.Folder])
 			tx.PutJob(j)
 		}
-		p.Saved, p.Planned, p.Problem = false, p.Planned && len(jobs) > 0, message.Message{}
+		p.Saved, p.Planned, p.Problem, p.Astray = false, p.Planned && len(jobs) > 0, message.Message{}, false
 		p.NextCheck = r.Now() // if nothing is planned, ask the service again
 		return tx.PutPackage(p)
 	})
@@ -595,7 +595,8 @@ func (r *Service) SaveAgain(packageID string) error {
 
 // anew makes j due now, and requested as often as a new one.
 func (r *Service) anew(j *office.Job) {
-	j.State, j.Planned, j.NextTry, j.Tries, j.Problem, j.Astray = office.JobPending, r.Now(), r.Now(), 0, message.Message{}, message.Message{}
+	j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, r.Now(), r.Now(), 0, message.Message{}
+	j.Astray, j.AstrayRead, j.Renamed = message.Message{}, false, ""
 }
 
 // namesInUse returns, by folder, the names in use among those that a package's files may get. If a folder is unreachable, only the

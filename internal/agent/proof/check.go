@@ -28,7 +28,7 @@ type astray struct {
 	Name    string          `json:"name"`
 	Package string          `json:"package"`
 	Text    message.Message `json:"text"`
-	Renamed bool            `json:"renamed,omitempty"` // unchanged, under another name
+	Renamed string          `json:"renamed,omitempty"` // where it is under another name, unchanged
 }
 
 // astrayFiles is the result of the last check.
@@ -73,7 +73,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 		if now.Files, err = r.stillAstray(last.Files); err != nil || len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
 			return errors.Join(err, r.tellAstray())
 		}
-		return r.found(now, done.Checked)
+		return r.found(now, done.Checked, false)
 	}
 	x, _, err := data.Doc[looked](r.Data, docLooked)
 	if err == nil {
@@ -87,7 +87,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	return r.found(now, today)
+	return r.found(now, today, false)
 }
 
 // CheckFiles is that check when somebody asks for it: at once, from the beginning, showing its progress, and telling which folders are
@@ -106,11 +106,12 @@ func (r *Service) CheckFiles(ctx context.Context, show func(done, all int)) erro
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	return r.found(astrayFiles{found, slices.Sorted(maps.Keys(x.away))}, today)
+	return r.found(astrayFiles{found, slices.Sorted(maps.Keys(x.away))}, today, true)
 }
 
-// found records what a check found, with the jobs and packages as well. What somebody has read stays read until there is more.
-func (r *Service) found(now astrayFiles, checked int) error {
+// found records what a check found, with the jobs and packages as well. What somebody has read stays read until there is more, or until
+// somebody asks for a check.
+func (r *Service) found(now astrayFiles, checked int, asked bool) error {
 	var news []astray
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var before astrayFiles
@@ -120,12 +121,12 @@ func (r *Service) found(now astrayFiles, checked int) error {
 		news = slices.DeleteFunc(slices.Clone(now.Files), func(x astray) bool { return slices.Contains(before.Files, x) })
 		for _, x := range before.Files {
 			if !slices.Contains(now.Files, x) {
-				noteAstray(tx, x.Key, message.Message{})
+				noteAstray(tx, astray{Key: x.Key}, false)
 			}
 		}
 		for _, x := range now.Files {
-			if len(news) > 0 && !x.Renamed {
-				noteAstray(tx, x.Key, x.Text)
+			if asked || len(news) > 0 {
+				noteAstray(tx, x, false)
 			}
 		}
 		done.Checked = checked
@@ -147,10 +148,18 @@ func (r *Service) found(now astrayFiles, checked int) error {
 	return r.tellAstray()
 }
 
-// noteAstray notes with a saved file, and its package, what a check found; nothing once the file is back, or somebody has read it.
-func noteAstray(tx *store.Tx, key string, text message.Message) {
-	if j, ok, _ := tx.Job(key); ok && j.State == office.JobDone && j.Astray != text {
-		j.Astray = text
+// noteAstray notes with a saved file, and its package, what a check found of it, and whether somebody has read that.
+func noteAstray(tx *store.Tx, x astray, read bool) {
+	j, ok, _ := tx.Job(x.Key)
+	if !ok || j.State != office.JobDone {
+		return
+	}
+	was := j.SavedFile
+	j.Astray, j.AstrayRead, j.Renamed = x.Text, read, x.Renamed
+	if x.Renamed != "" {
+		j.Astray, j.AstrayRead = message.Message{}, false
+	}
+	if j.SavedFile != was {
 		tx.PutJob(j)
 		tellPackage(tx, j.PackageID)
 	}
@@ -201,7 +210,7 @@ func lastCheck(tx *store.Tx) (x astrayFiles, text message.Message, err error) {
 	_, err = tx.GetDoc(docAstray, &x)
 	var names []string
 	for _, f := range x.Files {
-		if j, _, _ := tx.Job(f.Key); !j.Astray.IsZero() {
+		if j, _, _ := tx.Job(f.Key); j.Troubles() {
 			names = append(names, f.Name)
 		}
 	}
@@ -226,7 +235,7 @@ func (r *Service) ReadAstray(said message.Message) error {
 			return tx.PutDoc(docAstray, x)
 		}
 		for _, f := range x.Files {
-			noteAstray(tx, f.Key, message.Message{})
+			noteAstray(tx, f, true)
 		}
 		return nil
 	})
@@ -260,7 +269,7 @@ func (r *Service) lookAtAll(ctx context.Context, x *looked, pause time.Duration,
 		case errors.Is(failed, fs.ErrNotExist) && !errors.Is(failed, errAway):
 			lost[j.Folder] = append(lost[j.Folder], j)
 		case failed == nil && !same:
-			found = append(found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileNotAsSaved(j.Target), false})
+			found = append(found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileNotAsSaved(j.Target), ""})
 		}
 	}
 	if err != nil {
@@ -271,7 +280,7 @@ func (r *Service) lookAtAll(ctx context.Context, x *looked, pause time.Duration,
 			r.Log.Info("nothing is in a folder, as where a disk is not mounted: it is taken to be out of reach", "folder", folder)
 			continue
 		}
-		missing, failed := r.findRenamed(ctx, folder, lost[folder])
+		missing, failed := r.findRenamed(ctx, pause, folder, lost[folder])
 		found, err = append(found, missing...), errors.Join(err, failed)
 	}
 	return found, err
@@ -310,7 +319,7 @@ func isThere(j office.Job) (same bool, err error) {
 
 // findRenamed looks for lost files under other names in their folder. A file with the same bytes that belongs to another job does
 // not count.
-func (r *Service) findRenamed(ctx context.Context, folder string, lost []office.Job) (found []astray, err error) {
+func (r *Service) findRenamed(ctx context.Context, pause time.Duration, folder string, lost []office.Job) (found []astray, err error) {
 	sizes, at := map[int64]bool{}, map[string][]string{}
 	for _, j := range lost {
 		sizes[j.Size] = true
@@ -334,15 +343,15 @@ func (r *Service) findRenamed(ctx context.Context, folder string, lost []office.
 				at[saved.Digest] = append(at[saved.Digest], rel)
 			}
 		}
-		if !loop.Sleep(ctx, breath) {
+		if !loop.Sleep(ctx, pause) {
 			return ctx.Err()
 		}
 		return nil
 	})
 	for _, j := range lost {
-		x := astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileLost(j.Target, folder), false}
+		x := astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileLost(j.Target, folder), ""}
 		if names := at[j.Digest]; len(names) > 0 {
-			x.Text, x.Renamed = message.FileRenamed(j.Target, names[0]), true
+			x.Text, x.Renamed = message.FileRenamed(j.Target, names[0]), filepath.ToSlash(names[0])
 			at[j.Digest] = names[1:]
 		}
 		found = append(found, x)

@@ -157,7 +157,7 @@ func (r *Service) signersPart(p office.Package) evidence.Part {
 // documentPart adds a saved file to the bundle, and returns its name there, and what is known of it if it is unchanged.
 func (r *Service) documentPart(ctx context.Context, b *evidence.Bundle, j office.Job) (part evidence.Part, as string, same bool, err error) {
 	part.Title = path.Base(j.Target)
-	file, err := archive.OpenSaved(j.Folder, j.Target)
+	file, err := archive.OpenSaved(j.Folder, j.At())
 	if err != nil {
 		part.Add(r.say(message.ProofSaved()), moment(j.Done)+"\n"+r.say(message.ProofFileMissing()))
 		return part, "", false, ctx.Err()

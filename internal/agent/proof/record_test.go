@@ -518,10 +518,12 @@ func TestTheCheckThatSomebodyAsksForTellsOfEverythingAtOnce(t *testing.T) {
 				return tx.PutPackage(office.Package{ID: j.PackageID, State: office.PackageExecuted, Saving: office.Saving{Planned: true, Saved: true}})
 			}))
 		}
+		known := func(id string) office.Package {
+			return must(data.Read(x.Data, "", func(tx *store.Tx) (office.Package, error) { p, _, err := tx.Package(id); return p, err }))
+		}
 		wrong := func() (all string) {
 			for _, id := range []string{"fine", "changed", "lost"} {
-				p := must(data.Read(x.Data, "", func(tx *store.Tx) (office.Package, error) { p, _, err := tx.Package(id); return p, err }))
-				if !p.Problem.IsZero() {
+				if !known(id).Problem.IsZero() {
 					all += id + " "
 				}
 			}
@@ -538,7 +540,7 @@ func TestTheCheckThatSomebodyAsksForTellsOfEverythingAtOnce(t *testing.T) {
 		}
 		expect(t, check(), message.Message{}, "of files that are as they were saved it says %v")
 		expect(t, progress, "1/3 2/3 3/3 ", "its progress was %s")
-		body := must(os.ReadFile(x.path(changed)))
+		body, gone := must(os.ReadFile(x.path(changed))), must(os.ReadFile(x.path(lost)))
 		noErr(t, os.WriteFile(x.path(changed), []byte("other"), 0o600))
 		noErr(t, os.Remove(x.path(lost)))
 		want := message.FilesAstray(2, []string{"changed.pdf", "lost.pdf"})
@@ -548,8 +550,17 @@ func TestTheCheckThatSomebodyAsksForTellsOfEverythingAtOnce(t *testing.T) {
 		expect(t, check(), message.FilesAstray(1, []string{"lost.pdf"}), "of the one still missing it says %v")
 		expect(t, wrong(), "lost ", "then wrong are %s")
 		noErr(t, x.ReadAstray(message.FilesAstray(1, []string{"lost.pdf"})))
-		expect(t, check(), message.Message{}, "what somebody has read is told again: %v")
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.Message{}, "what somebody has read is told again: %v")
 		expect(t, wrong(), "", "of what somebody has read wrong are %s")
+		expect(t, known("lost").Astray, true, "of a file that is still missing the package knows: %v")
+		expect(t, check(), message.FilesAstray(1, []string{"lost.pdf"}), "to somebody who asks again it says %v")
+		noErr(t, os.WriteFile(filepath.Join(x.folder, "renamed.pdf"), gone, 0o600))
+		expect(t, check(), message.Message{}, "of a file under another name it says %v")
+		expect(t, known("lost").Astray, false, "of a file under another name the package knows: %v")
+		expect(t, must(x.job(lost.Key())).At(), "renamed.pdf", "it is taken to be at %s")
+		noErr(t, os.Remove(filepath.Join(x.folder, "renamed.pdf")))
+		expect(t, check(), message.FilesAstray(1, []string{"lost.pdf"}), "of one that is missing again it says %v")
 
 		away := x.folder + " away"
 		noErr(t, os.Rename(x.folder, away))

@@ -197,6 +197,7 @@ func tellPackage(tx *store.Tx, id string) error {
 		return err
 	}
 	p.Sealed = office.AllSealed(jobs)
+	p.Astray = slices.ContainsFunc(jobs, func(j office.Job) bool { return !j.Astray.IsZero() })
 	if problem := office.FirstProblem(jobs); p.Saved || !problem.IsZero() {
 		p.Problem = problem
 	}

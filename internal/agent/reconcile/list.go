@@ -62,8 +62,8 @@ func packageRow(tx *store.Tx, p office.Package) (office.PackageRow, error) {
 		if j.State == office.JobDone {
 			row.FilesDone++
 		}
-		row.Files = append(row.Files, office.File{Path: filepath.Join(j.Folder, filepath.FromSlash(j.Target)),
-			Kind: j.Kind, DocumentID: j.DocumentID, State: j.State, Seal: j.Seal, Match: j.Match, Problem: cmp.Or(j.Problem, j.Astray)})
+		row.Files = append(row.Files, office.File{Path: filepath.Join(j.Folder, filepath.FromSlash(j.At())),
+			Kind: j.Kind, DocumentID: j.DocumentID, State: j.State, Seal: j.Seal, Match: j.Match, Problem: cmp.Or(j.Problem, j.Astray), Read: j.AstrayRead})
 	}
 	slices.SortStableFunc(row.Files, func(x, y office.File) int {
 		return cmp.Or(x.Kind.Rank()-y.Kind.Rank(), documentIndex(p, x.DocumentID)-documentIndex(p, y.DocumentID))
