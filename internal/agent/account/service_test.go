@@ -296,9 +296,7 @@ func TestLoopsThatBeginAgainBeginAnotherSession(t *testing.T) {
 	if _, online := x.Online(); online {
 		t.Error("a session outlives its loop")
 	}
-	ctx, stop = context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- x.RunSession(ctx) }()
+	looptest.Run(t, x.RunSession)
 	x.wakeSession <- struct{}{} // the loop has begun when it is taken
 	x.wakeSession <- struct{}{}
 	client, online := x.Online()
@@ -306,8 +304,6 @@ func TestLoopsThatBeginAgainBeginAnotherSession(t *testing.T) {
 		t.Fatal("the service cannot be asked")
 	}
 	must(client.List(t.Context(), esign.ListQuery{}))
-	stop()
-	noErr(t, <-ended)
 }
 
 func TestATokenHasOneOwner(t *testing.T) {
@@ -422,9 +418,7 @@ func TestAKeyringThatIsUnlockedIsFound(t *testing.T) {
 			x.Service = New(looptest.Base(t, func() {}), Deps{Keeper: x.keyring, Changed: func() {}, Unlocked: func() { close(unlocked) }})
 			x.Service.Endpoint = &registration{}
 			x.Begin(t.Context())
-			ctx, stop := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- x.RunKeys(ctx) }()
+			looptest.Run(t, x.RunKeys)
 			time.Sleep(20 * time.Minute) // it is tried more and more rarely
 			x.keyring.turn(false)
 			began := time.Now()
@@ -433,8 +427,6 @@ func TestAKeyringThatIsUnlockedIsFound(t *testing.T) {
 			if took := time.Since(began); took > c.within || x.Vault().Locked() {
 				t.Errorf("it took %v", took)
 			}
-			stop()
-			noErr(t, <-ended)
 		})
 	}
 }

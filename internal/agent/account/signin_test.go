@@ -69,18 +69,12 @@ func (x *Service) says(s health.State, m message.Message) bool {
 // runRevocations runs the loop until that is so.
 func (x *testService) runRevocations(t *testing.T, until func() bool) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
-	ended := make(chan error, 1)
-	go func() { ended <- x.RunRevocations(ctx) }()
-	for !until() && ctx.Err() == nil {
-		x.Wake()
-		time.Sleep(time.Millisecond)
+	defer looptest.Run(t, x.RunRevocations)()
+	for end := time.Now().Add(20 * time.Second); !until(); time.Sleep(time.Millisecond) {
+		if x.Wake(); time.Now().After(end) {
+			t.Fatal("never")
+		}
 	}
-	if ctx.Err() != nil {
-		t.Error("never")
-	}
-	stop()
-	noErr(t, <-ended)
 }
 
 func TestASignInEndsWithWhatItBeganWith(t *testing.T) {
@@ -387,14 +381,6 @@ func TestANarrowerGrantIsToldUntilAWiderOneIsThere(t *testing.T) {
 	}
 }
 
-// lapsing runs what notes that a sign-in has lapsed, with a loop of its own.
-func (x *testService) lapsing(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- x.RunSession(ctx) }()
-	t.Cleanup(func() { stop(); noErr(t, <-ended) })
-}
-
 func TestASignInThatTheServiceEndsIsTold(t *testing.T) {
 	x := signedIn(t)
 	changes := make(chan struct{}, 9)
@@ -411,7 +397,7 @@ func TestASignInThatTheServiceEndsIsTold(t *testing.T) {
 	x.lapse(t.Context())
 	expect(t, x.Current().Account.Lapsed, false, "lapsed, though that is not on disk: %v")
 	x.Data.Store.Fault = nil
-	x.lapsing(t)
+	looptest.Run(t, x.RunSession)
 	<-changes // it is on disk
 	expect(t, x.again(t).Current().Account.Lapsed, true, "lapsed after a restart: %v")
 	lines, err := x.Activity(1)

@@ -1,7 +1,6 @@
 package announce
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -481,14 +480,11 @@ func TestWhatWaitsInAProgramThatWorksOnIsToldOnce(t *testing.T) {
 		full.Store(true)
 		time.Sleep(time.Minute)
 		r.stop()
-		r.running.Wait()
 		full.Store(false)
 		r.Resume()
-		ctx, stop := context.WithCancel(t.Context())
-		r.running.Go(func() { r.Run(ctx) })
+		stop := looptest.Run(t, r.Run)
 		time.Sleep(10 * time.Minute)
 		stop()
-		r.running.Wait()
 		if r.count("Jan signed “Offer”.") != 1 || r.count("Someone signed “Untitled package”.") != 1 {
 			t.Errorf("told %q", r.raised)
 		}

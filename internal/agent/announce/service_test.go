@@ -1,7 +1,6 @@
 package announce
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,8 +32,7 @@ type testService struct {
 	before           *testService     // the one before the start, whose store it has; nil for none
 	panics           string           // what the desktop is told that has it panic
 
-	stop    func() // ends Run
-	running sync.WaitGroup
+	stop func() // ends Run
 
 	mu     sync.Mutex
 	raised []string
@@ -80,13 +78,7 @@ func newService(t *testing.T, adjust func(*testService)) *testService {
 	if x.before != nil {
 		x.Resume()
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	x.stop = stop
-	x.running.Go(func() { x.Run(ctx) })
-	t.Cleanup(func() {
-		stop()
-		x.running.Wait()
-	})
+	x.stop = looptest.Run(t, x.Run)
 	return x
 }
 
@@ -163,7 +155,6 @@ func TestTheEndDoesNotWaitForADesktopThatHangs(t *testing.T) {
 		r.Announce(office.Fact{Key: "b", PackageID: "b", Title: message.SomeoneSigned("Offer")})
 		began := time.Now()
 		r.stop()
-		r.running.Wait()
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -239,7 +230,7 @@ func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 		commits := 0
 		r.Data.Committed = func() {
 			if commits++; commits == 2 { // first that it stands; now the note that it was told is on disk, and at that moment the end comes
-				r.stop()
+				go r.stop()
 				time.Sleep(time.Millisecond) // whatever ends by itself has ended
 			}
 		}

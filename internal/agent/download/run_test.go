@@ -2,7 +2,6 @@ package download
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,9 +46,6 @@ type answer struct {
 	wait      string        // Retry-After
 	err       error         // instead of an answer
 }
-
-func (g *giver) Access(context.Context) (string, error) { return "a", nil }
-func (g *giver) Invalidate(string)                      {}
 
 // document is what a package's files hold: more than is looked at before it is written.
 func document(packageID string) string {
@@ -117,7 +113,7 @@ func (g *giver) times(packageID string) int {
 func (x *testService) from(g *giver) (stop func()) {
 	x.t.Helper()
 	g.asked = map[string]int{}
-	client := esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: g}, Now: time.Now}, g)
+	client := esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: g}, Now: time.Now}, looptest.Token{})
 	x.Session = looptest.Session{Client: client, Noted: func(error) { x.answers.Add(1) }}
 	x.update(func(tx *store.Tx) error { return tx.UseService(client.Home()) })
 	return x.run()
@@ -125,20 +121,9 @@ func (x *testService) from(g *giver) (stop func()) {
 
 // run has x do its work until the function that it returns is called.
 func (x *testService) run() (stop func()) {
-	ctx, end := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	for _, part := range []func(context.Context) error{x.Run, x.RunIndex} {
-		running.Go(func() {
-			if err := part(ctx); err != nil {
-				x.t.Error(err)
-			}
-		})
-	}
+	stop = looptest.Run(x.t, x.Run, x.RunIndex)
 	synctest.Wait()
-	return func() {
-		end()
-		running.Wait()
-	}
+	return stop
 }
 
 // wantSaved checks that the folder has the documents of these packages, each once and under its name, and that they are recorded and told.

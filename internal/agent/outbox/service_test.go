@@ -99,12 +99,6 @@ func refuse(w http.ResponseWriter) {
 
 func loseAnswer(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
-// tokens are always good.
-type tokens struct{}
-
-func (tokens) Access(context.Context) (string, error) { return "token", nil }
-func (tokens) Invalidate(string)                      {}
-
 // found has the service's packages claimed, as whoever reads its list does.
 func (x *testService) found() {
 	x.service.mu.Lock()
@@ -141,7 +135,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 	x := &testService{service: &service{add: add}, dir: t.TempDir(), wakes: make(chan struct{}, 9)}
 	server := httptest.NewServer(x.service)
 	t.Cleanup(server.Close)
-	client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, tokens{})
+	client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, looptest.Token{})
 	var watchers loop.Watchers[office.Change]
 	base := looptest.Base(t, func() {})
 	base.Pace, base.Signal = loop.Pace{Retry: 10 * time.Millisecond}.Complete(), watchers.Signal
@@ -161,14 +155,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		PackageAdded:      func() { x.wakes <- struct{}{} },
 		Replaced:          func(*store.Tx, office.Draft, office.Draft) {},
 	})
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { x.Run(ctx) })
-	x.end = func() {
-		stop()
-		running.Wait()
-	}
-	t.Cleanup(x.end)
+	x.end = looptest.Run(t, x.Run)
 	return x
 }
 
@@ -675,9 +662,7 @@ func TestWhatWaitedBeforeTheStartWaitsForTheList(t *testing.T) {
 	noErr(t, x.Data.Update(func(tx *store.Tx) error {
 		return tx.PutDraft(office.Draft{ID: "before", Name: "Lease", Signers: []office.Signer{{Email: "ana@example.com"}}, Template: &office.Template{ID: "t"}})
 	}))
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- x.Run(ctx) }()
+	looptest.Run(t, x.Run)
 	state, err := x.Send(t.Context(), x.newPackage(t), nil)
 	if before, err2 := x.draftState("before"); err != nil || err2 != nil || state.State != office.DraftSent || before.State != office.DraftQueued || x.service.added() != 1 {
 		t.Errorf("the one of now: %+v, %v; the one of before: %+v, %v; %d packages", state, err, before, err2, x.service.added())
@@ -686,8 +671,6 @@ func TestWhatWaitedBeforeTheStartWaitsForTheList(t *testing.T) {
 	x.Wake()
 	x.settled(t)
 	expect(t, x.service.added(), 2, "%d packages")
-	stop()
-	noErr(t, <-ended)
 }
 
 // Whoever shows how far the files are is told when nothing is on its way any more.

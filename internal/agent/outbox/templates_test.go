@@ -43,7 +43,7 @@ func TestAListIsWholeOnlyWhenTheServiceGivesAsManyAsItSays(t *testing.T) {
 				asked++
 			}))
 			defer server.Close()
-			client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, tokens{})
+			client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, looptest.Token{})
 			all, whole, err := readTemplates(t.Context(), client, "")
 			if err != nil || len(all) != c.given || whole != c.whole {
 				t.Errorf("%d templates, whole: %v, %v", len(all), whole, err)
@@ -65,7 +65,7 @@ func listing(t *testing.T, answer func(asked string) (status int, body string)) 
 		io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, tokens{})
+	client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, looptest.Token{})
 	x.Base.Session, x.deps.Home = looptest.Session{Client: client}, client.Home
 	return x
 }

@@ -310,9 +310,7 @@ func TestACopyThatIsTurnedOnComesAtOnceThoughTheRecordWasStampedToday(t *testing
 			day, err := tx.Day()
 			return errors.Join(err, tx.PutDoc(docKept, kept{Record: day}))
 		}))
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- x.RunRecord(ctx) }()
+		looptest.Run(t, x.RunRecord)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		x.settings.MirrorRecord, x.settings.SaveTo = true, x.folder
@@ -326,8 +324,6 @@ func TestACopyThatIsTurnedOnComesAtOnceThoughTheRecordWasStampedToday(t *testing
 			copies := must(filepath.Glob(filepath.Join(x.folder, "Countersign record *", "*.head.txt")))
 			expect(t, len(copies), heads, "while people wait: %[3]v, the copy has %[1]d heads", busy)
 		}
-		stop()
-		noErr(t, <-ended)
 	})
 }
 

@@ -80,7 +80,7 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // client is a client of the shelf.
 func (s *shelf) client(id string) *esign.Client {
-	return clientOf(s, token{}, id)
+	return clientOf(s, looptest.Token{}, id)
 }
 
 // clientOf is a client of the service that answers so.
@@ -94,11 +94,6 @@ func clientOf(service http.RoundTripper, tokens esign.TokenSource, id string) *e
 func answer(req *http.Request, status int, body string) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
 }
-
-type token struct{}
-
-func (token) Access(context.Context) (string, error) { return "a", nil }
-func (token) Invalidate(string)                      {}
 
 // lines is how many packages are known.
 func (x *testService) lines() int {

@@ -29,7 +29,7 @@ import (
 func hears(t *testing.T) *testService {
 	t.Helper()
 	x := newService(t)
-	x.Session = looptest.Session{Client: clientOf(hanging{}, token{}, "c")}
+	x.Session = looptest.Session{Client: clientOf(hanging{}, looptest.Token{}, "c")}
 	return x
 }
 
@@ -58,17 +58,6 @@ func (h *testService) arrives(id, action, packageID string) {
 	h.WakeEvents()
 }
 
-// runs has events handled until stop.
-func (h *testService) runs() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- h.RunEvents(ctx) }()
-	return func() {
-		cancel()
-		noErr(h.t, <-done)
-	}
-}
-
 // Real events are far smaller than the inbox takes.
 func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +76,7 @@ func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
 			return int(m.HeapAlloc >> 20)
 		}
 		before := held()
-		defer h.runs()()
+		defer looptest.Run(t, h.RunEvents)()
 		synctest.Wait()
 		if took := held() - before; took > 30 {
 			t.Errorf("%d MiB", took)
@@ -110,7 +99,7 @@ func TestEachEventIsHandledOnceAndInItsPackagesOrder(t *testing.T) {
 				defer mu.Unlock()
 				return time.Now().Add(wrong)
 			}
-			stop := h.runs()
+			stop := looptest.Run(t, h.RunEvents)
 			var want []string
 			for n := range 300 {
 				switch chance.IntN(30) {
@@ -120,7 +109,7 @@ func TestEachEventIsHandledOnceAndInItsPackagesOrder(t *testing.T) {
 					synctest.Wait()
 				case 2:
 					stop()
-					stop = h.runs()
+					stop = looptest.Run(t, h.RunEvents)
 				case 3:
 					if jumps {
 						mu.Lock()

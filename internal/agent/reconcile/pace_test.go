@@ -116,19 +116,7 @@ func (d *desk) at(t *testing.T, packages int) *testService {
 	h.update(func(tx *store.Tx) error { return tx.UseService(client.Home()) })
 	h.keepMany(packages, office.Package{Created: h.Now().Add(-48 * time.Hour), Inquiry: office.Inquiry{Checked: h.Now().Add(-time.Hour), NextCheck: h.Now()},
 		Signers: []office.Signer{{ID: "s", FirstName: "Ana"}}, Documents: []office.Document{{ID: "d"}}})
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	for _, run := range []func(context.Context) error{h.RunEvents, h.RunStatus, h.RunRecords, h.RunList, h.RunWatch} {
-		running.Go(func() {
-			if err := run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	t.Cleanup(func() {
-		stop()
-		running.Wait()
-	})
+	looptest.Run(t, h.RunEvents, h.RunStatus, h.RunRecords, h.RunList, h.RunWatch)
 	return h
 }
 

@@ -660,14 +660,10 @@ func TestAClockThatJumpsIsNoticed(t *testing.T) {
 		var woke []time.Duration
 		x.Now = func() time.Time { return time.Now().Add(time.Duration(wrong.Load())) }
 		x.deps.WokeUp = func(by time.Duration) { woke = append(woke, by) }
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- x.RunWatch(ctx) }()
+		looptest.Run(t, x.RunWatch)
 		time.Sleep(time.Hour)
 		wrong.Store(int64(2 * time.Hour))
 		time.Sleep(10 * time.Minute)
-		stop()
-		noErr(t, <-ended)
 		expect(t, woke, []time.Duration{2 * time.Hour}, "noticed %v")
 	})
 }
@@ -725,7 +721,7 @@ func (s *links) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
 	h, service := hears(t), &links{}
-	client := clientOf(service, token{}, "c")
+	client := clientOf(service, looptest.Token{}, "c")
 	h.Session = looptest.Session{Client: client}
 	noErr(t, h.Data.Update(func(tx *store.Tx) error {
 		p := office.Package{ID: "p", State: office.PackageOpen, Documents: []office.Document{{ID: "d", SignedBy: []string{"done"}}}, Signers: []office.Signer{
@@ -759,7 +755,7 @@ func TestALinkToSignIsAskedForByAddressOrNameWhereThereAreLinks(t *testing.T) {
 	for status, want := range map[int]message.Message{http.StatusNotFound: message.NoLinks(), http.StatusForbidden: message.MayNotHaveLinks()} {
 		service.status, service.said = status, `{"error":"package_not_authorized","message":"No."}`
 		if status == http.StatusNotFound { // by a service that never had any
-			service.said, h.Session = "<h1>Not Found</h1>", looptest.Session{Client: clientOf(service, token{}, "c")}
+			service.said, h.Session = "<h1>Not Found</h1>", looptest.Session{Client: clientOf(service, looptest.Token{}, "c")}
 		}
 		if _, err := h.SignerPage(t.Context(), "p", "jan"); message.For(err) != want || h.LinksOffered() != (status != http.StatusNotFound) {
 			t.Errorf("%d: %v", status, err)

@@ -113,11 +113,6 @@ type testService struct {
 	arrived  int
 }
 
-type anyone struct{}
-
-func (anyone) Access(context.Context) (string, error) { return "token", nil }
-func (anyone) Invalidate(string)                      {}
-
 var errNoCertificate = errors.New("no certificate")
 
 // service answers without a network.
@@ -162,7 +157,7 @@ func newService(t *testing.T) *testService {
 	x.vault = &values{st: tools.Data, kept: map[string][]byte{}}
 	cfg := issuer.Config(x.settings)
 	cfg.HTTP, cfg.Log, cfg.Now = client, tools.Log, clock
-	api := esign.NewClient(cfg, anyone{})
+	api := esign.NewClient(cfg, looptest.Token{})
 	tools.Session = looptest.Session{Client: api}
 	x.Service = New(tools, Deps{
 		Vault: x.vault,
@@ -363,11 +358,7 @@ func TestARegistrationWhoseAnswerWasLostIsMadeAgain(t *testing.T) {
 				x.Open(issuer.Of(x.settings))
 				x.up("https://office.test")
 			}
-			ctx, stop := context.WithCancel(t.Context())
-			var running sync.WaitGroup
-			running.Go(func() { x.RunEndpoint(ctx) })
-			defer running.Wait()
-			defer stop()
+			looptest.Run(t, x.RunEndpoint)
 			for x.registrations() < len(fail)+2 {
 				time.Sleep(time.Millisecond)
 			}
@@ -534,29 +525,6 @@ func TestEachReturnOfTheAddressIsTold(t *testing.T) {
 	cancel()
 	if url, open := x.WaitOpen(ctx); open {
 		t.Errorf("open at %q", url)
-	}
-}
-
-// A browser asks for "/" where an address has no path.
-func TestTheBrowserReturnsToAnAddressWithoutAPath(t *testing.T) {
-	x := newService(t)
-	returned := 0
-	x.Callback = func(http.ResponseWriter, *http.Request) { returned++ }
-	for address, paths := range map[string]map[string]int{
-		"":                         {"/": 0, office.CallbackPath: 1},
-		"https://office.test":      {"/": 1, "/other": 0, office.CallbackPath: 1},
-		"https://office.test?a=b":  {"/": 1},
-		"https://office.test/back": {"/": 0, "/back": 1},
-	} {
-		x.settings.RedirectURI = address
-		for path, want := range paths {
-			returned = 0
-			req := httptest.NewRequest(http.MethodGet, "/", nil)
-			req.URL.Path = path
-			if x.serve(httptest.NewRecorder(), req); returned != want {
-				t.Errorf("with %q: %q is taken for the return %d times, want %d", address, path, returned, want)
-			}
-		}
 	}
 }
 

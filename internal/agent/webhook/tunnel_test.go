@@ -18,6 +18,7 @@ import (
 
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -104,17 +105,25 @@ func TestThePublicAddressIsTriedWithoutBeingUsed(t *testing.T) {
 	}
 }
 
+// A browser asks for "/" where an address has no path.
 func TestWhatArrivesGoesWhereItBelongs(t *testing.T) {
 	x := newService(t)
 	x.Callback = func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "signed in") }
-	for public, paths := range map[string]map[string]string{
-		"https://office.test":       {"/webhook": "event", "/webhook/": "event", "/oauth/callback": "signed in", "/": "", "/webhook/x": "", "/hooks": ""},
-		"https://office.test/hooks": {"/hooks": "event", "/hooks/oauth/callback": "signed in", "/oauth/callback": "signed in", "/webhook": ""},
+	for _, c := range []struct {
+		public, redirect string
+		paths            map[string]string
+	}{
+		{"", "", map[string]string{"/webhook": "event", "/webhook/": "event", "/oauth/callback": "signed in", "/": "", "/webhook/x": "", "/hooks": ""}},
+		{"/hooks", "", map[string]string{"/hooks": "event", "/hooks/oauth/callback": "signed in", "/oauth/callback": "signed in", "/webhook": ""}},
+		{"", "https://office.test", map[string]string{"/": "signed in", "/other": "", "/oauth/callback": "signed in"}},
+		{"", "https://office.test?a=b", map[string]string{"/": "signed in"}},
+		{"", "https://office.test/back", map[string]string{"/": "", "/back": "signed in"}},
 	} {
-		x.settings.PublicURL = public
-		for path, want := range paths {
-			w := httptest.NewRecorder()
-			x.serve(w, httptest.NewRequest(http.MethodGet, path, nil))
+		x.settings.PublicURL, x.settings.RedirectURI = "https://office.test"+c.public, c.redirect
+		for path, want := range c.paths {
+			w, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+			req.URL.Path = path
+			x.serve(w, req)
 			got := w.Body.String()
 			switch w.Code {
 			case http.StatusMethodNotAllowed: // an event is posted
@@ -123,7 +132,7 @@ func TestWhatArrivesGoesWhereItBelongs(t *testing.T) {
 				got = ""
 			}
 			if got != want {
-				t.Errorf("%s%s: %d, %q", public, path, w.Code, got)
+				t.Errorf("%+v, %s: %d, %q", c, path, w.Code, got)
 			}
 		}
 	}
@@ -232,9 +241,7 @@ func TestTheAddressFollowsTheSettings(t *testing.T) {
 			}
 		}
 		choose(func(s *office.Settings) { s.Tunnel = office.TunnelNone })
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- x.RunTunnel(ctx) }()
+		stop := looptest.Run(t, x.RunTunnel)
 		is("none", "off", "", 0, nil)
 		choose(func(s *office.Settings) { s.Tunnel = office.TunnelExternal })
 		is("it is chosen", "up", "https://office.test", 1, nil)
@@ -284,7 +291,6 @@ func TestTheAddressFollowsTheSettings(t *testing.T) {
 		choose(func(s *office.Settings) { s.Tunnel = office.TunnelExternal })
 		is("back again", "up", "https://another.test", 10, nil)
 		stop()
-		noErr(t, <-ended)
 		is("it has ended", "off", "", 10, nil)
 		time.Sleep(time.Minute) // ngrok's SDK looks whether it is to end when its next attempt is due
 	})
@@ -300,9 +306,7 @@ func TestARegistrationThatFailsIsTriedAgainMoreAndMoreRarely(t *testing.T) {
 				x.fail = append(x.fail, status)
 			}
 			<-x.wakeEndpoint // for the address that is open
-			ctx, stop := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			go func() { ended <- x.RunEndpoint(ctx) }()
+			looptest.Run(t, x.RunEndpoint)
 			synctest.Wait()
 			expect(t, x.registrations(), 1, "tried %d times at once")
 			time.Sleep(x.Pace.Retry)
@@ -326,8 +330,6 @@ func TestARegistrationThatFailsIsTriedAgainMoreAndMoreRarely(t *testing.T) {
 			before = x.registrations()
 			time.Sleep(24 * time.Hour)
 			expect(t, x.registrations(), before, "registered %d times, %d before")
-			stop()
-			noErr(t, <-ended)
 		})
 	}
 }

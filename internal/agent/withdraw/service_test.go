@@ -104,11 +104,6 @@ func (s *service) strike(call string, times int, x reply) {
 	s.replies[call], s.times[call] = x, times
 }
 
-type token struct{}
-
-func (token) Access(context.Context) (string, error) { return "access-token", nil }
-func (token) Invalidate(string)                      {}
-
 // testService is a Service with an open package p at a service, and others by need.
 type testService struct {
 	*Service
@@ -125,7 +120,7 @@ type testService struct {
 func newService(t *testing.T) *testService {
 	t.Helper()
 	x := &testService{t: t, service: &service{states: map[string]string{}, notified: map[string]int{}, replies: map[string]reply{}, times: map[string]int{}}}
-	x.client = esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: x.service}, Now: time.Now}, token{})
+	x.client = esign.NewClient(esign.Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: x.service}, Now: time.Now}, looptest.Token{})
 	var watchers loop.Watchers[office.Change]
 	base := looptest.Base(t, func() {})
 	base.Session, base.Watch = looptest.Session{Client: x.client, Noted: func(error) { x.answers.Add(1) }}, watchers.Watch
@@ -179,12 +174,9 @@ func (x *testService) stands(w office.Withdrawal) {
 
 // runs has it run for a while.
 func (x *testService) runs(d time.Duration) {
-	ctx, stop := context.WithCancel(x.t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { x.Run(ctx) })
+	stop := looptest.Run(x.t, x.Run)
 	time.Sleep(d)
 	stop()
-	running.Wait()
 }
 
 func (x *testService) now() (office.Package, office.Withdrawal) {
@@ -370,9 +362,7 @@ func TestEachOfSeveralPackagesIsWithdrawnByItself(t *testing.T) {
 		x.put(office.Package{ID: "rescinded", State: office.PackageRescinded})
 		x.put(office.Package{ID: "draft", State: "draft"})
 		x.put(office.Package{ID: "q", State: office.PackageOpen})
-		ctx, stop := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { x.Run(ctx) })
+		looptest.Run(t, x.Run)
 		time.Sleep(time.Second)
 		began, stored := time.Now(), 0
 		packages := []string{"q", "signed", "p", "nobody's", "q", "expired", "rescinded", "draft"}
@@ -391,8 +381,6 @@ func TestEachOfSeveralPackagesIsWithdrawnByItself(t *testing.T) {
 		if len(x.service.notified) != 0 {
 			t.Errorf("people were told though nobody should be: %v", x.service.notified)
 		}
-		stop()
-		running.Wait()
 	})
 }
 

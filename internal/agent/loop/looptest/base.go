@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -99,6 +100,33 @@ func (s Session) Note(_ context.Context, err error) error {
 func Bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
+
+// Run runs loops until the end of the test, or until the returned function is called, which waits for their end. None may fail.
+func Run(t testing.TB, loops ...func(context.Context) error) (end func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, run := range loops {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	end = func() {
+		stop()
+		running.Wait()
+	}
+	t.Cleanup(end)
+	return end
+}
+
+// Token is a token source whose access token is always good.
+type Token struct{}
+
+func (Token) Access(context.Context) (string, error) { return "access-token", nil }
+
+func (Token) Invalidate(string) {}
 
 // AtRest checks that due, repeated on ring for a minute of a bubble in which there is nothing to do, does not spin.
 func AtRest(t testing.TB, ring <-chan struct{}, due func(context.Context) (time.Duration, error)) {
