@@ -21,6 +21,8 @@ import (
 	"countersign/internal/trytest"
 )
 
+var noErr, expect = trytest.NoErr, trytest.Expect
+
 // open is an empty state, until the test ends.
 func open(t *testing.T) (*Data, *health.Tracker) {
 	t.Helper()
@@ -69,9 +71,7 @@ func TestADocumentThatIsNotThereIsNoFailure(t *testing.T) {
 	if got, known, err := Doc[string](d, "none"); got != "" || known || err != nil {
 		t.Errorf("%q, %v, %v", got, known, err)
 	}
-	if err := d.Update(func(tx *store.Tx) error { return tx.PutDoc("name", "value") }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, d.Update(func(tx *store.Tx) error { return tx.PutDoc("name", "value") }))
 	if got, known, err := Doc[string](d, "name"); got != "value" || !known || err != nil {
 		t.Errorf("%q, %v, %v", got, known, err)
 	}
@@ -99,9 +99,7 @@ func TestADocumentThatIsNotThereIsNoFailure(t *testing.T) {
 		t.Errorf("one that is not there: %v, %v", known, err)
 	}
 	issues.Clear(health.DataNotRead)
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, d.Close())
 	_, _, err = Doc[string](d, "name")
 	if m, ok := message.Of(err); !ok || m != message.Closing() || len(issues.List()) != 0 {
 		t.Errorf("while it closes: %v, %+v", err, issues.List())
@@ -170,13 +168,9 @@ func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
 	d.Note(syscall.ENOSPC)
 	told("the disk is full", message.OwnDiskFull())
 	room := d.Store.Path() + ".room"
-	if err := errors.Join(os.Mkdir(room, 0o700), d.Update(put)); err != nil {
-		t.Error(err)
-	}
+	noErr(t, errors.Join(os.Mkdir(room, 0o700), d.Update(put)))
 	told("there is no room yet", message.OwnDiskFull())
-	if err := errors.Join(os.Remove(room), d.Update(put)); err != nil {
-		t.Error(err)
-	}
+	noErr(t, errors.Join(os.Remove(room), d.Update(put)))
 	told("there is room")
 	if _, err := os.Lstat(room); err == nil {
 		t.Error("what was tried with is left")
@@ -193,14 +187,10 @@ func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
 		},
 	} {
 		name := fmt.Sprint("text ", commits)
-		if err := errors.Join(d.Update(func(tx *store.Tx) error { return tx.PutDoc(name, "value") }), wrong(name)); err != nil {
-			t.Error(err)
-		}
+		noErr(t, errors.Join(d.Update(func(tx *store.Tx) error { return tx.PutDoc(name, "value") }), wrong(name)))
 		told("a record cannot be read", message.RecordsUnreadable())
 		issues.Dismiss(issues.List()[0])
-		if err := wrong(name); err != nil {
-			t.Error(err)
-		}
+		noErr(t, wrong(name))
 		told("somebody has read it")
 	}
 	damage := &store.CorruptError{Path: d.Store.Path(), Reason: "a page is missing"}
@@ -210,9 +200,7 @@ func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
 	told("it is damaged", message.DataDamagedNow())
 	d.Note(nil)
 	told("it is still damaged", message.DataDamagedNow())
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
+	noErr(t, d.Close())
 	if _, err := os.Lstat(d.Store.Path()); err == nil {
 		t.Error("the next start begins with the damaged file")
 	}
@@ -220,16 +208,12 @@ func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
 	if _, gone := os.Lstat(aside); err != nil || gone != nil {
 		t.Errorf("the next start takes the damaged file %q for a missing one: %v, %v", aside, err, gone)
 	}
-	if err := errors.Join(next.Close(), os.Remove(next.Store.Path())); err != nil {
-		t.Error(err)
-	}
+	noErr(t, errors.Join(next.Close(), os.Remove(next.Store.Path())))
 	later, aside, err := Open(d.Store.Path(), d.log, time.Now, issues)
 	if err != nil || aside != "" {
 		t.Errorf("a file that somebody deletes later is said to be %q: %v", aside, err)
 	}
-	if err := later.Close(); err != nil {
-		t.Error(err)
-	}
+	noErr(t, later.Close())
 }
 
 func TestADamagedFileIsSetAsideAndWhatIsNoneIsAnError(t *testing.T) {
@@ -241,9 +225,7 @@ func TestADamagedFileIsSetAsideAndWhatIsNoneIsAnError(t *testing.T) {
 		}
 		return aside, err
 	}
-	if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600))
 	aside, err := start(path)
 	if b, _ := os.ReadFile(aside); err != nil || !bytes.HasPrefix(b, []byte("no database")) {
 		t.Errorf("set aside is %q, %v", aside, err)
@@ -261,17 +243,13 @@ func TestAStateWasRestoredAtTheLatestNow(t *testing.T) {
 	now := time.Now().UTC()
 	restored := func(now time.Time) (at time.Time) {
 		t.Helper()
-		if err := d.Update(func(tx *store.Tx) error { at = Restored(tx, now); return nil }); err != nil {
-			t.Error(err)
-		}
+		noErr(t, d.Update(func(tx *store.Tx) error { at = Restored(tx, now); return nil }))
 		return at
 	}
 	if at := restored(now); !at.IsZero() {
 		t.Errorf("never, and at %v", at)
 	}
-	if err := d.Update(func(tx *store.Tx) error { MarkRestored(tx, now.Add(time.Hour)); return nil }); err != nil {
-		t.Error(err)
-	}
+	noErr(t, d.Update(func(tx *store.Tx) error { MarkRestored(tx, now.Add(time.Hour)); return nil }))
 	if got := []time.Time{restored(now), restored(now.Add(time.Minute))}; !slices.Equal(got, []time.Time{now, now}) {
 		t.Errorf("restored at %v, want %v", got, now)
 	}
@@ -280,8 +258,6 @@ func TestAStateWasRestoredAtTheLatestNow(t *testing.T) {
 		t.Error("a failure is taken for never")
 	}
 }
-
-var expect = trytest.Expect
 
 func TestNothingThatWaitedForItsTurnIsCommittedOnceTheStateIsFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -298,15 +274,11 @@ func TestNothingThatWaitedForItsTurnIsCommittedOnceTheStateIsFrozen(t *testing.T
 		synctest.Wait()
 		st.Freeze(message.MovingNow())
 		close(hold)
-		if err := <-held; err != nil {
-			t.Error(err)
-		}
+		noErr(t, <-held)
 		if err := <-late; !errors.Is(err, errFrozen) {
 			t.Errorf("it was committed: %v", err)
 		}
-		if err := st.UpdateFrozen(func(tx *store.Tx) error { return tx.PutDoc("kept", true) }); err != nil {
-			t.Error(err)
-		}
+		noErr(t, st.UpdateFrozen(func(tx *store.Tx) error { return tx.PutDoc("kept", true) }))
 		st.Thaw()
 		if kept, _, err := Doc[bool](st, "kept"); !kept || err != nil || st.Update(func(*store.Tx) error { return nil }) != nil {
 			t.Errorf("afterwards there is %v, %v", kept, err)

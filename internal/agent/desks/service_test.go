@@ -105,7 +105,6 @@ func newComputer(t testing.TB, s office.TunnelSettings) *computer {
 	})
 	noErr(t, c.Load())
 	c.start()
-	t.Cleanup(func() { c.stop() })
 	return c
 }
 
@@ -136,19 +135,7 @@ func (c *computer) store(id string) error {
 	return c.Take(c.t.Context(), hookURL, "s", "", fmt.Appendf(nil, `{"eventId":%q}`, id))
 }
 
-func (c *computer) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := c.Run(ctx); err != nil {
-			c.t.Error(err)
-		}
-	})
-	c.stop = func() {
-		cancel()
-		running.Wait()
-	}
-}
+func (c *computer) start() { c.stop = looptest.Run(c.t, c.Run) }
 
 func (c *computer) set(change func(*office.TunnelSettings)) {
 	s := *c.settings.Load()
@@ -552,9 +539,7 @@ func TestADeskSaysThatTheHubHearsNothing(t *testing.T) {
 // What a hub says of its desks is let in should this computer take its place: one key that is none would keep it from being the hub.
 func TestOnlyWhatCanBeADeskIsKept(t *testing.T) {
 	_, key, err := desk.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	list := members(desk.Answer{Desks: []desk.Member{
 		{Name: "\x1b[2J" + strings.Repeat("x", 1<<20), Key: key}, {Name: "no key", Key: "*"}, {Name: "\n", Key: key},
 	}})

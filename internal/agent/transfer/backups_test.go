@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -45,20 +43,6 @@ func backups(t *testing.T, adjust func(*Options)) *Backups {
 	return NewBackups(looptest.Base(t, func() {}), n)
 }
 
-// running runs a Backups in a bubble while do does something.
-func running(t *testing.T, r *Backups, do func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	var done sync.WaitGroup
-	done.Go(func() {
-		if err := r.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	do()
-	cancel()
-	done.Wait()
-}
-
 func made(t *testing.T, r *Backups) int {
 	t.Helper()
 	files, err := List(r.options.Folder)
@@ -81,21 +65,20 @@ func TestThereIsOneBackupOfEachDayAndNoneWhileMuchIsUnderWay(t *testing.T) {
 		var busy atomic.Bool
 		busy.Store(true)
 		r := backups(t, func(n *Options) { n.Busy = busy.Load })
-		running(t, r, func() {
-			time.Sleep(30 * time.Minute)
-			expect(t, made(t, r), 0, "%d while much was under way")
-			time.Sleep(time.Hour)
-			expect(t, made(t, r), 1, "%d, though it waits no longer than an hour")
-			busy.Store(false)
-			time.Sleep(48 * time.Hour) // on which no day is counted
-			expect(t, made(t, r), 1, "%d of one day")
-			for day := range 3 {
-				time.Sleep(24 * time.Hour)
-				r.newDay(t)
-				time.Sleep(2 * time.Hour)
-				expect(t, made(t, r), day+2, "%d after %d more days", day+1)
-			}
-		})
+		looptest.Run(t, r.Run)
+		time.Sleep(30 * time.Minute)
+		expect(t, made(t, r), 0, "%d while much was under way")
+		time.Sleep(time.Hour)
+		expect(t, made(t, r), 1, "%d, though it waits no longer than an hour")
+		busy.Store(false)
+		time.Sleep(48 * time.Hour) // on which no day is counted
+		expect(t, made(t, r), 1, "%d of one day")
+		for day := range 3 {
+			time.Sleep(24 * time.Hour)
+			r.newDay(t)
+			time.Sleep(2 * time.Hour)
+			expect(t, made(t, r), day+2, "%d after %d more days", day+1)
+		}
 	})
 }
 
@@ -103,22 +86,21 @@ func TestThatNoBackupCanBeMadeIsToldAfterAWhileAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backups(t, nil)
 		inTheWay := os.WriteFile(r.options.Folder, []byte("a file"), 0o600)
-		running(t, r, func() {
-			time.Sleep(3 * time.Hour)
-			if r.Health.Has(health.BackupFails) {
-				t.Error("told at once")
-			}
-			time.Sleep(5 * time.Hour)
-			if !r.Health.Has(health.BackupFails) {
-				t.Error("not told")
-			}
-			noErr(t, errors.Join(inTheWay, os.Remove(r.options.Folder)))
-			r.Wake()
-			time.Sleep(time.Minute)
-			if r.Health.Has(health.BackupFails) || made(t, r) != 1 {
-				t.Error("it has not ended")
-			}
-		})
+		looptest.Run(t, r.Run)
+		time.Sleep(3 * time.Hour)
+		if r.Health.Has(health.BackupFails) {
+			t.Error("told at once")
+		}
+		time.Sleep(5 * time.Hour)
+		if !r.Health.Has(health.BackupFails) {
+			t.Error("not told")
+		}
+		noErr(t, errors.Join(inTheWay, os.Remove(r.options.Folder)))
+		r.Wake()
+		time.Sleep(time.Minute)
+		if r.Health.Has(health.BackupFails) || made(t, r) != 1 {
+			t.Error("it has not ended")
+		}
 	})
 }
 
@@ -174,16 +156,16 @@ func TestBackupsGoOnWithAnotherKeyBesideThoseOfTheOneBefore(t *testing.T) {
 		key = safe.Secret{2}
 		inTheWay := filepath.Join(r.options.Folder, "000002-2026-01-01"+ending)
 		noErr(t, os.WriteFile(inTheWay, []byte("age-encryption.org/v1\ndamaged"), 0o600))
-		running(t, r, func() {
-			r.Health.Set(health.BackupFails, tell(nil))
-			for range 20 {
-				r.newDay(t)
-				time.Sleep(24 * time.Hour)
-				if r.Health.Has(health.BackupFails) {
-					t.Fatal("a backup was made, and is said to fail")
-				}
+		stop := looptest.Run(t, r.Run)
+		r.Health.Set(health.BackupFails, tell(nil))
+		for range 20 {
+			r.newDay(t)
+			time.Sleep(24 * time.Hour)
+			if r.Health.Has(health.BackupFails) {
+				t.Fatal("a backup was made, and is said to fail")
 			}
-		})
+		}
+		stop()
 		files := must(List(r.options.Folder))
 		if len(files) > 11 || files[0].Number != 22 {
 			t.Errorf("%d backups, the newest is number %d", len(files), files[0].Number)
