@@ -131,15 +131,6 @@ func TestStatusReadsBothShapes(t *testing.T) {
 	}
 }
 
-func TestTheBaseAddressMayOrMayNotHaveThePrefix(t *testing.T) {
-	for _, tail := range []string{"", "/", "/api/v1", "/api/v1/"} {
-		if got := (Config{BaseURL: "https://sign.example.com" + tail}).apiRoot(); got != "https://sign.example.com" {
-			t.Errorf("%q: %q", tail, got)
-		}
-	}
-	expect(t, (Config{BaseURL: "https://example.com/sign/api/v1/"}).apiRoot(), "https://example.com/sign", "below a path: %q")
-}
-
 func TestARejectedTokenIsRenewedOnce(t *testing.T) {
 	list := func(c *Client) error { _, err := c.List(t.Context(), ListQuery{Take: 1}); return err }
 	upload := func(c *Client) error {

@@ -195,7 +195,7 @@ var allowed = map[string][]string{
 	"internal/office/settingstest": {"internal/office"},
 	"internal/agent/data":          {"internal/disk", "internal/agent/health", "internal/message", "internal/office", "internal/store"},
 	"internal/agent/loop":          {"internal/agent/data", "internal/agent/health", "internal/message", "internal/office", "internal/store", "internal/esign"},
-	"internal/agent/loop/looptest": {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/esign", "internal/office", "internal/trytest"},
+	"internal/agent/loop/looptest": {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/esign", "internal/office", "internal/store", "internal/trytest"},
 	"internal/agent/health":        {},
 	"internal/agent/transfer":      {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/disk", "internal/message", "internal/office", "internal/office/filename", "internal/private", "internal/safe", "internal/store"},
 	"internal/agent/account":       {"internal/agent/data", "internal/agent/health", "internal/agent/issuer", "internal/agent/loop", "internal/esign", "internal/office", "internal/proxy", "internal/secret", "internal/store", "internal/tunnel", "assets"},

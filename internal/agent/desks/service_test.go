@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,33 +34,6 @@ func TestMain(m *testing.M) {
 	onLoopback()
 	askEvery, lookAfter = 200*time.Millisecond, 200*time.Millisecond
 	goleak.VerifyTestMain(m)
-}
-
-// values is a Vault that seals nothing.
-type values struct {
-	st   *data.Data
-	mu   sync.Mutex
-	kept map[string][]byte
-}
-
-func (v *values) Get(name string) ([]byte, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.kept[name], nil
-}
-
-func (v *values) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for name, value := range values {
-		v.kept[name] = value
-	}
-	return v.st.Update(func(tx *store.Tx) (err error) {
-		for _, f := range also {
-			err = errors.Join(err, f(tx))
-		}
-		return err
-	})
 }
 
 // computer is one of the office, with the data that outlives its program.
@@ -89,7 +61,7 @@ func newComputer(t testing.TB, s office.TunnelSettings) *computer {
 	tools := looptest.Base(t, func() {})
 	tools.Pace.Retry = 20 * time.Millisecond
 	c.Service = New(tools, Deps{
-		Stream: NATS(), Folder: t.TempDir(), Settings: func() office.Settings { return *c.settings.Load() }, Vault: &values{st: tools.Data, kept: map[string][]byte{}},
+		Stream: NATS(), Folder: t.TempDir(), Settings: func() office.Settings { return *c.settings.Load() }, Vault: looptest.NewVault(tools.Data),
 		Person: func() string { return "ana@example.com" }, Hears: func() time.Time { return *c.hears.Load() }, Dial: (&net.Dialer{}).DialContext,
 		Take: func(ctx context.Context, url, service, signature string, body []byte) error {
 			return c.inbox.Take(ctx, inbox.Key{URL: url, Service: service}, signature, body)
@@ -257,7 +229,7 @@ type disk struct {
 
 func (c *computer) disk() disk {
 	c.t.Helper()
-	d := disk{folder: filepath.Join(c.t.TempDir(), "copy"), kept: maps.Clone(c.Vault.(*values).kept)}
+	d := disk{folder: filepath.Join(c.t.TempDir(), "copy"), kept: maps.Clone(c.Vault.(*looptest.Vault).Kept)}
 	state, err := os.ReadFile(c.Data.Store.Path())
 	noErr(c.t, errors.Join(err, os.CopyFS(d.folder, os.DirFS(c.Folder))))
 	d.state = state
@@ -271,8 +243,8 @@ func (c *computer) restoresData(d disk) {
 	st, _, err := data.Open(c.Data.Store.Path(), c.Log, time.Now, c.Health)
 	noErr(c.t, err)
 	c.t.Cleanup(func() { st.Close() })
-	v := c.Vault.(*values)
-	c.Data, v.st, v.kept = st, st, maps.Clone(d.kept)
+	v := c.Vault.(*looptest.Vault)
+	c.Data, v.Data, v.Kept = st, st, maps.Clone(d.kept)
 	noErr(c.t, c.Load())
 }
 

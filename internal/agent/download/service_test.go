@@ -196,20 +196,6 @@ func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsReco
 	}
 }
 
-func TestWhatWaitsForAServiceNotInUseMovesToTheNewFolderToo(t *testing.T) {
-	x := newService(t)
-	x.update(func(tx *store.Tx) error { return tx.UseService("one") })
-	old, next := x.settings.SaveTo, t.TempDir()
-	away := x.plan("at the one")[0]
-	x.update(func(tx *store.Tx) error { return tx.UseService("other") })
-	here := x.plan("at the other")[0]
-	x.update(func(tx *store.Tx) error { MoveJobs(tx, old, next, nil, x.Now()); return nil })
-	x.update(func(tx *store.Tx) error { return tx.UseService("one") })
-	for _, j := range []office.Job{away, here} {
-		expect(t, x.job(j).Folder, next, "it is saved in %s")
-	}
-}
-
 func TestWhatWasLeftToADeskThatIsGoneIsSavedHere(t *testing.T) {
 	x := newService(t)
 	x.settings.SavedElsewhere = true

@@ -37,26 +37,6 @@ import (
 	"countersign/internal/store"
 )
 
-// plainVault seals nothing.
-type plainVault struct {
-	values map[string][]byte
-	x      *testService
-}
-
-func (v *plainVault) Get(name string) ([]byte, error) { return v.values[name], nil }
-
-func (v *plainVault) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
-	for name, value := range values {
-		v.values[name] = value
-	}
-	return v.x.Data.Update(func(tx *store.Tx) (err error) {
-		for _, do := range also {
-			err = errors.Join(err, do(tx))
-		}
-		return err
-	})
-}
-
 // verify is what is said of files.
 func (x *testService) verify(paths ...string) (all []office.Verified) {
 	x.t.Helper()
@@ -249,7 +229,7 @@ func TestACopyOfTheRecordVerifiesByItselfAndIsNeverOverwritten(t *testing.T) {
 			})
 		})
 	}))
-	older.vault.values = x.vault.values
+	older.vault.Kept = x.vault.Kept
 	older.nextDay()
 	now := x.Now()
 	older.Now = func() time.Time { return now }

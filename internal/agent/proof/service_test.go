@@ -44,7 +44,7 @@ type testService struct {
 	folder   string
 	busy     atomic.Bool
 	settings office.Settings
-	vault    *plainVault
+	vault    *looptest.Vault
 	days     int
 	examined atomic.Int32
 	result   compare.Result // of comparing; by the texts where it is none
@@ -58,8 +58,9 @@ func newService(t *testing.T) *testService {
 	der := must(x509.CreateCertificate(rand.Reader, c, c, public, private))
 	x := &testService{t: t, folder: t.TempDir()}
 	x.mine = must(x509.ParseCertificate(der))
-	x.vault = &plainVault{map[string][]byte{}, x}
-	x.Service = New(looptest.Base(t, func() {}), Deps{Busy: x.busy.Load, Examine: x.find, Comparing: Comparing{Compare: x.compare, Sent: x.open},
+	base := looptest.Base(t, func() {})
+	x.vault = looptest.NewVault(base.Data)
+	x.Service = New(base, Deps{Busy: x.busy.Load, Examine: x.find, Comparing: Comparing{Compare: x.compare, Sent: x.open},
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "0a1b2c3d-4e5f" }, Vault: x.vault})
 	return x
 }

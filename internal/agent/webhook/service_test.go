@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,58 +44,29 @@ func must[T any](value T, err error) T { return trytest.Must(value, err) }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// values is a Vault that seals nothing.
+// values is a Vault that can be locked.
 type values struct {
-	st *data.Data
-
-	mu     sync.Mutex
-	locked bool
-	lost   bool // the key is gone
-	kept   map[string][]byte
+	*looptest.Vault
+	locked, lost atomic.Bool // lost: the key is gone
 }
 
-func (v *values) Locked() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.locked
-}
+func (v *values) Locked() bool { return v.locked.Load() }
 
 func (v *values) Get(name string) ([]byte, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.locked {
+	switch {
+	case v.Locked():
 		return nil, secret.ErrUnavailable
-	}
-	if v.lost {
+	case v.lost.Load():
 		return nil, nil
 	}
-	return v.kept[name], nil
-}
-
-func (v *values) Has(name string) (bool, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.kept[name] != nil, nil
+	return v.Vault.Get(name)
 }
 
 func (v *values) Put(next map[string][]byte, also ...func(*store.Tx) error) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.locked {
+	if v.Locked() {
 		return secret.ErrUnavailable
 	}
-	err := v.st.Update(func(tx *store.Tx) (err error) {
-		for _, f := range also {
-			err = errors.Join(err, f(tx))
-		}
-		return err
-	})
-	if err == nil {
-		for name, b := range next {
-			v.kept[name] = b
-		}
-	}
-	return err
+	return v.Vault.Put(next, also...)
 }
 
 // testService is a Service whose signing service registers whatever it is asked to, with a new secret each time.
@@ -154,7 +126,7 @@ func newService(t *testing.T) *testService {
 	}
 	tools := looptest.Base(t, func() {})
 	tools.Now, tools.Health = clock, health.New(clock, func() {})
-	x.vault = &values{st: tools.Data, kept: map[string][]byte{}}
+	x.vault = &values{Vault: looptest.NewVault(tools.Data)}
 	cfg := issuer.Config(x.settings)
 	cfg.HTTP, cfg.Log, cfg.Now = client, tools.Log, clock
 	api := esign.NewClient(cfg, looptest.Token{})
@@ -371,7 +343,7 @@ func TestARegistrationWhoseAnswerWasLostIsMadeAgain(t *testing.T) {
 func TestWhileTheKeysAreLockedTheServiceIsAskedToComeAgain(t *testing.T) {
 	x := newService(t)
 	x.register(t)
-	x.vault.locked = true
+	x.vault.locked.Store(true)
 	w := httptest.NewRecorder()
 	x.serve(w, httptest.NewRequest(http.MethodPost, "/webhook", nil))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "60" {

@@ -273,15 +273,10 @@ func TestTheAddressFollowsTheSettings(t *testing.T) {
 		is("there is no certificate", "down", "", 9, errNoCertificate)
 		choose(func(s *office.Settings) { s.Tunnel = office.TunnelNgrok; s.NgrokCA = "" })
 		is("there is no token", "down", "", 9, errNoAuthtoken)
-		keep := func(locked bool) {
-			x.vault.mu.Lock()
-			defer x.vault.mu.Unlock()
-			x.vault.locked = locked
-		}
-		keep(true)
+		x.vault.locked.Store(true)
 		x.Wake()
 		is("the key is out of reach", "down", "", 9, secret.ErrUnavailable)
-		keep(false)
+		x.vault.locked.Store(false)
 		noErr(t, x.vault.Put(map[string][]byte{issuer.NgrokToken.Of(issuer.Ngrok(x.settings)): []byte("t0ken")}))
 		time.Sleep(tunnelLook)
 		synctest.Wait()
@@ -388,15 +383,16 @@ func TestWhatIsKeptOfARegistrationThatCannotBeRead(t *testing.T) {
 	if gone, err := x.OutOfReach(i); gone || err != nil {
 		t.Errorf("one that can be read: %v, %v", gone, err)
 	}
-	x.vault.lost = true
+	x.vault.lost.Store(true)
 	if gone, err := x.OutOfReach(i); !gone || err != nil {
 		t.Errorf("one whose key is gone: %v, %v", gone, err)
 	}
-	x.vault.lost, x.vault.kept[issuer.Endpoint.Of(i)] = false, []byte("{")
+	x.vault.lost.Store(false)
+	x.vault.Kept[issuer.Endpoint.Of(i)] = []byte("{")
 	if x.Open(i); !x.MayBeRegistered() {
 		t.Error("what was read before is forgotten over what cannot be read")
 	}
-	delete(x.vault.kept, issuer.Endpoint.Of(i))
+	delete(x.vault.Kept, issuer.Endpoint.Of(i))
 	x.Missed("p", x.Now())
 	if x.Move(i); x.MayBeRegistered() || len(x.missed) > 0 {
 		t.Errorf("the next one's: %+v", x.registered())

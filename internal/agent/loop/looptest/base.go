@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
+	"countersign/internal/store"
 	"countersign/internal/trytest"
 
 	bolt "go.etcd.io/bbolt"
@@ -127,6 +129,42 @@ type Token struct{}
 func (Token) Access(context.Context) (string, error) { return "access-token", nil }
 
 func (Token) Invalidate(string) {}
+
+// Vault is a vault that seals nothing.
+type Vault struct {
+	Data *data.Data
+	Kept map[string][]byte
+	mu   sync.Mutex
+}
+
+// NewVault returns an empty vault.
+func NewVault(d *data.Data) *Vault { return &Vault{Data: d, Kept: map[string][]byte{}} }
+
+func (v *Vault) Get(name string) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.Kept[name], nil
+}
+
+func (v *Vault) Has(name string) (bool, error) {
+	b, err := v.Get(name)
+	return b != nil, err
+}
+
+func (v *Vault) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	err := v.Data.Update(func(tx *store.Tx) (err error) {
+		for _, f := range also {
+			err = errors.Join(err, f(tx))
+		}
+		return err
+	})
+	if err == nil {
+		maps.Copy(v.Kept, values)
+	}
+	return err
+}
 
 // AtRest checks that due, repeated on ring for a minute of a bubble in which there is nothing to do, does not spin.
 func AtRest(t testing.TB, ring <-chan struct{}, due func(context.Context) (time.Duration, error)) {
