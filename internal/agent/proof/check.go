@@ -69,6 +69,9 @@ func (r *Service) checkFiles(ctx context.Context) error {
 		return err
 	}
 	now := astrayFiles{Away: slices.DeleteFunc(slices.Clone(last.Away), isBack)}
+	if now.Away, err = r.followAll(now.Away); err != nil {
+		return err
+	}
 	if every == 0 || done.Checked > 0 && today-done.Checked < every {
 		if now.Files, err = r.stillAstray(last.Files); err != nil || len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
 			return errors.Join(err, r.tellAstray())
@@ -172,8 +175,53 @@ func (r *Service) stillAstray(files []astray) (still []astray, err error) {
 		if err = errors.Join(err, failed); j.State != office.JobDone {
 			continue
 		}
-		if same, _ := isThere(j); !same {
+		if same, failed := isThere(j); !same && !(missing(failed) && r.follow(j)) {
 			still = append(still, x)
+		}
+	}
+	return still, err
+}
+
+// missing reports whether err of isThere says that the file, or its folder, is not there.
+func missing(err error) bool { return errors.Is(err, errAway) || errors.Is(err, fs.ErrNotExist) }
+
+// follow records that j's missing file is in the folder for documents, if it is there under the same name, unchanged: people move
+// their folder, and then choose it.
+func (r *Service) follow(j office.Job) (followed bool) {
+	folder, from := r.deps.Settings().SaveTo, j.Folder
+	if j.Folder = folder; folder == from {
+		return false
+	}
+	if same, _ := isThere(j); !same {
+		return false
+	}
+	err := r.Data.Update(func(tx *store.Tx) error {
+		stored, ok, _ := tx.Job(j.Key())
+		taken, err := tx.IsTaken(folder, j.Target)
+		if followed = ok && !taken && saved(stored) == saved(j) && stored.Folder == from; err != nil || !followed {
+			return err
+		}
+		stored.Folder = folder
+		tx.PutJob(stored)
+		noteAstray(tx, astray{Key: j.Key()}, false)
+		return nil
+	})
+	r.Signal(office.PackagesChanged)
+	return followed && err == nil
+}
+
+// followAll follows all files of folders out of reach, and returns the folders in which some still are.
+func (r *Service) followAll(away []string) (still []string, err error) {
+	for after, jobs := "", make([]office.Job, len(away)); err == nil && len(jobs) > 0; {
+		jobs, err = data.Read(r.Data, "the files out of reach", func(tx *store.Tx) ([]office.Job, error) {
+			return tx.JobsAfter(after, jobsTogether, func(j office.Job) bool {
+				return j.State == office.JobDone && slices.Contains(away, j.Folder)
+			})
+		})
+		for _, j := range jobs {
+			if after = j.Key(); !r.follow(j) && !slices.Contains(still, j.Folder) {
+				still = append(still, j.Folder)
+			}
 		}
 	}
 	return still, err
@@ -255,7 +303,7 @@ func (r *Service) lookAtAll(ctx context.Context, x *looked, pause time.Duration,
 			if !loop.Sleep(ctx, pause) {
 				return nil, ctx.Err()
 			}
-			x.lookAt(j)
+			r.checkFile(x, j)
 			err = errors.Join(err, done())
 		}
 	}
@@ -286,14 +334,15 @@ func (r *Service) lookAtAll(ctx context.Context, x *looked, pause time.Duration,
 	return found, err
 }
 
-// lookAt checks j's file, unless its folder is unreachable.
-func (x *looked) lookAt(j office.Job) {
+// checkFile checks j's file, unless its folder is unreachable.
+func (r *Service) checkFile(x *looked, j office.Job) {
 	x.After, x.files = j.Key(), x.files+1
-	if x.away[j.Folder] {
-		return
+	same, err := false, errAway
+	if !x.away[j.Folder] {
+		same, err = isThere(j)
 	}
-	same, err := isThere(j)
 	switch away := errors.Is(err, errAway); {
+	case missing(err) && r.follow(j):
 	case away && x.asked:
 		x.away[j.Folder] = true
 	case !away && !same && len(x.Suspects) < mostAstray:

@@ -555,6 +555,14 @@ func TestTheCheckThatSomebodyAsksForTellsOfEverythingAtOnce(t *testing.T) {
 		noErr(t, os.Rename(away, x.folder))
 		noErr(t, x.checkFiles(t.Context()))
 		expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"lost.pdf"}), "once the folder is back it says %v")
+		noErr(t, os.Rename(x.folder, away))
+		check()
+		x.settings.SaveTo = away
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, must(x.job(fine.Key())).Folder, away, "of a moved folder that was chosen, a file is taken to be in %s")
+		expect(t, must(x.job(lost.Key())).Folder, x.folder, "a file that is not there is taken to be in %s")
+		noErr(t, os.WriteFile(filepath.Join(away, "lost.pdf"), gone, 0o600))
+		expect(t, check(), message.Message{}, "once all are in it it says %v")
 		stopped, stop := context.WithCancel(t.Context())
 		if err := x.CheckFiles(stopped, func(int, int) { stop() }); err == nil {
 			t.Error("it was not stopped")
