@@ -85,7 +85,7 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops b
 			chosen(paths, true)
 		}
 	})
-	text := widgets.NewParagraph(lang.L("Choose in the window that has opened."))
+	text := widgets.NewParagraph(lang.L("Choose in the window that opens."))
 	cancel := widgets.NewButton(lang.L("Cancel"), func() { panel.Close() })
 	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(q.Title), text, widgets.Row(8, layout.NewSpacer(), cancel)))
 	panel = widgets.Open(d.Window.Canvas(), content, fyne.NewSize(440, 0), nil, func() {
