@@ -247,17 +247,7 @@ func common(a, b []string) int {
 	if len(a)+len(b) == 0 {
 		return 500
 	}
-	same := 0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch c := cmp.Compare(a[i], b[j]); {
-		case c == 0:
-			same, i, j = same+1, i+1, j+1
-		case c < 0:
-			i++
-		default:
-			j++
-		}
-	}
+	same := len(a) - len(without(a, b))
 	return 2000 * same / (len(a) + len(b))
 }
 

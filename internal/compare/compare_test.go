@@ -220,6 +220,62 @@ func TestFaintAndLargeAndMissingLettersAreProtected(t *testing.T) {
 	}
 }
 
+func TestNothingIsAddedToWordsOfAnyDirection(t *testing.T) {
+	engine := start(t)
+	plain := contract(t, 1)
+	page := func(width, height float64, text string) []byte {
+		p := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: width, Ht: height}})
+		p.AddPage()
+		p.SetFont("Helvetica", "", 24)
+		p.Text(20, 40, text)
+		var b bytes.Buffer
+		noErr(t, p.Output(&b))
+		return b.Bytes()
+	}
+	turned := func(sent []byte) []byte {
+		return made(edit(sent, 1, func(_ *model.Context, page types.Dict, _ *model.InheritedPageAttrs) error {
+			page["Rotate"] = types.Integer(90)
+			return nil
+		}))(t)
+	}
+	tiny, behind := "0.6 g BT /Fx 4.8 Tf 320 600 Td (41) Tj ET", "0 g BT /Fx 6 Tf 316.2 600 Td (1) Tj ET"
+	tilted := "0.7071 0.7071 -0.7071 0.7071 360 560 cm 0.9 g BT /Fx 12 Tf 0 0 Td (5,200) Tj ET"
+	upright := "0 1 -1 0 360 560 cm BT /Fx 12 Tf 0 0 Td (5,200) Tj ET"
+	word, empty := page(420, 60, "Lease-no.5200-of-2026-Bonn"), page(595, 842, "")
+	for _, c := range []struct {
+		name       string
+		sent, back []byte // operators to draw, or documents
+		want       State
+	}{
+		{"a digit before a tiny number", []byte(tiny), []byte(tiny + " " + behind), Changed},
+		{"a name below a draft's mark", []byte("0.7 0.7 -0.7 0.7 160 300 cm 0.9 g BT /Fx 150 Tf 0 0 Td (DRAFT) Tj ET"), nil, Added},
+		{"a tilted number struck out", []byte(tilted), []byte(tilted + " 0.5 w -2 4 m 34 4 l S"), Changed},
+		{"a digit before it", []byte(tilted), []byte(tilted + " 0 g BT /Fx 12 Tf -8 0 Td (1) Tj ET"), Changed},
+		{"a digit before an upright number", []byte(upright), []byte(upright + " BT /Fx 12 Tf -7 0 Td (1) Tj ET"), Changed},
+		{"a digit of invisible words", []byte("3 Tr BT /Fx 12 Tf 360 600 Td (5,200) Tj ET"), []byte("3 Tr BT /Fx 12 Tf 360 600 Td (5,900) Tj ET"), Changed},
+		{"invisible words removed", []byte("3 Tr BT /Fx 12 Tf 360 600 Td (5,200) Tj ET"), []byte(" "), Remade},
+		{"a page of a single word that moved", word, made(shifted(made(retype(word, 1, true, 1))(t), 1, 0.5))(t), Changed},
+		{"an empty page filled", empty, plain, Changed},
+		{"an empty page signed", empty, made(overlay(empty, 1, signature))(t), Added},
+	} {
+		for _, turn := range []bool{false, true} {
+			sent, back := c.sent, c.back
+			if !bytes.HasPrefix(sent, []byte("%PDF")) {
+				sent = made(overlay(plain, 1, string(c.sent)))(t)
+				if back = made(overlay(plain, 1, string(c.back)))(t); c.back == nil {
+					back = made(overlay(sent, 1, "1 0 0 1 238 342 cm 0.4 0 0 0.4 0 0 cm "+signature))(t)
+				}
+			}
+			if turn {
+				sent, back = turned(sent), turned(back)
+			}
+			if r := compared(engine, back, sent); r.State != c.want {
+				t.Errorf("%s, %v: %s, %+v", c.name, turn, r.State, r.Places)
+			}
+		}
+	}
+}
+
 func TestOnlyPagesWithoutADifferenceAreCalledTheSame(t *testing.T) {
 	engine := start(t)
 	sent, cert := contract(t, 1), certificate(t)

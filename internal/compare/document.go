@@ -185,12 +185,29 @@ func (d device) rect(left, top, right, bottom float64) rect {
 
 // letter is a letter on a page.
 type letter struct {
-	r      rune
-	number int // index among all letters of the page
-	word   int // index of its word
-	at     rect
+	r    rune
+	word int // index of its word
+	at   rect
 
-	left, bottom float64 // its corner, in points
+	left, bottom  float64 // its corner, in points
+	level, tilted bool    // how it is read in the picture
+}
+
+// height is its height in pixels, as it is read.
+func (l letter) height() int {
+	if l.level {
+		return l.at.y1 - l.at.y0
+	}
+	return l.at.x1 - l.at.x0
+}
+
+// beside is the area of a letter and of those next to it in a word of a given height.
+func (l letter) beside(height int) rect {
+	aside := (height + 2) / 3
+	if l.level {
+		return rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}
+	}
+	return rect{l.at.x0, l.at.y0 - aside, l.at.x1, l.at.y1 + aside}
 }
 
 // letters are a page's letters other than white space, in document order.
@@ -206,7 +223,14 @@ func (p *page) letters(d device) (list []letter) {
 		if err != nil {
 			continue // it has no box
 		}
-		list = append(list, letter{r, len(list), word, d.rect(box.Left, box.Top, box.Right, box.Bottom), box.Left, box.Bottom})
+		angle := 0.0
+		if turned, err := p.engine.FPDFText_GetCharAngle(&requests.FPDFText_GetCharAngle{TextPage: p.text, Index: i}); err == nil {
+			angle = float64(turned.CharAngle)
+		}
+		const slope = 0.25 // how far from level or upright writing may be
+		sin, cos := math.Sincos(angle)
+		dx, dy := math.Abs(d.ax*cos+d.bx*sin), math.Abs(d.ay*cos+d.by*sin)
+		list = append(list, letter{r, word, d.rect(box.Left, box.Top, box.Right, box.Bottom), box.Left, box.Bottom, dy < slope*dx, dy >= slope*dx && dx >= slope*dy})
 	}
 	return list
 }
@@ -214,7 +238,7 @@ func (p *page) letters(d device) (list []letter) {
 // note is something that lies over a page: a note, a stamp, a field.
 type note struct {
 	kind        enums.FPDF_ANNOTATION_SUBTYPE
-	name, value string // of a field; otherwise value is its text
+	name, value string // of a field; otherwise name is its text
 	at          rect
 	undrawn     bool // it has no appearance of its own
 	signature   bool // it is a signature field
@@ -261,7 +285,7 @@ func (p *page) notes(d device) (list []note) {
 			n.undrawn = !drawn.HasKey
 		}
 		if text, err := p.engine.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{Annotation: a, Key: "Contents"}); err == nil && !n.field() {
-			n.value = text.Value
+			n.name = text.Value
 		}
 		if flags, err := p.engine.FPDFAnnot_GetFlags(&requests.FPDFAnnot_GetFlags{Annotation: a}); err == nil {
 			n.flags = flags.Flags & shows

@@ -89,19 +89,19 @@ func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place) {
 	if slices.ContainsFunc(c.marks, func(m uint8) bool { return m != alike }) && turned(c.da) != turned(c.db) {
 		return []Place{{Kind: KindSize}}
 	}
-	all, unmatched := c.share()
+	all, unmatched, filled := c.share()
 	if x, y, lies := moved(c.letters, c.lettersNow); all >= mostly && lies {
 		a.moveTo(b, x, y)
 		c.look(a, b, c.printing)
 		c.judge(a, b)
 		places = []Place{{Kind: KindRemade}}
-		all, unmatched = c.share()
+		all, unmatched, filled = c.share()
 	}
 	switch {
-	case all < mostly:
+	case all < mostly && !filled:
 	case unmatched < hardly:
 		return append(c.blanked(), c.byWords(sent, back))
-	case common(sent.words, back.words) < 300:
+	case filled || common(sent.words, back.words) < 300:
 		return []Place{{Kind: KindExchange, Was: short(sent.text), Now: short(back.text)}}
 	}
 	return slices.Concat(places, c.hidden(), c.places())
@@ -175,8 +175,9 @@ type comparison struct {
 	da, db     device
 	printing   bool
 
-	rims  []bool  // by pixel: the edge of something in was, which nothing may touch
-	marks []uint8 // by pixel: see below
+	words []letter // of visible words in was
+	rims  []bool   // by pixel: the edge of something in was, which nothing may touch
+	marks []uint8  // by pixel: see below
 }
 
 // The classes of pixels.
@@ -189,43 +190,34 @@ const (
 // compareNotes finds additional notes, notes whose visibility or link target has changed, and fields whose value has
 // changed.
 func (c *comparison) compareNotes(before, after []note) (places []Place) {
-	type text struct {
-		kind  int
-		value string
-		flags enums.FPDF_ANNOT_FLAG
-		leads string
-	}
 	type seen struct {
-		name  string
-		flags enums.FPDF_ANNOT_FLAG
+		kind        enums.FPDF_ANNOTATION_SUBTYPE
+		name, leads string
+		flags       enums.FPDF_ANNOT_FLAG
 	}
-	had, was, now := map[text]int{}, map[string][]string{}, map[string][]string{}
-	fields, ways := map[string]bool{}, map[seen]bool{}
+	had, fields, at, was, now := map[seen]int{}, map[string]bool{}, map[string]rect{}, map[string][]string{}, map[string][]string{}
 	for _, n := range before {
+		had[seen{n.kind, n.name, n.leads, n.flags}]++
 		if n.field() {
-			fields[n.name], ways[seen{n.name, n.flags}] = true, true
+			fields[n.name] = true
 		}
-		had[text{int(n.kind), n.value, n.flags, n.leads}]++
-		if n.field() && n.value != "" {
+		if n.value != "" {
 			was[n.name] = append(was[n.name], n.value)
 		}
 	}
-	at := map[string]rect{}
 	for _, n := range after {
+		key := seen{n.kind, n.name, n.leads, n.flags}
+		had[key]--
+		shown := n.markup() || n.leads != ""
 		if n.field() {
 			at[n.name] = n.at
-			usual := n.flags == enums.FPDF_ANNOT_FLAG_PRINT || n.flags == 0 && !fields[n.name]
-			if !usual && !n.signature && !ways[seen{n.name, n.flags}] {
-				places = append(places, Place{Kind: KindNote, Now: short(n.name + " " + n.value), Box: c.box(n.at)})
-			}
-			if n.value != "" {
-				now[n.name] = append(now[n.name], n.value)
-			}
-			continue
+			shown = !n.signature && n.flags != enums.FPDF_ANNOT_FLAG_PRINT && (n.flags != 0 || fields[n.name])
 		}
-		key := text{int(n.kind), n.value, n.flags, n.leads}
-		if had[key]--; had[key] < 0 && (n.markup() || n.leads != "") {
-			places = append(places, Place{Kind: KindNote, Now: short(n.value + " " + n.leads), Box: c.box(n.at)})
+		if n.value != "" {
+			now[n.name] = append(now[n.name], n.value)
+		}
+		if had[key] < 0 && shown {
+			places = append(places, Place{Kind: KindNote, Now: short(n.name + " " + n.value + " " + n.leads), Box: c.box(n.at)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(was)) {
@@ -286,36 +278,45 @@ func (c *comparison) mark() {
 // people write on them.
 func (c *comparison) findRims() {
 	n := c.w * c.h
-	rim := make([]bool, n)
+	rim := make([]uint8, n) // the margin around each edge
 	for y := range c.h {
 		for x := range c.w {
 			i := y*c.w + x
 			p := pixel(c.base, i)
 			if x+1 < c.w && apart(p, pixel(c.base, i+1)) > edge {
-				rim[i], rim[i+1] = true, true
+				rim[i], rim[i+1] = 1, 1
 			}
 			if y+1 < c.h && apart(p, pixel(c.base, i+c.w)) > edge {
-				rim[i], rim[i+c.w] = true, true
+				rim[i], rim[i+c.w] = 1, 1
 			}
 		}
 	}
 	c.leaveOutRuns(rim, c.h, c.w, c.w, 1)
 	c.leaveOutRuns(rim, c.w, c.h, 1, c.w)
 	c.leaveOutLeaders(rim)
-	c.rims = make([]bool, n)
+	c.rims, c.words = make([]bool, n), nil
 	seen := map[int]bool{} // words of which anything is visible, even if the font lacks a letter
 	for _, l := range c.letters {
 		seen[l.word] = seen[l.word] || alnum(l.r) && c.inked(c.base, l.at)
 	}
 	for _, l := range c.letters { // ink as close as the next letter would belong to the word
-		if seen[l.word] && spells(l.r) && l.at.y1-l.at.y0 < tallest {
-			aside := (l.at.y1 - l.at.y0 + 2) / 3
-			c.each(rect{l.at.x0 - aside, l.at.y0, l.at.x1 + aside, l.at.y1}, func(i int) { c.rims[i] = true })
+		switch {
+		case !seen[l.word] || !spells(l.r) || l.height() >= tallest:
+		case !l.tilted:
+			c.words = append(c.words, l)
+			c.each(l.beside(l.height()), func(i int) { c.rims[i] = true })
+		case c.inked(c.base, l.at): // the corners of its box are empty
+			corner := l.at.within(c.w, c.h)
+			c.each(l.at, func(i int) {
+				if apart(pixel(c.base, i), pixel(c.base, corner.y0*c.w+corner.x0)) > faint {
+					rim[i] = uint8(min((l.height()+2)/3, tile))
+				}
+			})
 		}
 	}
-	for i, is := range rim {
-		if x, y := i%c.w, i/c.w; is {
-			c.each(rect{x - 1, y - 1, x + 2, y + 2}, func(i int) { c.rims[i] = true })
+	for i, margin := range rim {
+		if x, y, m := i%c.w, i/c.w, int(margin); m > 0 {
+			c.each(rect{x - m, y - m, x + m + 1, y + m + 1}, func(i int) { c.rims[i] = true })
 		}
 	}
 }
@@ -331,7 +332,7 @@ func (c *comparison) leaveOutFields() {
 
 // leaveOutRuns removes edges along runs of equal pixels. The picture is scanned in rows lines of length pixels; nextRow and
 // next are the strides.
-func (c *comparison) leaveOutRuns(rim []bool, rows, length, nextRow, next int) {
+func (c *comparison) leaveOutRuns(rim []uint8, rows, length, nextRow, next int) {
 	for row := range rows {
 		from := 0
 		for at := 1; at <= length; at++ {
@@ -341,7 +342,7 @@ func (c *comparison) leaveOutRuns(rim []bool, rows, length, nextRow, next int) {
 			}
 			if at-from >= ruled {
 				for j := from; j < at; j++ {
-					rim[row*nextRow+j*next] = false
+					rim[row*nextRow+j*next] = 0
 				}
 			}
 			from = at
@@ -360,7 +361,7 @@ func spells(r rune) bool {
 	return alnum(r) || r > unicode.MaxASCII && !strings.ContainsRune(leaders, r)
 }
 
-func (c *comparison) leaveOutLeaders(rim []bool) {
+func (c *comparison) leaveOutLeaders(rim []uint8) {
 	from := 0
 	for i := 0; i <= len(c.letters); i++ {
 		if i < len(c.letters) && strings.ContainsRune(leaders, c.letters[i].r) {
@@ -368,7 +369,7 @@ func (c *comparison) leaveOutLeaders(rim []bool) {
 		}
 		if i-from >= 4 {
 			for _, l := range c.letters[from:i] {
-				c.each(rect{l.at.x0 - 1, l.at.y0 - 1, l.at.x1 + 1, l.at.y1 + 1}, func(i int) { rim[i] = false })
+				c.each(rect{l.at.x0 - 1, l.at.y0 - 1, l.at.x1 + 1, l.at.y1 + 1}, func(i int) { rim[i] = 0 })
 			}
 		}
 		from = i + 1
@@ -379,20 +380,24 @@ func (c *comparison) leaveOutLeaders(rim []bool) {
 const (
 	mostly = 0.4
 	hardly = 0.15
-	least  = 12 // parts of a page that must have content
-	nearby = 2  // pixels
+	least  = 12  // parts of a page that must have content
+	most   = 400 // parts that signing fills on a page with less
+	nearby = 2   // pixels
 )
 
-// share returns how much of the page's content has changed, and how much of that has no equivalent nearby either.
-func (c *comparison) share() (all, unmatched float64) {
+// share returns how much of the page's content has changed, how much of that has no equivalent nearby either, and whether an
+// empty page was filled.
+func (c *comparison) share() (all, unmatched float64, filled bool) {
 	const part = 16
-	inked, bad, far := 0, 0, 0
+	inked, bad, far, added := 0, 0, 0, 0
 	for y := 0; y < c.h; y += part {
 		for x := 0; x < c.w; x += part {
 			r := rect{x, y, x + part, y + part}.within(c.w, c.h)
 			isBad := c.any(r, func(i int) bool { return c.marks[i] == isBad })
 			if isBad || c.any(r, func(i int) bool { return c.rims[i] }) {
 				inked++
+			} else if c.any(r, func(i int) bool { return c.marks[i] == isNew }) {
+				added++
 			}
 			if isBad {
 				bad++
@@ -403,9 +408,9 @@ func (c *comparison) share() (all, unmatched float64) {
 		}
 	}
 	if inked < least {
-		return 0, 1
+		return 0, 1, added > most
 	}
-	return float64(bad) / float64(inked), float64(far) / float64(max(bad, 1))
+	return float64(bad) / float64(inked), float64(far) / float64(max(bad, 1)), false
 }
 
 // unmatched reports whether a changed pixel has nothing similar nearby in the other picture.
@@ -448,10 +453,10 @@ func (c *comparison) each(r rect, do func(i int)) {
 // byWords compares pages whose pictures tell little by their words. If a few words differ, or words were only added, it
 // reports them as a change, because nobody knows what they cover. If most differ, the letters merely have other codes.
 func (c *comparison) byWords(sent, back sheet) Place {
-	const few, most = 12, 500
+	const few = 12
 	was, now := without(sent.words, back.words), without(back.words, sent.words)
 	added := len(was) == 0 && len(sent.words) > 0 && len(now) > 0
-	if added || len(was) > 0 && len(was)+len(now) <= few && common(sent.words, back.words) >= most {
+	if added || len(was) > 0 && len(was)+len(now) <= few {
 		return Place{Kind: KindAltered, Was: short(strings.Join(was, " ")), Now: short(strings.Join(now, " "))}
 	}
 	return Place{Kind: KindRemade}
@@ -519,18 +524,15 @@ next:
 // merely have other codes: that is less than a change, because people read both alike.
 func (c *comparison) hidden() (places []Place) {
 	var unseen []letter
-	recoded := false
 	gone := unlike(c.letters, c.lettersNow)
+	marked := func(l letter) bool { return c.any(l.at, func(i int) bool { return c.marks[i] != alike }) }
 	for _, l := range unlike(c.lettersNow, c.letters) {
-		switch {
-		case c.any(l.at, func(i int) bool { return c.marks[i] != alike }):
-		case slices.ContainsFunc(gone, func(old letter) bool { return meet(old.at, l.at) }):
-			recoded = true
-		default:
+		recoded := c.inked(c.now, l.at) && slices.ContainsFunc(gone, func(old letter) bool { return meet(old.at, l.at) })
+		if !marked(l) && !recoded {
 			unseen = append(unseen, l)
 		}
 	}
-	if recoded {
+	if slices.ContainsFunc(gone, func(l letter) bool { return spells(l.r) && !marked(l) }) {
 		places = append(places, Place{Kind: KindRemade})
 	}
 	for from := 0; from < len(unseen); {
@@ -572,9 +574,6 @@ func spell(all, some []letter) string {
 		}
 		last = l.word
 		text.WriteRune(l.r)
-		if text.Len() > 2*maxWords {
-			break
-		}
 	}
 	return short(text.String())
 }
@@ -582,7 +581,15 @@ func spell(all, some []letter) string {
 // places are the differences of the pictures: adjacent tiles form one place.
 func (c *comparison) places() (places []Place) {
 	written := unlike(c.lettersNow, c.letters)
-	c.markInserted(written)
+	for _, l := range written { // next to a word it makes another word of it
+		if alnum(l.r) && slices.ContainsFunc(c.words, func(old letter) bool { return meet(old.at, l.beside(min(l.height(), 2*old.height()))) }) {
+			c.each(l.at, func(i int) {
+				if c.marks[i] == isNew {
+					c.marks[i] = isBad
+				}
+			})
+		}
+	}
 	across, down := (c.w+tile-1)/tile, (c.h+tile-1)/tile
 	kinds := make([]uint8, across*down)
 	for i, m := range c.marks {
@@ -631,34 +638,11 @@ func (c *comparison) places() (places []Place) {
 	return places
 }
 
-// markInserted marks new letters that are next to old ones in one word, which makes it another word.
-func (c *comparison) markInserted(new []letter) {
-	written := map[int]bool{}
-	for _, l := range new {
-		written[l.number] = true
-	}
-	for _, l := range c.lettersNow {
-		for _, i := range []int{l.number - 1, l.number + 1} {
-			if written[l.number] && alnum(l.r) && i >= 0 && i < len(c.lettersNow) && !written[i] && c.lettersNow[i].word == l.word && spells(c.lettersNow[i].r) {
-				c.each(l.at, func(i int) {
-					if c.marks[i] == isNew {
-						c.marks[i] = isBad
-					}
-				})
-			}
-		}
-	}
-}
-
 // within are the letters that lie completely within the strip, or outside the page.
-func (c *comparison) within(letters []letter) (list []letter) {
-	for _, l := range letters {
-		if (l.at.y0 >= 0 || c.top == 0) && (l.at.y1 <= c.h || c.top+c.h == c.all) {
-			l.number = len(list)
-			list = append(list, l)
-		}
-	}
-	return list
+func (c *comparison) within(letters []letter) []letter {
+	return slices.DeleteFunc(letters, func(l letter) bool {
+		return l.at.y0 < 0 && c.top > 0 || l.at.y1 > c.h && c.top+c.h < c.all
+	})
 }
 
 // box converts pixels to fractions of the page.
