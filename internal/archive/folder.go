@@ -34,7 +34,8 @@ type Folder struct {
 	// Syncs limits concurrent flushes; several folders may share one. Set it before the first Save.
 	Syncs *SyncLimiter
 
-	// Cache, when set, lets Exists miss what was added to a folder within the last second. Set it before the first call.
+	// Cache, when set, lets Exists miss what was added to a folder within the last second, unless Save has met it. Set it before
+	// the first call.
 	Cache *DirCache
 
 	// Set by tests, see bound.
@@ -120,10 +121,12 @@ func (f *Folder) Twin(rel string) (bool, error) {
 	if !filename.Safe(rel) {
 		return false, f.fail(rel, ErrBadName, nil)
 	}
-	if _, err := f.at.Find(rel); err == nil {
-		return false, nil
+	taken, err := f.Exists(rel)
+	if taken { // asked afterwards: the very name may just have been given
+		_, exact := f.at.Find(rel)
+		taken = exact != nil
 	}
-	return f.Exists(rel)
+	return taken, err
 }
 
 // alike lists the names in a subfolder that fold to the same as name. What is not a folder has none.
@@ -547,7 +550,17 @@ func (f *Folder) lookAt(sub string) (*names, error) {
 	if f.Cache == nil {
 		return read()
 	}
-	return f.Cache.in(filepath.Join(f.dir, filepath.FromSlash(sub)), read)
+	return f.Cache.in(f.key(sub), read)
+}
+
+// key is what the cache calls a subfolder.
+func (f *Folder) key(sub string) string { return filepath.Join(f.dir, filepath.FromSlash(sub)) }
+
+// forget drops what is remembered of a subfolder.
+func (f *Folder) forget(sub string) {
+	if f.Cache != nil {
+		f.Cache.forget(f.key(sub), f.Cache.of(f.key(sub)))
+	}
 }
 
 // Series lists the existing files named rel, or rel with a number (filename.Numbered), in the order of the numbers. There

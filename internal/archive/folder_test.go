@@ -253,6 +253,42 @@ func TestANameThatIsFreeAgainIsFreeAtOnce(t *testing.T) {
 	}
 }
 
+// Several computers may save the same documents into one share.
+func TestANameThatAnotherComputerJustGaveIsSeenWhenASaveMeetsIt(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	f.Cache = &DirCache{}
+	if there, err := f.Series("Lease.pdf"); len(there) > 0 || err != nil {
+		t.Fatal(there, err)
+	}
+	body := pdf(2000)
+	noErr(t, os.WriteFile(filepath.Join(dir, "Lease.pdf"), body, 0o600))
+	_, err := f.Save(t.Context(), request("Lease.pdf", body))
+	there, _ := f.Series("Lease.pdf")
+	if !errors.Is(err, ErrExists) || len(there) != 1 {
+		t.Error("not seen:", there, err)
+	}
+}
+
+func TestANameThatIsBeingGivenIsNoTwinOfItself(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	f.Cache = &DirCache{}
+	look := f.Cache.of(dir)
+	look.mu.Lock() // the folder is slow
+	twin := make(chan bool)
+	go func() {
+		is, _ := f.Twin("Lease.pdf")
+		twin <- is
+	}()
+	time.Sleep(50 * time.Millisecond)
+	noErr(t, os.WriteFile(filepath.Join(dir, "Lease.pdf"), nil, 0o600))
+	look.mu.Unlock()
+	if <-twin {
+		t.Error("taken for another name")
+	}
+}
+
 func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 	var looks DirCache
 	asked, answer, other := make(chan bool), make(chan bool), make(chan bool)

@@ -139,6 +139,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 		return Saved{}, err
 	}
 	if err := dir.NameNew(temp.name, path.Base(r.Target)); err != nil {
+		f.forget(path.Dir(r.Target)) // another computer may just have given the name, perhaps to this document
 		return saved, f.because(r.Target, err)
 	}
 	f.step(StepNamed, r.Target)
