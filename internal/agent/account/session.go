@@ -153,7 +153,8 @@ func (r *Service) serviceAnswers() {
 	r.Asked.Answered()
 	r.Health.Clear(health.ClientRefused)
 	r.Health.Clear(health.NetworkAsks)
-	if r.Health.Clear(health.ServiceFails) {
+	// An answer to a call that was under way when the service asked for a pause does not end the pause.
+	if r.Breaker.Left(r.Now()) == 0 && r.Health.Clear(health.ServiceFails) {
 		r.Returned()
 	}
 }

@@ -500,6 +500,26 @@ func TestWhatAnAnswerSaysOfTheServiceIsTold(t *testing.T) {
 	}
 }
 
+// Calls may be under way when the service asks for a pause.
+func TestAPauseIsToldUntilItIsOver(t *testing.T) {
+	for _, kind := range []esign.Kind{esign.TooMany, esign.Server} {
+		returned, now := 0, time.Now()
+		base := looptest.Base(t, func() {})
+		base.Now = func() time.Time { return now }
+		x := New(base, Deps{Returned: func() { returned++ }, Failed: func(error) {}})
+		_ = x.Note(t.Context(), &esign.Error{Kind: kind, RetryAfter: 3 * time.Hour})
+		_ = x.Note(t.Context(), nil)
+		if list := x.Health.List(); len(list) != 1 || list[0].Message != message.ServicePauses(3) || returned > 0 {
+			t.Errorf("%s: returned %d times, health: %+v", kind, returned, list)
+		}
+		now = now.Add(3 * time.Hour)
+		_ = x.Note(t.Context(), nil)
+		if list := x.Health.List(); len(list) > 0 || returned != 1 {
+			t.Errorf("%s, when it is over: returned %d times, health: %+v", kind, returned, list)
+		}
+	}
+}
+
 // What cannot be opened any more is asked for, and what another service was given is not taken for it.
 func TestSecretsThatAreOutOfReachAreAskedFor(t *testing.T) {
 	x := signedIn(t)

@@ -216,6 +216,20 @@ func TestThePackagesOfDraftsAreLookedForTogether(t *testing.T) {
 	look(3, 2*time.Minute)
 }
 
+func TestAPauseThatComesWithAnUnknownOutcomeIsToldToo(t *testing.T) {
+	r := newService(t, answering(503, "", "Retry-After", "7200"))
+	r.end() // the test does what it runs
+	client, _ := r.Base.Session.Online()
+	noted := []error{nil}
+	r.Base.Session = looptest.Session{Client: client, Noted: func(err error) { noted = append(noted, err) }}
+	id, err := r.Hold(r.newPackage(t))
+	noErr(t, errors.Join(err, r.Resolve(id, true, 0)))
+	must(r.sendDue(t.Context()))
+	if got := esign.Message(noted[len(noted)-1]); got != message.ServicePauses(2) {
+		t.Errorf("told %q of %v", got, noted)
+	}
+}
+
 // An account that may not send is not told that its package will be sent.
 func TestASignInThatIsRefusedAgainAndAgainMayNotSend(t *testing.T) {
 	r := newService(t, accept)

@@ -586,8 +586,8 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 		return r.fail(d, esign.Message(cause))
 	case errors.Is(cause, esign.ErrOutcomeUnknown):
 		r.Log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
-		if errors.As(cause, &e) {
-			r.Breaker.Open(r.Now(), e.RetryAfter)
+		if errors.As(cause, &e) && e.RetryAfter > 0 { // of the service, all that is known is that it asks for a pause
+			r.Session.Note(ctx, &esign.Error{Op: e.Op, Kind: esign.Server, Status: e.Status, RetryAfter: e.RetryAfter})
 		}
 		d.Problem = message.OutcomeUnknown(d.Name)
 		r.find = loop.Retry{} // look for all of them at once
