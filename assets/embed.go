@@ -84,7 +84,7 @@ func TrayIcon(state Tray, size int) ([]byte, error) {
 	return pictures.ReadFile(fmt.Sprintf("icons/tray-%s-%d.png", state, size))
 }
 
-// Mark returns one of the one-coloured state marks as SVG: signed, next, later, ended, problem, saved or drop.
+// Mark returns one of the one-coloured state marks as SVG: signed, next, later, ended, note, problem, saved or drop.
 func Mark(name string) ([]byte, error) { return pictures.ReadFile("marks/" + name + ".svg") }
 
 // Samples returns the demo's documents, PDF files in the root of the file system.

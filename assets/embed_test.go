@@ -50,7 +50,7 @@ func TestEveryIconHasTheSizeOnItsName(t *testing.T) {
 }
 
 func TestEveryMarkIsThere(t *testing.T) {
-	for _, name := range []string{"signed", "next", "later", "ended", "problem", "saved", "drop"} {
+	for _, name := range []string{"signed", "next", "later", "ended", "note", "problem", "saved", "drop"} {
 		if data, err := Mark(name); err != nil || !bytes.Contains(data, []byte("<svg")) {
 			t.Errorf("mark %s: %v", name, err)
 		}

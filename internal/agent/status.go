@@ -38,6 +38,9 @@ type Status struct {
 
 	Checked  time.Time `json:"-"` // when everything was last checked since the start; zero before
 	Checking bool      `json:"-"` // everything is being checked now
+
+	// Tried is when the service last did not answer, Next when it is asked again; zero if it answers.
+	Tried, Next time.Time `json:"-"`
 }
 
 // TunnelStatus is the public address.
@@ -91,6 +94,7 @@ func (a *Agent) Status() (Status, error) {
 	_, online := a.account.Online()
 	s.Version, s.SignedIn, s.Account, s.Tunnel, s.Health = a.p.Version, o.SignedIn(), o.Account.Account, a.webhook.Address(), health.Distinct(a.Health.List())
 	s.Checked, s.Checking = a.packages.Swept()
+	s.Tried, s.Next = a.packages.Unanswered()
 	s.Checking = s.Checking && online // otherwise it waits for a sign-in
 	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt.Time = a.webhook.Endpoint()
 	s.Events.Rejected = a.webhook.Rejected()

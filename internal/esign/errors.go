@@ -353,6 +353,9 @@ func networkMessage(err error) message.Message {
 	case errors.As(err, &verif), errors.As(err, &auth), errors.As(err, &host):
 		return message.ServiceDistrusted()
 	case errors.As(err, &op) && op.Op == "dial":
+		if at, ok := op.Addr.(*net.TCPAddr); ok && at.IP.IsLoopback() {
+			return message.ServiceNotRunning()
+		}
 		return message.ServiceUnreachable()
 	}
 	return message.ServiceSilent()

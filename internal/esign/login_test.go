@@ -281,7 +281,7 @@ func TestAServerThatCannotBeReachedIsAnErrorAndNotOneWithoutDiscovery(t *testing
 	cfg := p.config()
 	p.server.Close()
 	_, err := StartLogin(context.Background(), cfg, redirect, "")
-	if kindOf(err) != Network || Message(err).String() != "The signing service could not be reached. Check the internet connection." {
+	if kindOf(err) != Network || Message(err).String() != "The signing service on this computer is not running. Start it." {
 		t.Errorf("%v (%s)", err, Message(err).String())
 	}
 	var e *Error

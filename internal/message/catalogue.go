@@ -668,6 +668,9 @@ func PackageSaved(called string) Message {
 func PackageSent(called string) Message {
 	return of("package.package-sent", Package("Package", called))
 }
+func PackageSentTo(called string, names []string) Message {
+	return of("package.package-sent-to", Package("Package", called), Names("Names", names))
+}
 func PackagesChanged(n int) Message { return of("package.packages-changed", Count("N", n)) }
 func PackagesChangedMeanwhile(n int) Message {
 	return of("package.packages-changed-meanwhile", Count("N", n))
@@ -833,6 +836,7 @@ func ServiceBusy() Message             { return of("service.service-busy") }
 func ServiceDistrusted() Message       { return of("service.service-distrusted") }
 func ServiceKnowsNot() Message         { return of("service.service-knows-not") }
 func ServiceNotFound() Message         { return of("service.service-not-found") }
+func ServiceNotRunning() Message       { return of("service.service-not-running") }
 func ServiceOdd() Message              { return of("service.service-odd") }
 func ServicePauses(n int) Message      { return of("service.service-pauses", Count("N", n)) }
 func ServiceRefused() Message          { return of("service.service-refused") }

@@ -105,7 +105,8 @@ func holes(text string) (names []string) {
 }
 
 // forms are the texts around arguments, with their placeholders.
-var forms = map[string][]string{quoted: {"Name"}, megabytes: {"N"}, untitled: {}, unknown: {"ID"}, day: {"Day", "Month", "Year"}}
+var forms = map[string][]string{quoted: {"Name"}, megabytes: {"N"}, untitled: {}, unknown: {"ID"}, day: {"Day", "Month", "Year"},
+	"form.created": {}, "form.sent-names": {"Names"}, "form.withdrew": {"Who"}, "form.saying": {"Text"}} // of Brief
 
 func init() {
 	for n := 1; n <= 12; n++ {

@@ -175,9 +175,16 @@ func TestWhatAPersonCanPutRightSaysHow(t *testing.T) {
 	}
 }
 
+func TestConsecutiveMessagesAreBriefToo(t *testing.T) {
+	got := English().Brief(Then(Withdrew("olivia.office@example.com", "Lease"), WithdrawnSaying("Wrong version")))
+	if want := "Withdrawn by olivia.office · “Wrong version”"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestWhatIsBrieflySaidIsComplete(t *testing.T) {
 	for id := range briefs {
-		m := of(id, Text("Who", "Ana"), Name("Document", "Annex/Plan.pdf"), Count("N", 2), Package("Package", "Lease"))
+		m := of(id, Text("Who", "Ana"), Text("Text", "Too late"), Names("Names", []string{"Ana", "Jan"}), Name("Document", "Annex/Plan.pdf"), Count("N", 2), Package("Package", "Lease"))
 		for _, code := range Languages() {
 			p := must(NewPrinter(code))
 			if got := p.Brief(m); got == p.Text(m) || strings.Contains(got, "Lease") || strings.Contains(got, "Annex") || strings.Contains(got, "<no value>") {

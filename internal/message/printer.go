@@ -103,16 +103,28 @@ func (p *Printer) lines(m Message) string {
 var briefs = map[string]string{"package.sent-to": "sent-to", "package.package-sent": "sent", "package.signed": "signed", "package.someone-signed": "someone",
 	"package.signed-document": "signed-document", "package.someone-signed-document": "someone-signed-document", "package.everyone-signed": "executed", "package.completed": "completed",
 	"package.everyone-signed-document": "document-called", "package.everyone-signed-a-document": "document", "package.declined": "declined",
-	"package.expired": "expired", "folder.saved": "saved", "withdrawal.withdrawn": "withdrawn"}
+	"package.expired": "expired", "folder.saved": "saved", "withdrawal.withdrawn": "withdrawn",
+	"package.package-created": "created", "package.package-sent-to": "sent-names", "withdrawal.withdrew": "withdrew", "withdrawal.withdrawn-saying": "saying"}
 
 // Brief is m for places that already show the package's name: "Ana Ruiz signed" instead of "Ana Ruiz signed “Lease”.". If
-// there is no shorter form, it is Text.
+// there is no shorter form, it is Text. Consecutive messages are separated by dots.
 func (p *Printer) Brief(m Message) string {
-	values := m.values()
+	if m.id == sentences {
+		var all []string
+		for _, one := range m.inOrder() {
+			all = append(all, strings.TrimSuffix(p.Brief(one), "."))
+		}
+		return strings.Join(all, " · ")
+	}
+	values, brief := m.values(), briefs[m.id]
+	if brief == "withdrew" { // by an account of the office, whose domain says nothing
+		who, _, _ := strings.Cut(values["Who"].Text, "@")
+		values["Who"] = value{Text: who}
+	}
 	if called := cmp.Or(values["Document"].Name, values["File"].Name); called != nil {
 		values["Title"] = value{Text: path.Base(*called)}
 	}
-	return cmp.Or(p.say("history.history-"+briefs[m.id], values), p.Text(m))
+	return cmp.Or(p.say("history.history-"+brief, values), p.say("form."+brief, values), p.Text(m))
 }
 
 // say is a text of the catalogue with its arguments filled in, empty if there is none.

@@ -341,3 +341,21 @@ func closed(state string) message.Message {
 	}
 	return message.HistoryClosed(state)
 }
+
+// mostNamed is how many signers TellSent names.
+const mostNamed = 3
+
+// TellSent says that p was sent, and to whom.
+func (p Package) TellSent() message.Message {
+	var names []string
+	for _, s := range p.Signers {
+		names = append(names, s.DisplayName())
+	}
+	switch n := len(names); {
+	case n == 0:
+		return message.PackageSent(p.DisplayName())
+	case n > mostNamed:
+		return message.SentTo(p.DisplayName(), n)
+	}
+	return message.PackageSentTo(p.DisplayName(), names)
+}

@@ -57,7 +57,7 @@ type Screen struct {
 	headline *widgets.Prose
 	checked  *widgets.Line
 	try      *widgets.Button
-	cards    [4]*fyne.Container // what is wrong and general issues, the way to the service, the way back, and issues that need nobody
+	cards    [4]*fyne.Container // what is wrong or limited, notes, the way to the service, and the way back
 	around   [4]fyne.CanvasObject
 	allow    fyne.CanvasObject // the hosts to allow
 	hosts    *widgets.Prose
@@ -87,6 +87,7 @@ type row struct {
 	failed int    // how many failed
 	note   string // failed and waiting counts, appended to the finding
 	end    string // a time or an amount
+	trying bool   // the service is being asked again
 }
 
 func New(d *env.Env, o Office) *Screen {
@@ -97,7 +98,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.copy = widgets.NewCopyButton(lang.L("Copy"), d.Later, d.Copy, func() string { return s.hosts.Text })
 	s.headline.Most = 0
 	page := widgets.Stack(20, widgets.Aside(widgets.Scaled(380), widgets.Across(widgets.Mark(36, s.mark), widgets.Stack(2, s.headline, s.checked), nil), widgets.Row(0, s.try)))
-	for i, title := range []string{"", lang.L("Sending"), lang.L("Receiving"), ""} {
+	for i, title := range []string{"", "", lang.L("Sending"), lang.L("Receiving")} {
 		s.cards[i] = widgets.Stack(0)
 		if s.around[i] = widgets.Card(s.cards[i]); title != "" {
 			s.around[i] = widgets.Part(title, 0, s.around[i])
@@ -202,6 +203,8 @@ func (s *Screen) steps() []office.Check {
 // gravity ranks a part's checks: the highest speaks for the part.
 func gravity(c office.Check) int {
 	switch {
+	case c.Result == office.CheckWrong && c.Issue != "": // health knows the cause of what a check found
+		return 4
 	case c.Result == office.CheckWrong:
 		return 3
 	case c.Issue != "":
@@ -215,7 +218,7 @@ func gravity(c office.Check) int {
 func (s *Screen) rows() (list []row) {
 	steps := s.steps()
 	for i, of := range parts {
-		r := row{name: of[len(of)-1], card: 1 + i/back}
+		r := row{name: of[len(of)-1], card: 2 + i/back}
 		for _, step := range of {
 			at := slices.IndexFunc(steps, func(c office.Check) bool { return c.Step == step })
 			if at >= 0 && (gravity(steps[at]) > gravity(r.check) || gravity(steps[at]) == 0 && gravity(r.check) == 0) {
@@ -230,18 +233,28 @@ func (s *Screen) rows() (list []row) {
 			list[at].issue = i
 			continue
 		}
-		r := row{check: office.Check{Found: i.Message, At: i.Since, Issue: i.ID}, issue: i}
-		if i.Severity == agent.Info {
-			r.card = len(s.cards) - 1
-		}
-		list = append(list, r)
+		list = append(list, row{check: office.Check{Found: i.Message, At: i.Since, Issue: i.ID}, issue: i})
 	}
 	for i := range list {
-		if list[i].mark() == theme.MarkProblem {
-			list[i].card = 0
+		r := &list[i]
+		if rank := r.rank(); rank < len(above) {
+			r.card = rank / 2
 		}
+		r.trying = r.issue.ID == agent.IssueService && s.status.Checking
 	}
+	slices.SortStableFunc(list, func(a, b row) int { return a.rank() - b.rank() })
 	return list
+}
+
+// above are the marks of rows shown above the parts, gravest first: what is wrong or limited in one card, notes in the next.
+var above = [...]theme.Mark{theme.MarkProblem, theme.MarkNext, theme.MarkNote}
+
+// rank orders the rows within a card.
+func (r row) rank() int {
+	if at := slices.Index(above[:], r.mark()); at >= 0 {
+		return at
+	}
+	return len(above)
 }
 
 // tell adds a part's counts and since when it has been in its state.
@@ -261,7 +274,12 @@ func (s *Screen) tell(r *row) {
 			r.end = lang.L("last {{.When}}", i18n.V{"When": i18n.Clock(now, at)})
 		}
 	case r.name == message.StepDocuments():
-		r.end, waits, r.failed = lang.N("{{.PluralCount}} files saved", saves.Done), saves.Pending, saves.Failed
+		if waits, r.failed = saves.Pending, saves.Failed; saves.Done > 0 {
+			r.end = lang.N("{{.PluralCount}} files saved", saves.Done)
+		}
+	}
+	if r.check.Issue != "" && r.check.Result == office.CheckWrong { // it says how many
+		waits, r.failed = 0, 0
 	}
 	if waits > 0 {
 		r.note = " · " + lang.L("{{.N}} waiting", i18n.V{"N": waits})
@@ -272,7 +290,9 @@ func (s *Screen) tell(r *row) {
 	if r.check.Result == office.CheckUnderWay {
 		r.end = lang.L("Checking…")
 	} else if r.check.Issue != "" {
-		r.end = i18n.Since(now, at)
+		if r.end = i18n.Since(now, at); r.check.Issue == agent.IssueService && !s.status.Tried.IsZero() {
+			r.end = lang.L("tried {{.When}}, next {{.Next}}", i18n.V{"When": i18n.Clock(now, s.status.Tried), "Next": i18n.Clock(now, s.status.Next)})
+		}
 	}
 }
 
@@ -321,7 +341,7 @@ func standing(rows []row) (theme.Mark, string) {
 			problems++
 		}
 		limits = limits || r.issue.Severity == agent.Warning
-		if r.issue.Severity == agent.Info || r.failed > 0 {
+		if r.mark() == theme.MarkNote {
 			notes++
 		}
 	}
@@ -343,10 +363,12 @@ func (r row) mark() theme.Mark {
 		return theme.MarkProblem
 	case r.issue.Severity == agent.Warning:
 		return theme.MarkNext
-	case r.issue.ID == "" && r.check.Result == office.CheckFine && r.failed == 0:
-		return theme.MarkSigned
 	case r.issue.ID == "" && r.check.Result == office.CheckWrong:
 		return theme.MarkProblem
+	case r.issue.ID != "" || r.failed > 0:
+		return theme.MarkNote
+	case r.check.Result == office.CheckFine:
+		return theme.MarkSigned
 	}
 	return theme.MarkLater
 }
@@ -358,7 +380,7 @@ func (s *Screen) row(r row, first bool) fyne.CanvasObject {
 	if r.name == message.StepEvent() && r.check.Result == office.CheckFine {
 		text = lang.N("{{.PluralCount}} events received", s.status.Events.Received)
 	}
-	name, end, problem := i18n.Message(r.name), cmp.Or(r.end, i18n.Since(s.env.Now(), r.issue.Since)), r.mark() == theme.MarkProblem && r.check.Found != message.SameReason()
+	name, end, problem := i18n.Message(r.name), cmp.Or(r.end, i18n.Since(s.env.Now(), r.issue.Since)), r.rank() < 2 && r.check.Found != message.SameReason()
 	title, found, below := widgets.NewParagraph(name), text+r.note, next
 	switch title.Bold = problem; {
 	case problem:
@@ -395,6 +417,10 @@ func (s *Screen) row(r row, first bool) fyne.CanvasObject {
 		button.OnTapped = func() {
 			button.Disable()
 			s.env.Go.Act(r.issue, button.Enable)
+		}
+		if r.trying {
+			button.SetText(i18n.Message(message.BeingTried()))
+			button.Disable()
 		}
 		content = widgets.Across(nil, content, button)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
@@ -213,5 +214,58 @@ func TestTheAddressesToAllowCanBeCopied(t *testing.T) {
 	b.Settle()
 	if want := strings.Join(b.Office.Hosts(), "\n"); !slices.Equal(b.Copied, []string{want}) {
 		t.Errorf("copied %q, want %q", b.Copied, want)
+	}
+}
+
+// TestOneProblemIsSaidOnce lets the service be down, which health and the checks each find in their own words.
+func TestOneProblemIsSaidOnce(t *testing.T) {
+	o := officetest.Busy()
+	o.State.Health = []agent.Issue{{ID: agent.IssueService, Severity: agent.Warning, Action: agent.ActRetry, Since: officetest.Now, Message: message.ServiceUnreachable()}}
+	o.State.Tried, o.State.Next = officetest.Now, officetest.Now.Add(2*time.Minute)
+	_, s := shown(t, o)
+	way := officetest.Way()
+	for i := range way {
+		if way[i].Step == message.StepSignInAddress() || way[i].Step == message.StepService() {
+			way[i].Result, way[i].Found = office.CheckWrong, message.ServiceNotFound()
+		}
+	}
+	s.ended(way, nil)
+	said := screentest.Text(s.cards[0])
+	if n := count(s, theme.MarkNext); n != 1 || count(s, theme.MarkProblem) != 0 || len(s.cards[0].Objects) != 1 {
+		t.Errorf("%d rows, which say %s", n, said)
+	}
+	for _, want := range []string{"could not be reached", "tried 14:02, next 14:04", "Try again"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q does not say %q", said, want)
+		}
+	}
+	o.State.Checking = true
+	s.ShowStatus(o.State)
+	if said := screentest.Text(s.cards[0]); !strings.Contains(said, "Trying…") || strings.Contains(said, "Try again") {
+		t.Errorf("while it is tried, it says %q", said)
+	}
+}
+
+func TestACardSaysACountOnce(t *testing.T) {
+	o := officetest.Busy()
+	o.State.Saves = agent.JobCounts{Pending: 3}
+	_, s := shown(t, o)
+	if said := screentest.Text(s.content); !strings.Contains(said, "Saving to “Signed” · 3 waiting") || strings.Contains(said, "files saved") {
+		t.Errorf("it says %s", said)
+	}
+	o.State.Health = []agent.Issue{{ID: agent.IssueFolder, Severity: agent.Problem, Action: agent.ActChooseFolder, Since: officetest.Now, Message: message.WaitForFolder("Signed", 3)}}
+	s.ShowStatus(o.State)
+	if said := screentest.Text(s.content); strings.Contains(said, "3 waiting") || !strings.Contains(said, "3 files are waiting") {
+		t.Errorf("it says %s", said)
+	}
+}
+
+func TestANoteIsMarkedAndFirst(t *testing.T) {
+	o := officetest.Busy()
+	o.State.Events.Problems = 0
+	o.State.Health = []agent.Issue{{ID: health.NoAddress.ID, Severity: agent.Info, Since: officetest.Now, Message: message.NoAddress()}}
+	_, s := shown(t, o)
+	if s.drawn[0].mark() != theme.MarkNote || count(s, theme.MarkNote) != 1 || !strings.Contains(screentest.Text(s.cards[1]), "There is no public address") {
+		t.Errorf("first is %+v", s.drawn[0])
 	}
 }

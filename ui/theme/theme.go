@@ -215,6 +215,7 @@ const (
 	MarkNext    Mark = "next"    // a ring with a dot: it is this person's turn
 	MarkLater   Mark = "later"   // a ring: not yet
 	MarkEnded   Mark = "ended"   // a ring with a bar: ended unsigned
+	MarkNote    Mark = "note"    // a square with an i: worth knowing
 	MarkProblem Mark = "problem" // a triangle
 	MarkSealed  Mark = "sealed"  // a shield with a check: digitally sealed and unchanged
 	MarkSaved   Mark = "saved"   // a sheet with a check: the files are in the folder
@@ -223,14 +224,14 @@ const (
 
 func (m Mark) Colour() fyne.ThemeColorName {
 	return map[Mark]fyne.ThemeColorName{MarkSigned: Done, MarkSaved: Done, MarkSealed: Done, MarkNext: Waiting, MarkProblem: Attention, MarkDrop: Ink,
-		MarkLater: Secondary, MarkEnded: Secondary}[m]
+		MarkLater: Secondary, MarkEnded: Secondary, MarkNote: Ink}[m]
 }
 
 var marks = loadMarks()
 
 func loadMarks() map[Mark]fyne.Resource {
 	all := map[Mark]fyne.Resource{}
-	for _, m := range []Mark{MarkSigned, MarkNext, MarkLater, MarkEnded, MarkProblem, MarkSaved, MarkSealed, MarkDrop} {
+	for _, m := range []Mark{MarkSigned, MarkNext, MarkLater, MarkEnded, MarkNote, MarkProblem, MarkSaved, MarkSealed, MarkDrop} {
 		all[m] = Icon(string(m), m.Colour())
 	}
 	return all

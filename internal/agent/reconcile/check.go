@@ -76,7 +76,9 @@ func (r *Service) reconcile(ctx context.Context) (pause time.Duration, err error
 	case !errors.As(err, &e):
 		return 0, err
 	}
-	return r.PauseAfter(err, int(r.failedRounds.Add(1)), loop.MaxRoundPause), nil
+	pause = r.PauseAfter(err, int(r.failedRounds.Add(1)), loop.MaxRoundPause)
+	r.unanswered(pause)
+	return pause, nil
 }
 
 // mayAsk returns the client if the service may be called now; otherwise nil and when to check again.
@@ -403,6 +405,8 @@ type sweeper struct {
 	answered, forbidden bool // the service has answered about a package since the sweep began; it has refused to answer about one of the sweep
 
 	refused time.Time // since when it has answered about none; zero if the last was answered
+
+	tried, next time.Time // when the service last did not answer, and when it is asked again; zero if it did, or is asked first
 }
 
 // refusedLong is how long the service may refuse to tell of packages before all of them are asked about.
@@ -414,6 +418,7 @@ func (s *sweeper) heard(now time.Time, answer bool) (refused time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answered, s.forbidden = s.answered || answer, s.forbidden || !answer && s.asking
+	s.tried, s.next = time.Time{}, time.Time{}
 	switch {
 	case answer:
 		s.refused = time.Time{}
@@ -473,7 +478,7 @@ func (s *sweeper) ended(now time.Time) bool {
 		return false
 	}
 	if !s.unlisted {
-		s.last = now
+		s.last, s.tried, s.next = now, time.Time{}, time.Time{}
 	}
 	return true
 }
@@ -486,11 +491,12 @@ func (s *sweeper) takeList() (relist, soon bool) {
 	return relist, s.wanted && s.atOnce
 }
 
-// state returns when the last sweep ended successfully, and whether one is in progress or starts at once.
+// state returns when the last sweep ended successfully, and whether one is in progress or starts at once, unless the service does not
+// answer.
 func (s *sweeper) state() (last time.Time, under bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last, s.asking || s.listing || s.wanted && s.atOnce
+	return s.last, s.tried.IsZero() && (s.asking || s.listing || s.wanted && s.atOnce)
 }
 
 // request asks for a sweep: at once, because the public address is open again, or otherwise because the service works again.
@@ -498,6 +504,19 @@ func (s *sweeper) request(atOnce, opened bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wanted, s.atOnce, s.opened = true, s.atOnce || atOnce, s.opened || opened
+	s.tried, s.next = time.Time{}, time.Time{}
+}
+
+// unanswered records that the service did not answer and is asked again after pause.
+func (r *Service) unanswered(pause time.Duration) {
+	s, now := &r.sweep, r.Now()
+	s.mu.Lock()
+	if next := now.Add(pause); !s.next.After(now) || next.Before(s.next) {
+		s.next = next
+	}
+	s.tried = now
+	s.mu.Unlock()
+	r.Signal(office.StatusChanged)
 }
 
 // take reports whether a sweep over that many open packages starts now, and charges for it; otherwise how long until then.

@@ -143,6 +143,9 @@ func (r *Service) lookAround(ctx context.Context, client *esign.Client, l *disco
 	default:
 		l.tries++
 		pause = max(r.Backoff(l.tries, r.Pace.Retry, time.Hour), r.Breaker.Left(now))
+		if ctx.Err() == nil {
+			r.unanswered(pause)
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		r.Log.Info("list packages", "err", err, "again in", pause)

@@ -277,6 +277,9 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 			if last, under := x.Swept(); !last.IsZero() || under {
 				t.Errorf("checked at %v, under way: %v", last, under)
 			}
+			if tried, next := x.Unanswered(); !tried.Equal(x.Now()) || !next.After(tried) {
+				t.Errorf("at %v it was last tried at %v, next at %v", x.Now(), tried, next)
+			}
 			time.Sleep(time.Minute)
 		}
 		s.fails = false
@@ -284,6 +287,8 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 		x.readList(t.Context(), l)
 		last, _ := x.Swept()
 		expect(t, x.Now().Sub(last), time.Duration(0), "checked %v ago")
+		tried, _ := x.Unanswered()
+		expect(t, tried, time.Time{}, "unanswered at %v")
 	})
 }
 

@@ -355,7 +355,7 @@ func eventMessage(p office.Package, e esign.Event) message.Message {
 	case esign.PackageAdd:
 		return message.PackageCreated(name)
 	case esign.PackageSent:
-		return message.PackageSent(name)
+		return p.TellSent()
 	case esign.PackageRescinded:
 		return message.Withdrawn(name)
 	default:

@@ -270,7 +270,7 @@ func TestAnEventIsRecordedAsWhatItSays(t *testing.T) {
 		"called the same":      {lease, `"action":"document_executed","documentId":"d3"`, "Everyone has signed a document in “Lease”", message.Message{}},
 		"executed":             {lease, `"action":"package_executed"`, "Everyone has signed “Lease”", message.Message{}},
 		"added":                {lease, `"action":"package_add"`, "“Lease” was created", message.Message{}},
-		"sent":                 {lease, `"action":"package_sent"`, "“Lease” was sent", message.Message{}},
+		"sent":                 {lease, `"action":"package_sent"`, "“Lease” was sent to Ana", message.Message{}},
 		"sent by us":           {ours, `"action":"package_sent"`, "", message.Message{}},
 		"executed, ours":       {ours, `"action":"package_executed"`, "Everyone has signed “Lease”", message.Message{}},
 		"withdrawn":            {lease, `"action":"package_rescinded"`, "“Lease” was withdrawn", message.Message{}},

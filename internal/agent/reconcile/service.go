@@ -124,6 +124,13 @@ func (r *Service) setBacklog(n int) {
 // Swept returns when everything was last checked, and whether that is in progress.
 func (r *Service) Swept() (last time.Time, under bool) { return r.sweep.state() }
 
+// Unanswered returns when the service last did not answer and when it is asked again; zero if it answers.
+func (r *Service) Unanswered() (tried, next time.Time) {
+	r.sweep.mu.Lock()
+	defer r.sweep.mu.Unlock()
+	return r.sweep.tried, r.sweep.next
+}
+
 // clockMargin is how far the service's clock may differ from ours.
 const clockMargin = 15 * time.Minute
 
