@@ -20,6 +20,7 @@ import (
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/system"
+	"countersign/ui/theme"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -220,6 +221,12 @@ func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
 	r.entries = append([]office.Activity{{Kind: office.ActivityExecuted, PackageID: "p3", Text: message.EveryoneSigned("Mandate Keller")}}, r.entries...)
 	_, below := r.says()
 	screentest.Equal(t, "once everyone has signed", below, "1 file saved · Everyone has signed · Sent to 1 person")
+	r.mended = false
+	r.entries = append([]office.Activity{{Kind: office.ActivityWithdrawn, PackageID: "p3", Text: message.Then(message.Withdrew("olivia.office@example.com", "Mandate Keller"), message.WithdrawnSaying("Wrong version"))},
+		{Kind: office.ActivityProblem, PackageID: "p3", Text: message.Then(message.NotWithdrawn("Mandate Keller"), message.ServiceSilent())}}, r.entries[1:2]...)
+	_, below = r.says()
+	screentest.Equal(t, "what needs somebody is first, and nothing names the package again", below,
+		"“Mandate Keller” was not withdrawn · The signing service did not answer. Check the internet connection · 1 file saved · Withdrawn by olivia.office · “Wrong version”")
 }
 
 func TestTheDiaryKeepsItsPlace(t *testing.T) {
@@ -258,4 +265,21 @@ func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
 	if len(b.screen.events.rows) == 0 || strings.Contains(screentest.Text(b.screen.body), "damaged") {
 		t.Errorf("the screen says %q", screentest.Text(b.screen.body))
 	}
+}
+
+// TestWhatIsMendedIsNoProblemAnyMore has a file that was changed, and saved again under another name.
+func TestWhatIsMendedIsNoProblemAnyMore(t *testing.T) {
+	saved := func(name string) office.Activity {
+		return office.Activity{Time: officetest.Now, Kind: office.ActivitySaved, PackageID: "p3", Text: message.FileSaved(name, "Signed")}
+	}
+	o := officetest.Busy()
+	changed := office.Activity{Time: officetest.Now, Kind: office.ActivityProblem, PackageID: "p3", Text: message.NotWithdrawn("Mandate Keller")}
+	o.Happened = []office.Activity{saved("a (2).pdf"), changed, saved("b.pdf"), saved("a.pdf")}
+	b := newBench(t, o)
+	r := b.screen.happened.rows[0]
+	_, below := r.says()
+	screentest.Equal(t, "it says", below, "2 files saved · 1 saved again · “Mandate Keller” was not withdrawn.")
+	screentest.Equal(t, "its mark", r.mark(), theme.MarkSaved)
+	r.mended = false
+	screentest.Equal(t, "its mark while it stands", r.mark(), theme.MarkProblem)
 }

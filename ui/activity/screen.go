@@ -13,6 +13,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -180,7 +181,7 @@ func newFeed[T any](name string, same func(a, b T) bool, show func(T, *line), op
 	f.list.HideSeparators = true
 	f.list.Says = func() string { return name }
 	f.list.OnEnter = func() { open(f.rows[f.list.At()]) }
-	f.page = widgets.PadHV(8, 8, widgets.AtMost(784, f.list))
+	f.page = container.New(layout.NewCustomPaddedLayout(8, 8, 8, 0), f.list) // its scroll bar is at the window's edge
 	return f
 }
 
@@ -226,7 +227,7 @@ type line struct {
 func newLine() *line {
 	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widgets.NewAvatar("", theme.MarkLater),
 		leads: widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))}
-	l.title.Begins, l.below.Begins = true, true
+	l.title.Begins, l.below.Begins, l.Most = true, true, 784
 	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(l.mark,
 		widgets.Stack(3, l.title, l.below), widgets.Row(4, l.when, widgets.Mark(18, l.leads))))
 	l.ExtendBaseWidget(l)
@@ -255,8 +256,9 @@ func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 // row is what happened to a package on a day, newest first, or one entry without a package.
 type row struct {
 	entries []office.Activity
-	name    string              // the package's name, with its signers if another one has the same name
-	kind    office.ActivityKind // the most important one
+	name    string // the package's name, with its signers if another one has the same name
+	files   int    // how many files the package has; 0 if unknown
+	mended  bool   // all of them are saved, so earlier problems are over
 	day     string
 }
 
@@ -269,13 +271,14 @@ func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
 		i, known := at[of]
 		if !known || e.PackageID == "" {
 			i, at[of] = len(rows), len(rows)
-			rows = append(rows, row{kind: e.Kind, day: i18n.NamedDay(now, day)})
+			rows = append(rows, row{day: i18n.NamedDay(now, day)})
 			if e.PackageID != "" {
 				if p, found, err := o.Package(e.PackageID); err == nil && found {
 					var who []string
 					for _, s := range p.Signers {
 						who = append(who, i18n.Name(s))
 					}
+					rows[i].files, rows[i].mended = p.FilesTotal, i18n.StageOf(p) == i18n.Saved
 					if rows[i].name = p.Name; signed[p.Name] == nil {
 						signed[p.Name] = map[string]string{}
 					}
@@ -283,11 +286,7 @@ func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
 				}
 			}
 		}
-		r := &rows[i]
-		r.entries = append(r.entries, e)
-		if slices.Index(tells, markOf(e.Kind)) < slices.Index(tells, markOf(r.kind)) {
-			r.kind = e.Kind
-		}
+		rows[i].entries = append(rows[i].entries, e)
 	}
 	for i := range rows {
 		if r := &rows[i]; len(signed[r.name]) > 1 {
@@ -314,7 +313,7 @@ func (r row) says() (title, below string) {
 	if e.PackageID == "" {
 		return i18n.Words().Lines(e.Text)
 	}
-	var list []string
+	var wrong, list []string // what needs somebody comes first
 	var saved []message.Message
 	again := 0
 	executed := slices.ContainsFunc(r.entries, func(e office.Activity) bool { return e.Kind == office.ActivityExecuted })
@@ -326,11 +325,14 @@ func (r row) says() (title, below string) {
 		case e.Kind == office.ActivitySaved:
 			saved = append(saved, e.Text)
 		case e.Kind == office.ActivityEvent && executed: // everyone has signed, which says it all
-		case markOf(e.Kind) == theme.MarkProblem:
-			list = slices.Insert(list, 0, text)
+		case e.Kind == office.ActivityProblem && !r.mended:
+			wrong = append(wrong, text)
 		case !slices.Contains(list, text):
 			list = append(list, text)
 		}
+	}
+	if more := len(saved) - r.files; r.files > 0 && more > 0 { // saved again under other names
+		saved, again = saved[more:], again+more
 	}
 	if again > 0 {
 		list = slices.Insert(list, 0, lang.N("{{.PluralCount}} saved again", again))
@@ -338,13 +340,14 @@ func (r row) says() (title, below string) {
 	if len(saved) > 0 {
 		list = slices.Insert(list, 0, lang.N("{{.PluralCount}} files saved", len(saved)))
 	}
+	list = append(wrong, list...)
 	return i18n.Title(r.name), strings.Join(list[:min(len(list), mostSaid)], " · ")
 }
 
 func (s *Screen) showRow(r row, l *line) {
 	at := r.last().When()
 	title, below := r.says()
-	l.set(title, below, i18n.When(at.Time, at), markOf(r.kind), r.last().PackageID != "") // the head names the day
+	l.set(title, below, i18n.When(at.Time, at), r.mark(), r.last().PackageID != "") // the head names the day
 }
 
 func (s *Screen) openRow(r row) {
@@ -355,6 +358,17 @@ func (s *Screen) openRow(r row) {
 
 // tells lists the marks, most important first.
 var tells = []theme.Mark{theme.MarkProblem, theme.MarkEnded, theme.MarkSaved, theme.MarkSigned, theme.MarkLater}
+
+// mark returns the most important one.
+func (r row) mark() theme.Mark {
+	best := theme.MarkLater
+	for _, e := range r.entries {
+		if m := markOf(e.Kind); slices.Index(tells, m) < slices.Index(tells, best) && (m != theme.MarkProblem || !r.mended) {
+			best = m
+		}
+	}
+	return best
+}
 
 func markOf(kind office.ActivityKind) theme.Mark {
 	return cmp.Or(map[office.ActivityKind]theme.Mark{office.ActivitySaved: theme.MarkSaved, office.ActivityEvent: theme.MarkSigned, office.ActivityExecuted: theme.MarkSigned,

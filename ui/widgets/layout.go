@@ -246,8 +246,15 @@ func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
 type atMost float32
 
 func (w atMost) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	objects[0].Resize(fyne.NewSize(min(size.Width, Scaled(float32(w))), size.Height))
+	objects[0].Resize(fyne.NewSize(w.width(size), size.Height))
 	objects[0].Move(fyne.NewPos(0, 0))
+}
+
+func (w atMost) width(size fyne.Size) float32 {
+	if w == 0 {
+		return size.Width
+	}
+	return min(size.Width, Scaled(float32(w)))
 }
 
 func (w atMost) MinSize(objects []fyne.CanvasObject) fyne.Size { return objects[0].MinSize() }

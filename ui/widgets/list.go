@@ -225,6 +225,7 @@ type ListRow struct {
 	Content fyne.CanvasObject
 	Lines   []*Line // may be shortened
 	More    string  // always in the tooltip; may be empty
+	Most    float32 // its greatest width, scaled with the text size; 0 for the list's
 	hovered bool
 	marked  bool
 	list    *List   // the list that shows it
@@ -299,6 +300,7 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 		return headHeight()
 	}
 	layout := func(size fyne.Size) {
+		size.Width = atMost(r.Most).width(size)
 		place(head, 16, top()-head.MinSize().Height-6, size.Width-32, head.MinSize().Height)
 		place(back, rowInset, top(), max(0, size.Width-2*rowInset), size.Height-top())
 		place(bar, rowInset+1, top()+barInset, barWidth, max(0, size.Height-top()-2*barInset))
@@ -327,7 +329,7 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 			}
 		},
 	}), r, r.ringed)
-	ring.top, ring.inset = top, rowInset
+	ring.top, ring.inset, ring.most = top, rowInset, atMost(r.Most)
 	return ring
 }
 

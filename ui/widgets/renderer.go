@@ -78,6 +78,7 @@ type ringed struct {
 	wrong        func() bool         // nil if it cannot be wrong
 	top          func() float32      // the space above that the ring leaves out; nil for none
 	inset        float32             // the space left out at the sides
+	most         atMost              // its greatest width; 0 for the widget's
 	edge         fyne.ThemeColorName // the border without the focus; empty if the widget has its own
 	line         func()              // hides the scroll bar of one line of text, which a margin keeps off the border; nil for anything else
 	outer, inner *canvas.Rectangle
@@ -136,6 +137,7 @@ func (r *ringed) layOut(size fyne.Size) {
 	if r.top != nil {
 		top = r.top()
 	}
+	size.Width = r.most.width(size)
 	place(r.outer, r.inset, top, size.Width-2*r.inset, size.Height-top)
 	inside := r.inset + ringWidth
 	if r.line != nil {
