@@ -122,6 +122,7 @@ func (m *digest) take(now time.Time, all bool) []notice {
 		}
 		return nil
 	}
+	ends := m.ends()
 	for _, h := range ready {
 		m.told = append(m.told, h.Key)
 	}
@@ -135,6 +136,9 @@ func (m *digest) take(now time.Time, all bool) []notice {
 	})
 	notices := make([]notice, 0, len(groups))
 	for _, f := range groups {
+		if saysEveryone(f) && ends[f.PackageID] != about(f) {
+			f.Body = message.Message{}
+		}
 		if f.Kind == office.FactSaved && f.Files > 0 && m.signed[f.PackageID] {
 			f.Title = message.PackageSaved(f.Called)
 		}
@@ -149,6 +153,21 @@ func (m *digest) take(now time.Time, all bool) []notice {
 		m.raised = append(m.raised, now)
 	}
 	return notices
+}
+
+// ends says with which of the waiting facts people are told that everyone has signed a package: by one status, all may have signed.
+func (m *digest) ends() map[string]news {
+	ends := map[string]news{}
+	for _, h := range m.waiting {
+		if (h.Kind == office.FactSaved || saysEveryone(h.Fact)) && ends[h.PackageID].kind != office.FactSaved {
+			ends[h.PackageID] = about(h.Fact)
+		}
+	}
+	return ends
+}
+
+func saysEveryone(f office.Fact) bool {
+	return f.Kind == office.FactSigned && f.Body == message.EveryoneHasSigned()
 }
 
 // note remembers of which packages it was just said that everyone has signed, so that it is not said again with their files.

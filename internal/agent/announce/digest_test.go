@@ -49,8 +49,30 @@ func TestOneNotificationForOneSignerAndPackageInAMoment(t *testing.T) {
 func TestASignatureBesideTheOneThatIsToldWithTheFilesIsToldToo(t *testing.T) {
 	var m digest
 	m.add(noon, signedBy("Jan", "Lease", "a", true), signedBy("Ana", "Lease", "a", true), savedOf("Lease"))
-	want := []string{"Jan signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Ana signed last. 2 files saved in Signed."}
+	want := []string{"Jan signed “Lease”. Document: “a”.", "Everyone has signed “Lease”. Ana signed last. 2 files saved in Signed."}
 	expect(t, texts(m.take(noon, false)), want, "told %q")
+}
+
+// One status may tell of all signatures at once. The last one waits for the files.
+func TestThatEveryoneHasSignedIsToldOnceForOneStatus(t *testing.T) {
+	var all []office.Fact
+	for _, who := range []string{"Jan", "Ana", "Bo"} {
+		f := signedBy(who, "Lease", "a", true)
+		f.Last, f.Latest = who == "Bo", false
+		all = append(all, f)
+	}
+	for name, saved := range map[string]bool{"with the files": true, "before the files": false} {
+		var m digest
+		m.add(noon, all...)
+		got := texts(m.take(noon, false))
+		if saved {
+			m.add(noon, savedOf("Lease"))
+		}
+		got = append(got, texts(m.take(noon.Add(lastHeld), false))...)
+		if len(got) != 3 || strings.Count(strings.Join(got, " "), "Everyone has signed") != 1 || !strings.HasPrefix(got[2], "Everyone") && saved {
+			t.Errorf("%s: told %q", name, got)
+		}
+	}
 }
 
 // TestWhoSignedLastIsNotGuessedByWhoWasHeardOfLast has Jan sign after Ana, of whom is heard later.
@@ -61,8 +83,8 @@ func TestWhoSignedLastIsNotGuessedByWhoWasHeardOfLast(t *testing.T) {
 	jan.Last = false
 	for name, c := range map[string]struct{ heard, want []string }{
 		"nobody knows":     {[]string{"ana"}, []string{"Everyone has signed “Lease”. Ana signed. 2 files saved in Signed."}},
-		"somebody does":    {[]string{"jan", "ana"}, []string{"Ana signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}},
-		"the other way on": {[]string{"ana", "jan"}, []string{"Ana signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}},
+		"somebody does":    {[]string{"jan", "ana"}, []string{"Ana signed “Lease”. Document: “a”.", "Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}},
+		"the other way on": {[]string{"ana", "jan"}, []string{"Ana signed “Lease”. Document: “a”.", "Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}},
 	} {
 		var m digest
 		for _, who := range c.heard {
