@@ -270,7 +270,7 @@ func TestARefusedSignInSaysWhy(t *testing.T) {
 			t.Errorf("%s: %v (%s)", code, err, Message(err).String())
 		}
 		scope := code == "access_denied" || code == "invalid_scope" // of which one needs an administrator
-		if names := strings.Contains(Message(err).String(), "scope organization needs an administrator"); names != scope {
+		if names := strings.Contains(Message(err).String(), "An administrator of your organization may"); names != scope {
 			t.Errorf("%s: %s", code, Message(err).String())
 		}
 	}

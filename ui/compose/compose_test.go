@@ -173,9 +173,12 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	if b.focused() != fyne.Focusable(b.screen.sweep) {
 		t.Errorf("the cursor is at %T, not where it is removed", b.focused())
 	}
+	screentest.Equal(t, "said once more below the documents", b.screen.filesField.Said(), "")
 	b.add("a.pdf")
-	screentest.Equal(t, "what the button promises", b.screen.bar.send.Text, "Send 1 document to 1 person")
+	screentest.Equal(t, "what the button promises beside it", b.screen.bar.send.Text, "Send")
 	screentest.Equal(t, "what can be sent names it", b.screen.name.Text, "a")
+	b.Tap(b.screen.sweep)
+	screentest.Equal(t, "what the button promises then", b.screen.bar.send.Text, "Send 1 document to 1 person")
 }
 
 // In the smallest window, which is what a small screen has room for at 200 %, everything stands below each other.

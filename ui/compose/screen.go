@@ -265,7 +265,10 @@ func (l *signerList) signing() (people []*person) {
 func (s *Screen) changed() {
 	s.keep()
 	d := s.draft()
-	s.bar.send.SetText(promise(s.documentCount()-len(s.wrongFiles()), d.Signers, s.separate()))
+	s.bar.send.SetText(promise(s.documentCount(), d.Signers, s.separate()))
+	if len(s.wrongFiles()) > 0 { // nothing is sent with them
+		s.bar.send.SetText(lang.L("Send"))
+	}
 	if s.lists.draft.Path != "" {
 		s.bar.send.SetText(lang.L("Continue with the list"))
 	}
@@ -293,7 +296,10 @@ func (s *Screen) changed() {
 
 func (s *Screen) showWrong(w wrong) {
 	s.copies.judge(s.copies.recipients(s.signers()), w.copies, true)
-	s.filesField.Wrong(w.files)
+	s.filesField.Wrong("")
+	if s.documentCount() == 0 { // otherwise each says what is wrong with it
+		s.filesField.Wrong(w.files)
+	}
 	s.targetEdge.Outline(theme.Line)
 	if w.files != "" {
 		s.targetEdge.Outline(theme.Attention)

@@ -115,6 +115,16 @@ func (s *Screen) awaitMidnight() {
 	})
 }
 
+// tick keeps the rows' ages true while nothing happens.
+func (s *Screen) tick() {
+	s.env.Later(time.Minute, func() {
+		if !s.resting {
+			s.list.Refresh()
+		}
+		s.tick()
+	})
+}
+
 // fill shows what was read. The row at the upper edge stays in place, unless it is the first, where people look at the newest. If
 // reading fails, the old list stays and health explains; without one, the screen shows the error.
 func (s *Screen) fill(n news, err error) {

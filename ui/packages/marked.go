@@ -149,7 +149,8 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	apart := false
 	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
 		if wanted {
-			actions, apart = append(actions, outbox.Action{Name: name, Icon: icon, Do: do, Apart: apart}), false
+			stay := func() { s.unasked = ""; do() } // the person works on it
+			actions, apart = append(actions, outbox.Action{Name: name, Icon: icon, Do: stay, Apart: apart}), false
 		}
 	}
 	var p record

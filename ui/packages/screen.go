@@ -166,6 +166,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.showNarrowing()
 	s.refilter()
 	s.awaitMidnight()
+	s.tick()
 	return s
 }
 

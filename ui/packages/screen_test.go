@@ -210,12 +210,14 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[0].Path: true}
 	b.show("p3")
+	b.screen.unasked = "p3" // as the first of its tab
 	if len(b.screen.record.missing) != 1 || len(b.screen.picturesOf(b.screen.record)) != 1 {
 		t.Errorf("missing %v, pages of %v", b.screen.record.missing, b.screen.picturesOf(b.screen.record))
 	}
 	b.actions()["Save again"]()
 	b.Settle()
 	screentest.Equal(t, "saved again", b.Office.Done, []string{"save again p3"})
+	screentest.Equal(t, "chosen by nobody", b.screen.unasked, "")
 	screentest.Equal(t, "notices", len(b.Notices), 1)
 }
 
@@ -1032,6 +1034,14 @@ func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
 	}
 	b.screen.ShowStuck()
 	screentest.Equal(t, "listed", b.screen.Listed(), []string{"past", "soon"})
+}
+
+func TestTheAgesOfTheRowsGoOn(t *testing.T) {
+	b := newBench(t, many(3))
+	b.Env.Now = func() time.Time { return officetest.Now.Add(2 * time.Minute) }
+	if b.Pass(); !strings.Contains(screentest.Text(b.screen.list), "2 min") {
+		t.Errorf("two minutes later the list shows\n%s", screentest.Text(b.screen.list))
+	}
 }
 
 func TestWhatIsDueIsJudgedAnewAtMidnight(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/signin"
 	"countersign/ui/widgets"
@@ -41,18 +40,10 @@ func newSignIn(s *Screen) *signIn {
 	return p
 }
 
-// announce says which unexpected page the browser will show, and what to press there.
+// announce says where one signs in, and what the browser will show.
 func (p *signIn) announce() {
 	s := p.screen.given()
-	text := ""
-	switch {
-	case s.Redirect == office.RedirectLocalhost:
-		text = lang.L("After you sign in, the browser warns once that the connection is not private, because this computer made the security certificate itself. In Chrome, press “Advanced” and then “Proceed to localhost”. In Edge, press “Advanced” and then “Continue to localhost”. In Firefox, press “Advanced” and then “Accept the Risk and Continue”.")
-	case s.Redirect == office.RedirectTunnel && s.Tunnel == office.TunnelNgrok:
-		text = lang.L("With a free ngrok plan, the browser shows a page from ngrok after you sign in. Press “Visit Site” there.")
-	case s.Redirect == office.RedirectPaste:
-		text = lang.L("After you sign in, the browser might show a page that cannot be opened. Copy the address of that page and paste it here.")
-	}
+	text := signin.Warning(s)
 	p.warning.Set(text)
 	p.announced.Hidden = text == ""
 	signIn, service := s.Hosts()

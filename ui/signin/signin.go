@@ -42,6 +42,19 @@ func Do(ctx context.Context, d *env.Env, o Office, prompt string) error {
 	return err
 }
 
+// Warning says which unexpected page the browser will show, and what to press there; empty for none.
+func Warning(s office.Settings) string {
+	switch {
+	case s.Redirect == office.RedirectLocalhost:
+		return lang.L("After you sign in, the browser warns once that the connection is not private, because this computer made the security certificate itself. In Chrome, press “Advanced” and then “Proceed to localhost”. In Edge, press “Advanced” and then “Continue to localhost”. In Firefox, press “Advanced” and then “Accept the Risk and Continue”.")
+	case s.Redirect == office.RedirectTunnel && s.Tunnel == office.TunnelNgrok:
+		return lang.L("With a free ngrok plan, the browser shows a page from ngrok after you sign in. Press “Visit Site” there.")
+	case s.Redirect == office.RedirectPaste:
+		return lang.L("After you sign in, the browser might show a page that cannot be opened. Copy the address of that page and paste it here.")
+	}
+	return ""
+}
+
 // waiting is the dialog.
 type waiting struct {
 	env    *env.Env
@@ -64,9 +77,10 @@ func (w *waiting) show(stop func()) {
 	link := widgets.NewCopyButton(lang.L("Copy sign-in link"), w.env.Later, w.env.Copy, func() string { return w.page.Text })
 	w.help = widgets.NewFold(lang.L("Nothing happens?"), false, widgets.Stack(12,
 		widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, w.page, link), lang.L("If no browser opens, open this address yourself.")), w.field))
-	w.help.Object.Hide()
+	warning := widgets.NewProse(Warning(w.office.Settings()))
+	widgets.Show(warning, warning.Text != "")
 	cancel := widgets.NewButton(lang.L("Cancel"), func() { w.pop.Close() })
-	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Sign in")), w.text, w.help.Object, widgets.Row(8, layout.NewSpacer(), cancel)))
+	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Sign in")), w.text, warning, w.help.Object, widgets.Row(8, layout.NewSpacer(), cancel)))
 	w.pop = widgets.Open(w.env.Window.Canvas(), content, fyne.NewSize(520, 0), nil, func() {
 		w.left = true
 		stop()
@@ -76,7 +90,6 @@ func (w *waiting) show(stop func()) {
 // browse opens the service's page. The help opens by itself where no browser does, or where the address must be pasted.
 func (w *waiting) browse(address string) {
 	w.page.Set(address)
-	w.help.Object.Show()
 	w.help.Open(w.office.Settings().Redirect == office.RedirectPaste)
 	w.env.Browse(address, func(err error) {
 		if err == nil || w.left {

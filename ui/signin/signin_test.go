@@ -82,8 +82,12 @@ func TestWhereAnAddressMustBePastedItsFieldIsOpen(t *testing.T) {
 		b := screentest.New(t, o)
 		w := &waiting{env: b.Env, office: o}
 		w.show(func() {})
+		if !w.help.Object.Visible() {
+			t.Error("the help has no room before the link is there")
+		}
 		w.browse("https://sign.example.com/connect/authorize")
 		screentest.Equal(t, string(redirect)+": the field is in sight", w.help.IsOpen(), open)
+		screentest.Equal(t, string(redirect)+": what the browser will show is said", strings.Contains(screentest.Text(screentest.Top(b.Window)), "After you sign in"), open)
 		w.pop.Close()
 		b.Settle()
 	}

@@ -40,11 +40,14 @@ func (w *Window) showHealth(issues []agent.Issue) {
 	if others > 0 {
 		note = lang.N("{{.PluralCount}} more problems", others)
 	}
-	action := i18n.Action(issue.Action)
+	text, action := i18n.Message(issue.Message), i18n.Action(issue.Action)
+	if action != "" { // says what to do
+		text, _ = i18n.Words().Lines(issue.Message)
+	}
 	if issue.Action == agent.ActSignIn { // the account below has that button
 		action = ""
 	}
-	w.health.Say(i18n.Message(issue.Message), note, action, func() { w.Act(issue, nil) })
+	w.health.Say(text, note, action, func() { w.Act(issue, nil) })
 }
 
 // Act performs an issue's action: it opens a screen, or asks the office. done, which may be nil, is called when that has finished
