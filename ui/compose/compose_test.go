@@ -247,7 +247,7 @@ func TestSendingWaitsForTheDocumentsToBeLoaded(t *testing.T) {
 		b.Until(func() bool { return b.screen.handing == nil })
 		close(slow.draw)
 		b.Settle()
-		if len(o.Sent) != sent || b.screen.cancel.Visible() || b.screen.filesField.IsWrong() != (name == "Offer.pdf") || strings.Contains(b.screen.bar.text.Text, "loaded") {
+		if len(o.Sent) != sent || b.screen.cancel.Visible() || (b.screen.bar.text.Text == "Check the marked fields.") != (name == "Offer.pdf") || strings.Contains(b.screen.bar.text.Text, "loaded") {
 			t.Errorf("with %s, %d are sent, and it says %q", name, len(o.Sent), b.screen.bar.text.Text)
 		}
 		screentest.Equal(t, "who went elsewhere is led to", b.Went, nil)
@@ -1623,6 +1623,9 @@ func TestWhatIsSaidBelowAFieldIsSeen(t *testing.T) {
 	b.screen.due.SetText("31.2.2027")
 	b.tab(2)
 	seen("the error")
+	b.Window.Canvas().Focus(b.screen.due)
+	b.screen.due.SetText("")
+	seen("the hint, once it is empty")
 }
 
 func TestWhatATemplateBringsLeavesNoHole(t *testing.T) {

@@ -322,14 +322,14 @@ func (f *Field) Wrong(text string) {
 	}
 	f.below.Text, f.below.Colour = text, colour
 	f.sign.Hidden, f.line.Hidden = !f.wrong, text == "" && !f.roomy
-	f.parts.Refresh()
+	f.refresh()
 }
 
 // Room sets whether the line below keeps its height while empty. A field that was once wrong keeps it.
 func (f *Field) Room(roomy bool) {
 	if hidden := f.below.Text == "" && !roomy; f.roomy != roomy || f.line.Hidden != hidden {
 		f.roomy, f.line.Hidden = roomy, hidden
-		f.parts.Refresh()
+		f.refresh()
 	}
 }
 
@@ -383,7 +383,15 @@ func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 	f.below.Text, f.below.Colour = text, colour
 	f.line.Hidden = false
 	f.below.Refresh()
+	f.refresh()
+}
+
+// refresh redraws the field. What it says while somebody is in it is seen.
+func (f *Field) refresh() {
 	f.parts.Refresh()
+	if e, is := f.input.(*Entry); is && e.focused {
+		ScrollTo(f)
+	}
 }
 
 func (f *Field) Title() string { return f.name }
