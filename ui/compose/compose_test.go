@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
@@ -1626,6 +1627,15 @@ func TestWhatIsSaidBelowAFieldIsSeen(t *testing.T) {
 	b.Window.Canvas().Focus(b.screen.due)
 	b.screen.due.SetText("")
 	seen("the hint, once it is empty")
+	b.Window.Canvas().Unfocus()
+	b.screen.columns.ScrollToOffset(b.screen.columns.Offset.SubtractXY(0, 30))
+	at := b.screen.columns.Offset
+	b.screen.due.MouseDown(&desktop.MouseEvent{Button: desktop.MouseButtonPrimary})
+	if now := b.screen.columns.Offset; now != at || b.focused() != fyne.Focusable(b.screen.due) {
+		t.Errorf("a press moves the page from %v to %v, under the mouse", at, now)
+	}
+	b.screen.due.MouseUp(&desktop.MouseEvent{Button: desktop.MouseButtonPrimary})
+	seen("the hint, once the mouse is released")
 }
 
 func TestWhatATemplateBringsLeavesNoHole(t *testing.T) {

@@ -32,6 +32,7 @@ type Entry struct {
 	focused       bool
 	entered       bool // no input since it got the focus
 	wrong         bool
+	pressed       bool              // the mouse
 	inner         *container.Scroll // the scroll around the text
 }
 
@@ -117,8 +118,28 @@ func (e *Entry) Disable() {
 
 // MouseDown ignores a disabled entry; Fyne's would focus it.
 func (e *Entry) MouseDown(m *desktop.MouseEvent) {
+	e.pressed = true
 	e.Entry.MouseDown(m)
 	e.leaveDisabled()
+}
+
+func (e *Entry) MouseUp(m *desktop.MouseEvent) {
+	e.pressed = false
+	e.Entry.MouseUp(m)
+	if e.focused {
+		e.reveal()
+	}
+}
+
+// reveal scrolls to the entry, with what is said below it, but not under a pressed mouse: its release elsewhere takes the focus away.
+func (e *Entry) reveal() {
+	if showsFocus(e); e.pressed {
+		return
+	}
+	if e.field != nil {
+		reveal(e.field)
+	}
+	reveal(e)
 }
 
 func (e *Entry) leaveDisabled() {
@@ -154,14 +175,11 @@ func (e *Entry) FocusGained() {
 	if e.OnFocusGained != nil {
 		e.OnFocusGained()
 	}
-	if e.field != nil {
-		reveal(e.field) // with what is said below it
-	}
-	reveal(e)
+	e.reveal()
 }
 
 func (e *Entry) FocusLost() {
-	e.focused = false
+	e.focused, e.pressed = false, false
 	e.Entry.FocusLost()
 	if e.OnFocusLost != nil {
 		e.OnFocusLost()
@@ -389,7 +407,7 @@ func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 // refresh redraws the field. What it says while somebody is in it is seen.
 func (f *Field) refresh() {
 	f.parts.Refresh()
-	if e, is := f.input.(*Entry); is && e.focused {
+	if e, is := f.input.(*Entry); is && e.focused && !e.pressed {
 		ScrollTo(f)
 	}
 }
