@@ -224,7 +224,7 @@ func Line(l office.PackageLine) string {
 	case Saved:
 		switch {
 		case l.Astray:
-			return lang.L("saved files are missing or were changed")
+			return lang.L("saved files missing or changed")
 		case l.Sealed:
 			return lang.L("saved, seal intact")
 		}

@@ -498,7 +498,7 @@ func textOf(now time.Time, days int, r listed) string {
 	}
 	said := []string{i18n.Line(r.line)}
 	if r.lost {
-		said[0] = lang.L("saved files are missing or were changed")
+		said[0] = lang.L("saved files missing or changed")
 	}
 	open := r.stage == i18n.Open
 	if late := i18n.Lateness(now, r.line.Due, days); late != "" && open {

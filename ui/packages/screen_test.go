@@ -229,7 +229,7 @@ func TestWhatIsKnownToBeMissingIsNeitherRedNorGreen(t *testing.T) {
 	b := newBench(t, o)
 	b.System.Lost = map[string]bool{row.Files[0].Path: true}
 	b.show("p3")
-	if r := b.screen.listed(b.screen.record); r.mark() != theme.MarkEnded || !strings.HasPrefix(textOf(b.screen.env.Now(), 0, r), "Saved files are missing or were changed") {
+	if r := b.screen.listed(b.screen.record); r.mark() != theme.MarkEnded || !strings.HasPrefix(textOf(b.screen.env.Now(), 0, r), "Saved files missing or changed") {
 		t.Errorf("the row says %s %s", r.mark(), textOf(b.screen.env.Now(), 0, r))
 	}
 	if f := b.screen.record.file(row.Files[0]); f.mark != theme.MarkEnded {
