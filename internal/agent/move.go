@@ -227,7 +227,7 @@ const mostRecorded = 128 << 20
 func (a *Agent) TakeBack(ctx context.Context) error {
 	defer a.gate.shut()()
 	if _, away := a.movedAway(); !away {
-		return nil
+		return message.Error(message.NotMoved(), nil)
 	}
 	if err := a.comeBack(ctx); err != nil {
 		return err

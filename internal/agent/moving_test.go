@@ -284,6 +284,9 @@ func TestAMoveThatIsKilledLeavesOneOfficeThatWorks(t *testing.T) {
 	old.run()
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	noErr(t, old.TakeBack(t.Context()))
+	if m, _ := message.Of(old.TakeBack(t.Context())); m != message.NotMoved() {
+		t.Errorf("of an office that is here, taking it back says %v", m)
+	}
 	old.stop()
 	old.adjust = quick
 	for point, works := range map[string]bool{"move written": true, "move left": false, "move named": false, "move returned": true} {

@@ -156,7 +156,7 @@ func deskLine(d office.DeskRow) string {
 		line += ": last seen " + d.Seen.Local().Format("2006-01-02 15:04")
 	}
 	if d.Waiting > 0 {
-		line += fmt.Sprintf("; %d events waiting", d.Waiting)
+		line += fmt.Sprintf("; events waiting: %d", d.Waiting)
 	}
 	return line
 }

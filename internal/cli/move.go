@@ -73,7 +73,7 @@ func (c *moveCmd) Run(r *run) error {
 	}
 	switch {
 	case c.Out != "":
-		return r.out.Line("Written: %s. This computer works no more for the office. On the new one: countersign move --in FILE --save-to DIR, or Bring over in its first window.", c.Out)
+		return r.out.Line("Written: %s. This computer no longer works for the office. On the new one: countersign move --in FILE --save-to DIR, or \"Open a file…\" in its first window.", c.Out)
 	case c.TakeBack:
 		return r.out.Line("The office works on this computer again once somebody has signed in. Delete the file.")
 	}

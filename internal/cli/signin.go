@@ -131,7 +131,7 @@ func printStatus(w *terminal.Writer, s agent.Status) (err error) {
 	} else {
 		line("Events", "not reported to this computer")
 	}
-	line("Received", "%d events, %d waiting, %d with problems; %d requests blocked", s.Events.Received, s.Events.Pending, s.Events.Problems, s.Events.Rejected)
+	line("Received", "%d in all, %d waiting, %d with problems; blocked requests: %d", s.Events.Received, s.Events.Pending, s.Events.Problems, s.Events.Rejected)
 	line("Packages", "%d: %d waiting for signatures, %d declined, %d completed, %d saved",
 		s.Packages.Total, s.Packages.Open, s.Packages.Declined, s.Packages.Executed, s.Packages.Saved)
 	line("Files", "%d saved, %d waiting, %d failed", s.Saves.Done, s.Saves.Pending, s.Saves.Failed)

@@ -531,6 +531,7 @@ func MovedAway(file string) Message      { return of("moving.moved-away", Name("
 func MovingNow() Message                 { return of("moving.moving-now") }
 func NgrokServerLeftOut() Message        { return of("moving.ngrok-server-left-out") }
 func NoBackups() Message                 { return of("moving.no-backups") }
+func NotMoved() Message                  { return of("moving.not-moved") }
 func NothingToMove() Message             { return of("moving.nothing-to-move") }
 func OfficeHere() Message                { return of("moving.office-here") }
 func PasswordShort(least int) Message    { return of("moving.password-short", Number("Least", least)) }

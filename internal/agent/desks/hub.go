@@ -428,7 +428,7 @@ func (r *Service) tellMoved(ctx context.Context, now office.Settings) {
 	}
 	tell(&desk.Place{Servers: now.Office, Pin: now.OfficePin})
 	defer tell(nil)
-	for end := r.Now().Add(askEvery + askEvery/2); r.Now().Before(end) && loop.Sleep(ctx, 100*time.Millisecond); {
+	for end := r.Now().Add(tellTime); r.Now().Before(end) && loop.Sleep(ctx, 100*time.Millisecond); {
 		if !slices.ContainsFunc(r.List(ctx), func(d office.DeskRow) bool { return d.Connected }) {
 			return
 		}

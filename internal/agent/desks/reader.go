@@ -22,6 +22,9 @@ import (
 // askEvery is how often a desk asks whether the hub receives events.
 var askEvery = 30 * time.Second // tests ask more often
 
+// tellTime is how long a hub that became a desk tells the other desks so: until each has asked once.
+const tellTime = 45 * time.Second
+
 // beDesk receives what the hub passes on, until ctx or the connection ends.
 func (r *Service) beDesk(ctx context.Context, s office.Settings) error {
 	r.Health.Clear(health.HubFails)

@@ -660,10 +660,11 @@ func TestAClockThatJumpsIsNoticed(t *testing.T) {
 		var woke []time.Duration
 		x.Now = func() time.Time { return time.Now().Add(time.Duration(wrong.Load())) }
 		x.deps.WokeUp = func(by time.Duration) { woke = append(woke, by) }
-		looptest.Run(t, x.RunWatch)
+		end := looptest.Run(t, x.RunWatch)
 		time.Sleep(time.Hour)
 		wrong.Store(int64(2 * time.Hour))
 		time.Sleep(10 * time.Minute)
+		end()
 		expect(t, woke, []time.Duration{2 * time.Hour}, "noticed %v")
 	})
 }
