@@ -20,7 +20,7 @@ export CGO_CFLAGS ?= -O2 -g -D__cgo_undefined__2=_GoBytes_
 # comparison of documents, which has no goroutines.
 PLAIN := . ./ui ./ui/motion ./ui/opengl ./ui/window ./ui/packages ./ui/settings ./ui/compose ./internal/e2e ./internal/server ./internal/release ./internal/house ./internal/sim ./internal/compare
 
-.PHONY: build server demo test torture powercut simulate simulate-faults simulate-mutants mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
+.PHONY: build server demo no-display test torture powercut simulate simulate-faults simulate-mutants mutate bench check vulncheck clean windows deb rpm tar macos release renew test-shipping
 
 build: build-packages
 	@test -e build/countersign || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
@@ -33,9 +33,9 @@ server:
 
 # Without a display the demo uses the server program, which does the same as text.
 WINDOW := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s)))
-demo: $(if $(WINDOW),build,server)
-	@$(if $(WINDOW),,echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.')
+demo: $(if $(WINDOW),build,no-display server)
 	build/countersign$(if $(WINDOW),,-server) demo --dir build/demo
+no-display: ; @echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
 
 # All tests; `go test ./...` alone skips those that take long or need more than Go and a C compiler (internal/fasttest). Not vetted
 # here: check does that. -p 3 is one more than the usual number of processors, because the slowest tests mostly wait. The race

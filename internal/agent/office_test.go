@@ -22,6 +22,7 @@ import (
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/preview"
+	"countersign/internal/safe"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	safe.Work = 1
 	flag.Set("test.parallel", "8") // what runs beside others mostly waits; the command line may say otherwise
 	goleak.VerifyTestMain(m,
 		// ngrok's SDK looks at a session that was closed only when the next heartbeat is due, see package tunnel.

@@ -136,14 +136,15 @@ type Key interface {
 // Password is chosen by a person.
 type Password string
 
-// work is the cost of trying a password: 128 MiB, and about 0.4 s on a small computer.
-const work = 17
+// Work is the cost of trying a password, the logarithm of scrypt's N: 128 MiB, and about 0.4 s on a small computer. Only tests of
+// other packages change it, to save time.
+var Work = 17
 
-func (p Password) passphrase() (string, int) { return string(p), work }
+func (p Password) passphrase() (string, int) { return string(p), Work }
 
 // Stretch derives two secrets from the password alone. Trying a password this way costs as much as trying it on a file.
 func (p Password) Stretch(purpose string) (a, b Secret, err error) {
-	both, err := scrypt.Key([]byte(p), []byte(purpose), 1<<work, 8, 1, len(a)+len(b))
+	both, err := scrypt.Key([]byte(p), []byte(purpose), 1<<Work, 8, 1, len(a)+len(b))
 	if err == nil {
 		a, b = Secret(both), Secret(both[len(a):])
 	}

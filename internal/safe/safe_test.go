@@ -100,7 +100,7 @@ func TestEachFaultHasItsName(t *testing.T) {
 		"first line only": {file[:len(intro)], ErrDamaged},
 		"another version": {header("/v1\n", "/v2\n"), ErrForeign},
 		"cut in the end":  {file[:len(file)-1], ErrDamaged},
-		"much work":       {worth(work + 1), ErrDamaged},
+		"much work":       {worth(Work + 1), ErrDamaged},
 		"no work":         {worth(0), ErrDamaged},
 	} {
 		if _, err := opened(c.file, Password("p")); !errors.Is(err, c.want) {

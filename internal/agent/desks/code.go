@@ -30,8 +30,7 @@ import (
 var (
 	codeTime  = 10 * time.Minute
 	findTime  = 5 * time.Second
-	startTime = 5 * time.Second       // for a hub that is just starting
-	stretch   = safe.Password.Stretch // replaced by tests to save time
+	startTime = 5 * time.Second // for a hub that is just starting
 )
 
 const (
@@ -63,7 +62,7 @@ func keys(typed string) (seed, key string, secret safe.Secret, err error) {
 	if err != nil {
 		return seed, key, secret, err
 	}
-	guest, secret, err := stretch(safe.Password(code), "countersign invitation")
+	guest, secret, err := safe.Password(code).Stretch("countersign invitation")
 	if err == nil {
 		seed, key, err = desk.KeyOf(guest)
 	}

@@ -24,7 +24,13 @@ import (
 	"countersign/internal/trytest"
 
 	"github.com/google/uuid"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) {
+	safe.Work = 1
+	goleak.VerifyTestMain(m)
+}
 
 // FuzzRecords reads files that are sealed as they should be and hold anything.
 func FuzzRecords(f *testing.F) {

@@ -59,6 +59,7 @@ func (d *Desktop) Env(more ...string) []string {
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TMPDIR=" + os.TempDir(),
 		"HOME=" + filepath.Join(d.Home, "home"), "XDG_RUNTIME_DIR=" + filepath.Join(d.Home, "run"),
 		"DBUS_SESSION_BUS_ADDRESS=" + d.address,
+		"XDG_CACHE_HOME=" + filepath.Join(filepath.Dir(Program), "cache"), // or each would compile PDFium and the shaders anew
 		"NO_AT_BRIDGE=1", "LIBGL_ALWAYS_SOFTWARE=1",
 		"GODEBUG=" + os.Getenv("GODEBUG"), // for example cpu.sha=off, for benchmarks
 	}
