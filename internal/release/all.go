@@ -123,6 +123,7 @@ type product struct {
 	version   string // for people: "1.2.0"
 	commit    string // short; empty if the tree is not a checkout
 	arch      string // the Linux processor, in Go's terms
+	quick     bool   // it is no release: packing it must not take long
 	made      time.Time
 	announced announcement    // how programs learn of newer versions
 	key       *openpgp.Entity // signs packages for Linux; nil for none
@@ -142,6 +143,7 @@ func (c *commandLine) product(ctx context.Context) (product, error) {
 		if p.version, err = git(ctx, p.root, "describe", "--tags", "--always", "--dirty"); err != nil {
 			return p, err
 		}
+		p.quick = true
 	}
 	p.version = strings.TrimPrefix(p.version, "v")
 	if p.made, err = commitTime(ctx, p.root); err != nil {

@@ -117,6 +117,9 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 	if err := write(filepath.Join(dir, "NOTICES.txt"), notices); err != nil {
 		return "", err
 	}
+	if p.quick {
+		define = append(define, "QUICK")
+	}
 	if certificate() {
 		self, err := os.Executable()
 		if err != nil {
@@ -124,7 +127,7 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 		}
 		define = append(define, fmt.Sprintf("SIGN=%q sign", self)) // for the uninstaller, which only makensis ever sees
 	}
-	say("Packing the installer, which takes a minute or two.")
+	say("Packing the installer; of a release this takes a minute or two.")
 	args := []string{"-V2", "-WX"}
 	for _, d := range define {
 		args = append(args, "-D"+d)

@@ -12,7 +12,11 @@
 ; uninstall.exe /S [/REMOVEDATA]: without the latter settings and list of packages stay. With /REPLACEDBY="program", which the
 ; Countersign for everybody on the computer gives, what the person chose leads to that.
 Target amd64-unicode
+!ifdef QUICK
+SetCompressor zlib
+!else
 SetCompressor /SOLID lzma
+!endif
 SetDateSave off
 RequestExecutionLevel user
 ManifestDPIAware true
