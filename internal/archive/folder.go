@@ -507,12 +507,12 @@ func (l *DirCache) in(folder string, read func() (*names, error)) (*names, error
 	return held, nil
 }
 
-// forget drops cached names: those of a year's files, or of a folder for each package, must not stay in memory until the
-// next lookup.
+// forget drops a folder's cached names if they are still these, nil for any: those of a year's files, or of a folder for each
+// package, must not stay in memory until the next lookup.
 func (l *DirCache) forget(folder string, old *look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.folders[folder] == old {
+	if old == nil || l.folders[folder] == old {
 		delete(l.folders, folder)
 	}
 }
@@ -559,7 +559,7 @@ func (f *Folder) key(sub string) string { return filepath.Join(f.dir, filepath.F
 // forget drops what is remembered of a subfolder.
 func (f *Folder) forget(sub string) {
 	if f.Cache != nil {
-		f.Cache.forget(f.key(sub), f.Cache.of(f.key(sub)))
+		f.Cache.forget(f.key(sub), nil)
 	}
 }
 

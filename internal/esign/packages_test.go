@@ -20,6 +20,7 @@ import (
 
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/trytest"
 )
 
 func offer() NewPackage {
@@ -482,20 +483,14 @@ func TestAPackageIsReadTheSameWhetherItsListsAreOrNot(t *testing.T) {
 func TestAClientKeepsNothingOfWhatItWasAnswered(t *testing.T) {
 	answer := fmt.Sprintf(`{"state":"open","documents":[%s{}]}`, strings.Repeat("{},", 5000))
 	c := NewClient(Config{AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: "c", HTTP: &http.Client{Transport: saying(answer)}}, &tokens{})
-	held := func() int {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc >> 20)
-	}
-	before := held()
+	before := trytest.Held()
 	for i := range 40 {
 		s, err := c.Status(t.Context(), fmt.Sprint("p", i))
 		if err != nil || len(s.Documents) == 0 {
 			t.Fatalf("%d documents, %v", len(s.Documents), err)
 		}
 	}
-	if took := held() - before; took > 10 {
+	if took := trytest.Held() - before; took > 10 {
 		t.Errorf("%d MiB are kept of 40 answers of %d KiB", took, len(answer)>>10)
 	}
 	runtime.KeepAlive(c)

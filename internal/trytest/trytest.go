@@ -1,8 +1,9 @@
-// Package trytest ends a test at an error that is not what the test is about, and reports unexpected values.
+// Package trytest ends a test at an error that is not what the test is about, reports unexpected values, and measures memory.
 package trytest
 
 import (
 	"reflect"
+	"runtime"
 	"testing"
 )
 
@@ -38,4 +39,12 @@ func Expect(t testing.TB, got, want any, format string, args ...any) {
 	if !same {
 		t.Errorf(format, append([]any{got}, args...)...)
 	}
+}
+
+// Held returns the MiB that the program keeps after a garbage collection.
+func Held() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc >> 20)
 }

@@ -265,13 +265,14 @@ func (l *signerList) signing() (people []*person) {
 func (s *Screen) changed() {
 	s.keep()
 	d := s.draft()
-	s.bar.send.SetText(promise(s.documentCount(), d.Signers, s.separate()))
-	if len(s.wrongFiles()) > 0 { // nothing is sent with them
-		s.bar.send.SetText(lang.L("Send"))
+	text := promise(s.documentCount(), d.Signers, s.separate())
+	switch {
+	case s.lists.draft.Path != "":
+		text = lang.L("Continue with the list")
+	case len(s.wrongFiles()) > 0: // nothing is sent with them
+		text = lang.L("Send")
 	}
-	if s.lists.draft.Path != "" {
-		s.bar.send.SetText(lang.L("Continue with the list"))
-	}
+	s.bar.send.SetText(text)
 	s.nameField.Hidden = s.separate() // each is named after its document
 	s.nameField.Refresh()
 	s.hintDue(d.Due)
@@ -296,10 +297,11 @@ func (s *Screen) changed() {
 
 func (s *Screen) showWrong(w wrong) {
 	s.copies.judge(s.copies.recipients(s.signers()), w.copies, true)
-	s.filesField.Wrong("")
-	if s.documentCount() == 0 { // otherwise each says what is wrong with it
-		s.filesField.Wrong(w.files)
+	text := w.files
+	if s.documentCount() > 0 { // each says what is wrong with it
+		text = ""
 	}
+	s.filesField.Wrong(text)
 	s.targetEdge.Outline(theme.Line)
 	if w.files != "" {
 		s.targetEdge.Outline(theme.Attention)

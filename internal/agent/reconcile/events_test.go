@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/trytest"
 )
 
 // hears is a Service whose service hangs.
@@ -69,16 +69,10 @@ func TestLargeEventsThatWaitTakeLittleMemory(t *testing.T) {
 			body := fmt.Appendf(nil, `{"eventId":"%d","action":%q,"packageId":"%d","documentId":"d","signerId":"s","externalId":%q}`, n, esign.DocumentSigned, n, large)
 			h.comes(office.Event{ID: fmt.Sprint(n), Action: esign.DocumentSigned, PackageID: fmt.Sprint(n), Received: h.Now(), Body: body})
 		}
-		held := func() int {
-			runtime.GC()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return int(m.HeapAlloc >> 20)
-		}
-		before := held()
+		before := trytest.Held()
 		defer looptest.Run(t, h.RunEvents)()
 		synctest.Wait()
-		if took := held() - before; took > 30 {
+		if took := trytest.Held() - before; took > 30 {
 			t.Errorf("%d MiB", took)
 		}
 		time.Sleep(time.Hour)
