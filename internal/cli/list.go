@@ -395,7 +395,7 @@ func shown(row office.PackageRow) shownPackage {
 		}),
 		History: each(row.History, func(m office.HistoryEntry) shownMoment {
 			at, before := moments(m.Time)
-			return shownMoment{at, before, m.What, row.SignerName(m.Who), cmp.Or(row.DocumentName(m.Ref), m.Ref), row.Tell(m).String()}
+			return shownMoment{at, before, m.What, row.SignerName(m.Who), cmp.Or(row.DocumentName(m.Ref), m.Ref), message.English().Brief(row.Tell(m))}
 		}),
 	}
 }

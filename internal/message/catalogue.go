@@ -302,8 +302,6 @@ func HistoryLetter(who string) Message { return of("history.history-letter", Tex
 // HistoryOther is of a kind that this version does not know.
 func HistoryOther(what string) Message  { return of("history.history-other", Text("What", what)) }
 func HistorySaved(title string) Message { return of("history.history-saved", Text("Title", title)) }
-func HistorySent() Message              { return of("history.history-sent") }
-func HistorySentTo(n int) Message       { return of("history.history-sent-to", Count("N", n)) }
 func HistorySigned(who string) Message  { return of("history.history-signed", Text("Who", who)) }
 func HistorySignedDocument(who string, title string) Message {
 	return of("history.history-signed-document", Text("Who", who), Text("Title", title))

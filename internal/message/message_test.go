@@ -184,7 +184,7 @@ func TestConsecutiveMessagesAreBriefToo(t *testing.T) {
 
 func TestWhatIsBrieflySaidIsComplete(t *testing.T) {
 	for id := range briefs {
-		m := of(id, Text("Who", "Ana"), Text("Text", "Too late"), Names("Names", []string{"Ana", "Jan"}), Name("Document", "Annex/Plan.pdf"), Count("N", 2), Package("Package", "Lease"))
+		m := of(id, Text("Who", "Ana"), Text("Text", "Too late"), Names("Names", []string{"Ana", "Jan"}), Text("Path", "Plan (2).pdf"), Name("Document", "Annex/Plan.pdf"), Count("N", 2), Package("Package", "Lease"))
 		for _, code := range Languages() {
 			p := must(NewPrinter(code))
 			if got := p.Brief(m); got == p.Text(m) || strings.Contains(got, "Lease") || strings.Contains(got, "Annex") || strings.Contains(got, "<no value>") {

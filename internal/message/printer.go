@@ -104,6 +104,7 @@ var briefs = map[string]string{"package.sent-to": "sent-to", "package.package-se
 	"package.signed-document": "signed-document", "package.someone-signed-document": "someone-signed-document", "package.everyone-signed": "executed", "package.completed": "completed",
 	"package.everyone-signed-document": "document-called", "package.everyone-signed-a-document": "document", "package.declined": "declined",
 	"package.expired": "expired", "folder.saved": "saved", "withdrawal.withdrawn": "withdrawn",
+	"files.file-lost": "lost", "files.file-not-as-saved": "changed", "files.file-renamed": "renamed",
 	"package.package-created": "created", "package.package-sent-to": "sent-names", "withdrawal.withdrew": "withdrew", "withdrawal.withdrawn-saying": "saying"}
 
 // Brief is m for places that already show the package's name: "Ana Ruiz signed" instead of "Ana Ruiz signed “Lease”.". If

@@ -130,6 +130,7 @@ const (
 	ActivityDue       ActivityKind = "due"
 	ActivityWithdrawn ActivityKind = "withdrawn"
 	ActivitySaved     ActivityKind = "saved"
+	ActivityRenamed   ActivityKind = "renamed" // a saved file was found under another name
 	ActivitySignedIn  ActivityKind = "signed_in"
 	ActivitySignedOut ActivityKind = "signed_out"
 	ActivityEndpoint  ActivityKind = "endpoint" // events are delivered to this computer

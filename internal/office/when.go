@@ -277,10 +277,7 @@ func (p Package) Tell(m HistoryEntry) message.Message {
 	who, document := p.SignerName(m.Who), p.DocumentName(m.Ref)
 	switch m.What {
 	case EntrySent:
-		if len(p.Signers) == 0 {
-			return message.HistorySent()
-		}
-		return message.HistorySentTo(len(p.Signers))
+		return p.TellSent()
 	case EntrySigned:
 		switch {
 		case who == "" && document == "":

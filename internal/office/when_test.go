@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"countersign/internal/message"
 )
 
 func TestATimeIsKeptAsItIsKnown(t *testing.T) {
@@ -165,7 +167,7 @@ func TestThatEveryoneHasSignedTheOnlyDocumentIsToldOnce(t *testing.T) {
 func TestEachMomentIsToldInWords(t *testing.T) {
 	p := Package{Signers: []Signer{{ID: "a", FirstName: "Ana"}, {ID: "j", FirstName: "Jan"}}, Documents: []Document{{ID: "d", Name: "Lease"}}}
 	for want, m := range map[string]HistoryEntry{
-		"Sent to 2 people":               {What: EntrySent},
+		"Sent to Ana, Jan":               {What: EntrySent},
 		"Ana signed":                     {What: EntrySigned, Who: "a"},
 		"Ana signed Lease":               {What: EntrySigned, Who: "a", Ref: "d"},
 		"Someone signed Lease":           {What: EntrySigned, Who: "gone", Ref: "d"},
@@ -181,11 +183,11 @@ func TestEachMomentIsToldInWords(t *testing.T) {
 		"Closed: frozen":                 {What: EntryEnded, Ref: "frozen"},
 		"reopened":                       {What: "reopened"},
 	} {
-		if got := p.Tell(m).String(); got != want {
+		if got := message.English().Brief(p.Tell(m)); got != want {
 			t.Errorf("%+v: %q, want %q", m, got, want)
 		}
 	}
-	expect(t, (Package{}).Tell(HistoryEntry{What: EntrySent}).String(), "Sent", "to nobody known: %q")
+	expect(t, message.English().Brief((Package{}).Tell(HistoryEntry{What: EntrySent})), "Sent", "to nobody known: %q")
 }
 
 func TestAPackageThatSomebodyDeclinedIsCompletedButNotSignedByEveryone(t *testing.T) {

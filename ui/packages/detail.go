@@ -274,7 +274,7 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	list, history := widgets.Stack(6), row.Timeline()
 	var saved []string
 	for i, m := range slices.Backward(history) {
-		text := i18n.Message(row.Tell(m))
+		text := i18n.Brief(row.Tell(m))
 		if m.What == office.EntrySaved {
 			saved = append(saved, m.Ref)
 			if i > 0 && history[i-1].What == office.EntrySaved && !slices.Contains(saved, history[i-1].Ref) {

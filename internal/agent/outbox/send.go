@@ -335,7 +335,7 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 			p.NextCheck = r.Now()
 		}
 		markSent(&d, p.ID, r.Now())
-		line = r.sentLine(p, d)
+		line = r.sentLine(p)
 		tx.PutPackage(p)
 		tx.PutDraft(d)
 		rememberPeople(tx, d.Signers)
@@ -354,8 +354,8 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 	return nil
 }
 
-func (r *Service) sentLine(p office.Package, d office.Draft) office.Activity {
-	return office.Activity{Time: r.Now(), Kind: office.ActivitySent, PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
+func (r *Service) sentLine(p office.Package) office.Activity {
+	return office.Activity{Time: r.Now(), Kind: office.ActivitySent, PackageID: p.ID, Text: p.TellSent()}
 }
 
 // fromDraft marks p as made here from d and sent then.
@@ -433,7 +433,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 		rememberPeople(tx, d.Signers)
 		tx.PutDraft(d)
 		if unknown { // people were told that it is unknown, so tell them that it was sent
-			tx.AddActivity(r.sentLine(*p, d))
+			tx.AddActivity(r.sentLine(*p))
 		}
 	}
 }

@@ -115,13 +115,22 @@ func (r *Service) CheckFiles(ctx context.Context, show func(done, all int)) erro
 // found records what a check found, with the jobs and packages as well. What somebody has read stays read until there is more, or until
 // somebody asks for a check.
 func (r *Service) found(now astrayFiles, checked int, asked bool) error {
-	var news []astray
+	var news []office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var before astrayFiles
 		var done kept
 		tx.GetDoc(docAstray, &before)
 		tx.GetDoc(docKept, &done)
-		news = slices.DeleteFunc(slices.Clone(now.Files), func(x astray) bool { return slices.Contains(before.Files, x) })
+		news = nil
+		for _, x := range now.Files {
+			kind := office.ActivityProblem
+			if x.Renamed != "" {
+				kind = office.ActivityRenamed
+			}
+			if !slices.Contains(before.Files, x) {
+				news = append(news, office.Activity{Time: r.Now(), Kind: kind, PackageID: x.Package, Text: x.Text})
+			}
+		}
 		for _, x := range before.Files {
 			if !slices.Contains(now.Files, x) {
 				noteAstray(tx, astray{Key: x.Key}, false)
@@ -137,7 +146,7 @@ func (r *Service) found(now astrayFiles, checked int, asked bool) error {
 		tx.PutDoc(docKept, done)
 		tx.PutDoc(docLooked, nil)
 		for _, x := range news {
-			tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: x.Package, Text: x.Text})
+			tx.AddActivity(x)
 		}
 		return nil
 	})
@@ -145,7 +154,7 @@ func (r *Service) found(now astrayFiles, checked int, asked bool) error {
 		return err
 	}
 	for _, x := range news {
-		r.Tell(office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: x.Package, Text: x.Text})
+		r.Tell(x)
 	}
 	r.Signal(office.PackagesChanged)
 	return r.tellAstray()

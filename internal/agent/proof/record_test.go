@@ -401,12 +401,13 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		expect(t, check(), want, "it says %v")
 		expect(t, shown, 3, "%d lines are shown")
 		lines := must(x.Activity(9))
-		texts := map[message.Message]bool{}
+		kinds := map[message.Message]office.ActivityKind{}
 		for _, l := range lines {
-			texts[l.Text] = true
+			kinds[l.Text] = l.Kind
 		}
+		expect(t, kinds[message.FileRenamed("again.pdf", "other name.pdf")], office.ActivityRenamed, "a file under another name is %q")
 		for _, text := range []message.Message{message.FileNotAsSaved("changed.pdf"), message.FileLost("lost.pdf", x.folder), message.FileRenamed("again.pdf", "other name.pdf")} {
-			if !texts[text] || len(lines) != 3 {
+			if kinds[text] == "" || len(lines) != 3 {
 				t.Errorf("activity lacks %v, it has %d lines", text, len(lines))
 			}
 		}
