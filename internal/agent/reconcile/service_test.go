@@ -600,6 +600,25 @@ func TestADocumentThatIsNotListedIsWaitedForAndThenLetGo(t *testing.T) {
 	})
 }
 
+func TestADocumentThatNobodySignedIsLetGoSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.known(office.PackageOpen)
+		x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageOpen, Documents: []esign.Document{{ID: "d"}, {ID: "removed"}}})
+		x.happens("signed", esign.DocumentSigned, "p", "d", "a")
+		listed := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d"}}}
+		x.check(listed)
+		began, asked := time.Now(), 1
+		for ; !x.now().Planned && time.Since(began) < 5*time.Minute; asked++ {
+			time.Sleep(x.now().NextCheck.Sub(x.Now()))
+			x.check(listed)
+		}
+		if p := x.now(); !p.Planned || len(p.Documents) != 1 || asked < 3 || time.Since(began) < time.Minute {
+			t.Errorf("after %v and %d answers planned %v with %+v", time.Since(began), asked, p.Planned, p.Documents)
+		}
+	})
+}
+
 // A service that ails is not asked about each package, and nothing is said of a package for that.
 func TestWhatTheServiceFailsToTellOfSeveralIsPutOffAndNotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -196,10 +196,15 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 }
 
 // allListed reports whether p, which everyone has signed, has the documents that the service lists. One that is missing there may
-// be listed late. After a while it leaves p: somebody replaced or removed it at the service.
+// be listed late. After a while it leaves p: somebody replaced or removed it at the service. One of which no signature is known does
+// so soon.
 func (r *Service) allListed(p *office.Package) bool {
 	p.Documents = slices.DeleteFunc(slices.Clone(p.Documents), func(d office.Document) bool {
-		return !d.Unlisted.IsZero() && r.Now().Sub(d.Unlisted) >= office.WithheldAfter/2
+		patience := time.Minute
+		if slices.ContainsFunc(p.History, func(m office.HistoryEntry) bool { return m.Ref == d.ID }) {
+			patience = office.WithheldAfter / 2
+		}
+		return !d.Unlisted.IsZero() && r.Now().Sub(d.Unlisted) >= patience
 	})
 	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return !d.Unlisted.IsZero() })
 }
