@@ -1038,6 +1038,7 @@ func VerifyDiffers(called string) Message {
 	return of("verify.verify-differs", Package("Package", called))
 }
 func VerifyForeign() Message { return of("verify.verify-foreign") }
+func VerifyNotPDF() Message  { return of("verify.verify-not-pdf") }
 func VerifySaved(called string, date string) Message {
 	return of("verify.verify-saved", Package("Package", called), Day("Date", date))
 }

@@ -236,6 +236,10 @@ func (v Verified) Text() message.Message {
 	date := v.At.Local().Format(time.DateOnly)
 	known := message.VerifyForeign()
 	switch v.Known {
+	case Unknown:
+		if v.Seal.State == "" {
+			known = message.VerifyNotPDF()
+		}
 	case KnownSaved:
 		known = message.VerifySaved(v.Package, date)
 	case KnownSent:

@@ -225,6 +225,11 @@ func TestWhatIsTrustedIsJudgedAnew(t *testing.T) {
 	x.deps.Examine = func(context.Context, *os.File, string) ([]byte, error) { return nil, preview.ErrNotPDF }
 	noErr(t, os.WriteFile(gone, []byte("text"), 0o600))
 	expect(t, x.verify(gone)[0].Problem, message.FileNotPDF("gone.pdf"), "of a text: %v")
+	archived := filepath.Join(x.folder, "proof.zip")
+	noErr(t, os.WriteFile(archived, []byte("text"), 0o600))
+	if v := x.verify(archived)[0]; v.Wrong() || v.Text() != message.VerifyNotPDF() {
+		t.Errorf("of what is not meant to be a PDF: %v", v.Text())
+	}
 }
 
 // What stands in the way of one file now says nothing of its folder, nor of later.

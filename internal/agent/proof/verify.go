@@ -216,7 +216,7 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 		return ctx.Err()
 	case errors.Is(err, errUnjudged):
 		f.Seal = office.Seal{State: office.SealUnjudged}
-	case err != nil && f.Known == office.Unknown:
+	case err != nil && f.Known == office.Unknown && (isPDF || message.For(err) != message.FileNotPDF(filepath.Base(f.Path))):
 		f.Problem = message.For(err)
 	case err == nil:
 		f.Seal = seal.Judge(found, trust)
