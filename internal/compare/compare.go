@@ -94,8 +94,20 @@ const (
 // errLarge means that a document exceeds a limit.
 var errLarge = errors.New("more than is read")
 
-// Compare compares the document that came back with the one that was sent. It gives up at the deadline.
-func Compare(engine pdfium.Pdfium, sent, back []byte, deadline time.Time) (r Result) {
+// Compare compares the document that came back with the one that was sent. If that takes longer than patience it gives up, and what it
+// began goes on until the process ends: nothing can stop PDFium.
+func Compare(engine pdfium.Pdfium, sent, back []byte, patience time.Duration) Result {
+	done := make(chan Result, 1)
+	go func() { done <- try(engine, sent, back) }()
+	select {
+	case r := <-done:
+		return r
+	case <-time.After(patience):
+		return Result{State: Unread, Why: WhyLarge}
+	}
+}
+
+func try(engine pdfium.Pdfium, sent, back []byte) (r Result) {
 	defer func() {
 		switch reason := recover().(type) {
 		case nil:
@@ -110,7 +122,7 @@ func Compare(engine pdfium.Pdfium, sent, back []byte, deadline time.Time) (r Res
 			panic(reason)
 		}
 	}()
-	return compare(engine, sent, back, deadline)
+	return compare(engine, sent, back)
 }
 
 // failure is the reason why documents cannot be compared. It is raised as a panic, which Compare recovers.
@@ -129,12 +141,12 @@ func ask[Q, A any](call func(*Q) (*A, error), q Q) *A {
 	return a
 }
 
-func compare(engine pdfium.Pdfium, sent, back []byte, deadline time.Time) Result {
+func compare(engine pdfium.Pdfium, sent, back []byte) Result {
 	original := openDocument(engine, sent)
 	defer original.close()
 	returned := openDocument(engine, back)
 	defer returned.close()
-	before, after := original.sheets(deadline), returned.sheets(deadline)
+	before, after := original.sheets(), returned.sheets()
 	r := Result{State: Same}
 	if bytes.Equal(sent, back) {
 		for i := range before {
@@ -147,9 +159,6 @@ func compare(engine pdfium.Pdfium, sent, back []byte, deadline time.Time) Result
 	}
 	pairs := align(before, after)
 	for i, x := range pairs {
-		if time.Now().After(deadline) {
-			check(errLarge)
-		}
 		var places []Place
 		switch {
 		case x.back < 0:

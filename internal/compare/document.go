@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/klippa-app/go-pdfium"
@@ -56,9 +55,9 @@ type sheet struct {
 	words    []string // sorted
 }
 
-func (d *document) sheets(deadline time.Time) (list []sheet) {
+func (d *document) sheets() (list []sheet) {
 	for i := range ask(d.engine.FPDF_GetPageCount, requests.FPDF_GetPageCount{Document: d.ref}).PageCount {
-		if i == maxPages || time.Now().After(deadline) {
+		if i == maxPages {
 			check(errLarge)
 		}
 		list = append(list, d.sheet(i))
