@@ -33,7 +33,7 @@ type astray struct {
 
 // astrayFiles is the result of the last check.
 type astrayFiles struct {
-	Files []astray `json:"files"`          // at most mostAstray
+	Files []astray `json:"files"`          // of a check at most mostAstray
 	Away  []string `json:"away,omitempty"` // folders out of reach when somebody asked for the check
 }
 
@@ -64,33 +64,34 @@ func (r *Service) checkFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last, _, err := data.Doc[astrayFiles](r.Data, docAstray)
-	if err != nil {
-		return err
-	}
-	now := astrayFiles{Away: slices.DeleteFunc(slices.Clone(last.Away), isBack)}
-	if now.Away, err = r.followAll(now.Away); err != nil {
-		return err
-	}
-	if every == 0 || done.Checked > 0 && today-done.Checked < every {
-		if now.Files, err = r.stillAstray(last.Files); err != nil || len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
-			return errors.Join(err, r.tellAstray())
+	var now astrayFiles
+	due := every > 0 && (done.Checked == 0 || today-done.Checked >= every)
+	if due {
+		x, _, err := data.Doc[looked](r.Data, docLooked)
+		if err == nil {
+			now.Files, err = r.lookAtAll(ctx, &x, breath, func() error {
+				if x.files%jobsTogether != 0 {
+					return nil
+				}
+				return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLooked, x) })
+			})
 		}
-		return r.found(now, done.Checked, false)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		done.Checked = today
 	}
-	x, _, err := data.Doc[looked](r.Data, docLooked)
+	last, _, err := data.Doc[astrayFiles](r.Data, docAstray) // only now: somebody may have asked for a check meanwhile
 	if err == nil {
-		now.Files, err = r.lookAtAll(ctx, &x, breath, func() error {
-			if x.files%jobsTogether != 0 {
-				return nil
-			}
-			return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLooked, x) })
-		})
+		now.Files, err = r.stillAstray(now.Files, last.Files)
 	}
-	if err != nil || ctx.Err() != nil {
-		return err
+	if err == nil {
+		now.Away, err = r.followAll(ctx, slices.DeleteFunc(slices.Clone(last.Away), isBack))
 	}
-	return r.found(now, today, false)
+	if err != nil || !due && len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
+		return errors.Join(err, r.tellAstray())
+	}
+	return r.found(now, done.Checked, false)
 }
 
 // CheckFiles is that check when somebody asks for it: at once, from the beginning, showing its progress, and telling which folders are
@@ -127,7 +128,7 @@ func (r *Service) found(now astrayFiles, checked int, asked bool) error {
 			if x.Renamed != "" {
 				kind = office.ActivityRenamed
 			}
-			if !slices.Contains(before.Files, x) {
+			if j, _, _ := tx.Job(x.Key); j.Renamed != x.Renamed || x.Renamed == "" && j.Astray != x.Text {
 				news = append(news, office.Activity{Time: r.Now(), Kind: kind, PackageID: x.Package, Text: x.Text})
 			}
 		}
@@ -177,11 +178,12 @@ func noteAstray(tx *store.Tx, x astray, read bool) {
 	}
 }
 
-// stillAstray leaves out the files that are back, or saved again.
-func (r *Service) stillAstray(files []astray) (still []astray, err error) {
-	for _, x := range files {
+// stillAstray adds to what a check found what was found before, except what is back, or saved again.
+func (r *Service) stillAstray(found, before []astray) (still []astray, err error) {
+	still = found
+	for _, x := range before {
 		j, failed := r.job(x.Key)
-		if err = errors.Join(err, failed); j.State != office.JobDone {
+		if err = errors.Join(err, failed); j.State != office.JobDone || slices.ContainsFunc(found, func(f astray) bool { return f.Key == x.Key }) {
 			continue
 		}
 		if same, failed := isThere(j); !same && !(missing(failed) && r.follow(j)) {
@@ -220,7 +222,7 @@ func (r *Service) follow(j office.Job) (followed bool) {
 }
 
 // followAll follows all files of folders out of reach, and returns the folders in which some still are.
-func (r *Service) followAll(away []string) (still []string, err error) {
+func (r *Service) followAll(ctx context.Context, away []string) (still []string, err error) {
 	for after, jobs := "", make([]office.Job, len(away)); err == nil && len(jobs) > 0; {
 		jobs, err = data.Read(r.Data, "the files out of reach", func(tx *store.Tx) ([]office.Job, error) {
 			return tx.JobsAfter(after, jobsTogether, func(j office.Job) bool {
@@ -228,6 +230,9 @@ func (r *Service) followAll(away []string) (still []string, err error) {
 			})
 		})
 		for _, j := range jobs {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			if after = j.Key(); !r.follow(j) && !slices.Contains(still, j.Folder) {
 				still = append(still, j.Folder)
 			}

@@ -454,6 +454,62 @@ func TestTheQuietCheckGoesOnWhereItWasStopped(t *testing.T) {
 	})
 }
 
+func TestTheQuietCheckTakesBackNothingThatSomebodyAskedForMeanwhile(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.CheckFiles = 30
+		first, far := x.save("a", "a"), filepath.Join(x.folder, "far")
+		x.save("b", "b")
+		noErr(t, os.Mkdir(far, 0o700))
+		x.saveJob(office.Job{PackageID: "c", DocumentID: "d", Kind: office.FileSigned, Folder: far, Target: "c.pdf"}, "c")
+		looked := 0
+		x.deps.Busy = func() bool {
+			if looked++; looked == 2 { // before the second file
+				noErr(t, os.Remove(x.path(first)))
+				noErr(t, os.Rename(far, far+" away"))
+				noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+			}
+			return false
+		}
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.FolderMissing("far"), "it says %v")
+		noErr(t, x.ReadAstray(message.FolderMissing("far")))
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"a.pdf"}), "then it says %v")
+	})
+}
+
+func TestAFileThatIsLostOnceMoreIsToldOnceMore(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.CheckFiles = 1
+		x.save("other", "b")
+		for range 2 {
+			noErr(t, os.Remove(x.path(x.save("a", "a")))) // saved again and lost within the hour
+			x.nextDay()
+			noErr(t, x.checkFiles(t.Context()))
+			expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"a.pdf"}), "it says %v")
+		}
+	})
+}
+
+func TestAQuitDoesNotWaitForAMovedFolder(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		j := x.save("a", "a")
+		noErr(t, os.Rename(x.folder, x.folder+" moved"))
+		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		x.settings.SaveTo = x.folder + " moved"
+		ctx, quit := context.WithCancel(t.Context())
+		quit()
+		if err := x.checkFiles(ctx); err == nil {
+			t.Error("it was not stopped")
+		}
+		expect(t, must(x.job(j.Key())).Folder, x.folder, "it has followed to %s")
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, must(x.job(j.Key())).Folder, x.settings.SaveTo, "later it is taken to be in %s")
+	})
+}
+
 func TestAFileIsLostThoughAnotherHasItsBytesAndNothingElseIsLeft(t *testing.T) {
 	looptest.Bubble(t, "", func(t *testing.T) {
 		x := newService(t)
