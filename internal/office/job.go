@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -96,6 +97,9 @@ func FirstProblem(jobs []Job) message.Message {
 
 // At is where the file is, relative to Folder.
 func (j Job) At() string { return cmp.Or(j.Renamed, j.Target) }
+
+// Path is where the file is.
+func (j Job) Path() string { return filepath.Join(j.Folder, filepath.FromSlash(j.At())) }
 
 // Troubles reports whether a check found the file missing or changed, and nobody has read that yet.
 func (f SavedFile) Troubles() bool { return !f.Astray.IsZero() && !f.AstrayRead }

@@ -96,7 +96,7 @@ func savedItems(saved []office.Job, open func(path string)) (items []*fyne.MenuI
 		items = append(items, noteItem(lang.L("Recently saved")))
 	}
 	for i, name := range savedNames(saved) {
-		items = append(items, fyne.NewMenuItem(name, func() { open(pathOf(saved[i])) }))
+		items = append(items, fyne.NewMenuItem(name, func() { open(saved[i].Path()) }))
 	}
 	return items
 }
@@ -118,7 +118,7 @@ func saysOf(items []*fyne.MenuItem, o overview) string {
 		says += item.Label + "\n"
 	}
 	for _, j := range o.saved {
-		says += pathOf(j) + "\n"
+		says += j.Path() + "\n"
 	}
 	for _, t := range o.used {
 		says += t.ID + t.Name + "\n"
@@ -155,14 +155,12 @@ func savedNames(saved []office.Job) (names []string) {
 	for _, j := range saved {
 		name := path.Base(j.Target)
 		if times[name] > 1 {
-			name = message.Shorten(name, longest/2) + " (" + message.Shorten(filepath.Base(filepath.Dir(pathOf(j))), longest/2-3) + ")"
+			name = message.Shorten(name, longest/2) + " (" + message.Shorten(filepath.Base(filepath.Dir(j.Path())), longest/2-3) + ")"
 		}
 		names = append(names, shorten(name))
 	}
 	return names
 }
-
-func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromSlash(j.Target)) }
 
 func (w *Window) showUpdate() {
 	w.Go(showSettings)

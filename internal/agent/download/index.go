@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -284,9 +283,9 @@ func keepMark(tx *store.Tx, folder string, mark archive.Mark) {
 // pathIn returns a file's path for a folder's index: relative with slashes if below it, otherwise absolute.
 func pathIn(folder string, j office.Job) string {
 	if j.Folder == folder {
-		return office.Cell(j.Target)
+		return office.Cell(j.At())
 	}
-	return office.Cell(filepath.Join(j.Folder, filepath.FromSlash(j.Target)))
+	return office.Cell(j.Path())
 }
 
 // sumOf returns the SHA-256 of the saved file; empty if it has been replaced or is gone.
@@ -296,7 +295,7 @@ func (r *Service) sumOf(j office.Job) string {
 		return ""
 	}
 	defer f.Close()
-	sum, err := f.SHA256(j.Target, j.Size, j.Digest)
+	sum, err := f.SHA256(j.At(), j.Size, j.Digest)
 	if err != nil {
 		return ""
 	}
@@ -436,7 +435,7 @@ var errChanged = errors.New("the file is not as it was saved")
 
 // export copies one file under the first free name.
 func export(ctx context.Context, to *archive.Folder, j office.Job) error {
-	source, err := archive.OpenSaved(j.Folder, j.Target)
+	source, err := archive.OpenSaved(j.Folder, j.At())
 	if err != nil {
 		return err
 	}

@@ -390,6 +390,12 @@ func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
 	x.keepFile("p", "Lease/Lease.pdf", "lease")
 	x.keepFile("q", "Offer.pdf", "offer")
 	x.plan("waits")
+	noErr(t, os.Rename(filepath.Join(x.settings.SaveTo, "Lease/Lease.pdf"), filepath.Join(x.settings.SaveTo, "Lease/renamed.pdf")))
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		jobs, _ := tx.JobsOf("p")
+		jobs[0].Renamed = "Lease/renamed.pdf" // by a person, as a check found
+		return tx.PutJob(jobs[0])
+	}))
 	to := t.TempDir()
 	noErr(t, os.WriteFile(filepath.Join(to, "offer.PDF"), []byte("another one"), 0o600))
 	for range 2 { // the second time everything is there

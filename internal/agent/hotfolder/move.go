@@ -302,10 +302,10 @@ func (r *Service) giveBack(ctx context.Context, dir *disk.Dir, in *office.Intake
 // giveBackFile saves a copy of one file under the first free name, or finds that it was saved before the program ended, or before
 // the state was lost.
 func (r *Service) giveBackFile(ctx context.Context, dir *disk.Dir, in *office.Intake, j office.Job) error {
-	if disk.Inside(filepath.Dir(filepath.Join(j.Folder, filepath.FromSlash(j.Target))), filepath.Join(in.Path, office.HotSigned)) {
+	if disk.Inside(filepath.Dir(j.Path()), filepath.Join(in.Path, office.HotSigned)) {
 		return r.returned(in, j) // the office's own folder is there
 	}
-	source, err := archive.OpenSaved(j.Folder, j.Target)
+	source, err := archive.OpenSaved(j.Folder, j.At())
 	if err != nil {
 		return r.notReturned(in, j, err)
 	}

@@ -492,6 +492,20 @@ func TestAFileThatIsLostOnceMoreIsToldOnceMore(t *testing.T) {
 	})
 }
 
+func TestARenamedFileIsComparedAndExaminedUnderItsNewName(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.send("p", "5,200")
+		j := x.save("p", "sealed 9,250")
+		noErr(t, os.Rename(x.path(j), filepath.Join(x.folder, "renamed.pdf")))
+		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		x.look()
+		expect(t, x.of(j), office.SealStranger, "its seal is %q")
+		_, err := x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned})
+		noErr(t, err)
+	})
+}
+
 func TestAQuitDoesNotWaitForAMovedFolder(t *testing.T) {
 	looptest.Bubble(t, "", func(t *testing.T) {
 		x := newService(t)

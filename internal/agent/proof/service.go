@@ -248,8 +248,8 @@ func openThere(j office.Job) (*os.File, error) {
 
 // openSaved opens j's file, if it is the one saved. sum is its SHA-256.
 func openSaved(j office.Job) (file *os.File, sum string, err error) {
-	file, err = openThere(j)
-	if err != nil {
+	j.Target = j.At()
+	if file, err = openThere(j); err != nil {
 		return nil, "", err
 	}
 	saved, sum, err := archive.Sums(io.LimitReader(file, j.Size+1))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -62,7 +61,7 @@ func packageRow(tx *store.Tx, p office.Package) (office.PackageRow, error) {
 		if j.State == office.JobDone {
 			row.FilesDone++
 		}
-		row.Files = append(row.Files, office.File{Path: filepath.Join(j.Folder, filepath.FromSlash(j.At())),
+		row.Files = append(row.Files, office.File{Path: j.Path(),
 			Kind: j.Kind, DocumentID: j.DocumentID, State: j.State, Seal: j.Seal, Match: j.Match, Problem: cmp.Or(j.Problem, j.Astray), Read: j.AstrayRead})
 	}
 	slices.SortStableFunc(row.Files, func(x, y office.File) int {
