@@ -80,7 +80,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	watchers := &loop.Watchers[office.Change]{}
 	a.Base = loop.Base{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: watchers.Signal, Show: p.ShowSteps,
-		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{}, Watch: watchers.Watch, Crash: p.Crash,
+		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{}, Served: &loop.Served{}, Watch: watchers.Watch, Crash: p.Crash,
 	}
 	healthChanges := make(chan struct{}, 1)
 	a.Health = health.New(p.Now, func() {

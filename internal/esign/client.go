@@ -226,6 +226,9 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 		return nil, e
 	}
 	c.cfg.log().Debug("API call", "route", k.route, "status", res.StatusCode, "took", c.cfg.now().Sub(start).Round(time.Millisecond))
+	if date, err := http.ParseTime(res.Header.Get("Date")); err == nil && c.cfg.Served != nil && sameOrigin(res.Request.URL, req.URL) {
+		c.cfg.Served(date)
+	}
 	if res.StatusCode/100 == 2 {
 		return res, nil
 	}

@@ -210,10 +210,15 @@ func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			client, _ := api(t, answering(c.status, c.body, c.header...))
 			client.cfg.Now = func() time.Time { return date }
+			var served time.Time
+			client.cfg.Served = func(at time.Time) { served = at }
 			_, err := client.Status(context.Background(), "p-1")
 			var e *Error
 			if !errors.As(err, &e) {
 				t.Fatal(err)
+			}
+			if i := slices.Index(c.header, "Date"); i >= 0 && served.Format(http.TimeFormat) != c.header[i+1] {
+				t.Errorf("the service's time is %v", served)
 			}
 			if e.Kind != c.kind || e.Temporary() != c.temporary || e.RetryAfter != c.after || e.Said != c.message {
 				t.Errorf("%s temporary=%v after=%v %q", e.Kind, e.Temporary(), e.RetryAfter, e.Said)

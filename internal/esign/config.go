@@ -36,9 +36,10 @@ type Config struct {
 	ClientSecret string   // empty for a client that has none
 	Scopes       []string // to ask for; empty leaves the choice to the service
 
-	HTTP *http.Client     // made by NewHTTPClient; nil means http.DefaultClient; redirects are always restricted
-	Now  func() time.Time // nil means time.Now
-	Log  *slog.Logger     // nil logs nothing
+	HTTP   *http.Client     // made by NewHTTPClient; nil means http.DefaultClient; redirects are always restricted
+	Now    func() time.Time // nil means time.Now
+	Served func(time.Time)  // called with each answer's time, by the service's clock; nil if nobody wants it
+	Log    *slog.Logger     // nil logs nothing
 }
 
 // Validate rejects a service that must not be called: one with a malformed address, or one to which secrets would travel

@@ -211,6 +211,7 @@ func (s *Server) handler() http.Handler {
 			note.Path = "/link/…" // the token gives access to the document
 		}
 		m := &meter{ResponseWriter: w}
+		w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat))
 		rule, faulty := s.takeFault(r.Method, strings.TrimPrefix(r.URL.Path, apiPrefix))
 		defer func() {
 			note.Status = m.status

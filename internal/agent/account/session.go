@@ -57,7 +57,7 @@ func (r *Service) newService(before Current, next office.Settings, clientSecret 
 		}
 	}
 	config := issuer.Config(next)
-	config.ClientSecret, config.HTTP, config.Now, config.Log = string(clientSecret), r.HTTP, r.Now, r.Log
+	config.ClientSecret, config.HTTP, config.Now, config.Served, config.Log = string(clientSecret), r.HTTP, r.Now, r.Served.Note, r.Log
 	old := before.service
 	if old != nil && sameClient(old.config, config) {
 		if slices.Equal(before.Settings.Scopes, next.Scopes) {

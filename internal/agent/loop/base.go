@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -31,6 +32,7 @@ type Base struct {
 	Quarantine *Retries // events, packages, files and drafts that failed by themselves, see One
 	Asked      *Retries // the packages and files about which the service was asked, by id
 	Breaker    *Breaker // pauses all calls to the service
+	Served     *Served  // what the service's clock shows
 
 	Session Session // who is signed in; nil in account itself
 
@@ -288,6 +290,24 @@ func (t Base) Age(then time.Time) time.Duration {
 		return min(-age, 24*time.Hour)
 	}
 	return age
+}
+
+// Served is when the service last answered, by its own clock. Safe for concurrent use.
+type Served struct{ at atomic.Int64 }
+
+func (s *Served) Note(at time.Time) { s.at.Store(at.Unix()) }
+
+// ClockWrong is by how much this computer's clock may differ from the service's.
+const ClockWrong = time.Hour
+
+// Latest is Now, or if the service has answered well after that, when it did: this computer's clock is wrong. Whatever has been
+// learned had happened by then.
+func (t Base) Latest() time.Time {
+	now := t.Now()
+	if served := time.Unix(t.Served.at.Load(), 0); served.Sub(now) > ClockWrong {
+		return served.UTC()
+	}
+	return now
 }
 
 // MaxCommits is how many goroutines of a loop may wait for a commit; those waiting at the same time share one write.

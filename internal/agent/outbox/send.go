@@ -323,13 +323,13 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 			return err
 		}
 		if !ok || !apply.SameAs(p, added.PackageID) { // its first event may have arrived before this answer
-			p = office.Package{ID: added.PackageID, Created: r.Now(), Home: office.Home{Service: d.Service}}
+			p = office.Package{ID: added.PackageID, Created: r.Latest(), Home: office.Home{Service: d.Service}}
 		}
-		fromDraft(&p, d, office.When{Time: r.Now()})
+		fromDraft(&p, d, office.When{Time: r.Latest()})
 		p.OrganizationID = cmp.Or(added.OrganizationID, p.OrganizationID)
 		p.MemberID = cmp.Or(added.MemberID, p.MemberID)
 		if added.Status != nil {
-			apply.Status(&p, *added.Status, r.Now())
+			apply.Status(&p, *added.Status, r.Latest())
 		}
 		if p.NextCheck.IsZero() {
 			p.NextCheck = r.Now()
@@ -423,7 +423,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 		p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
 		return
 	}
-	fromDraft(p, d, office.At(time.Time{}, r.Now()))
+	fromDraft(p, d, office.At(time.Time{}, r.Latest()))
 	// A queued draft has yet to get its answer, or was sent by a run that ended before storing the answer. A held one may have been
 	// sent after the backup that was restored.
 	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {

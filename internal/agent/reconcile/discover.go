@@ -349,12 +349,12 @@ func (r *Service) wasBefore(tx *store.Tx, home string, s esign.Status, since tim
 func (r *Service) meet(s esign.Status) (p office.Package, wanted bool) {
 	state := s.State
 	p = office.Package{
-		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Now(), Inquiry: office.Inquiry{NextCheck: r.Now()},
+		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Latest(), Inquiry: office.Inquiry{NextCheck: r.Now()},
 		Source: office.Source{ExternalData: s.ExternalData}, Met: true,
 	}
 	made := office.At(s.TimeCreated, p.Created)
 	p.Created, p.Met = made.Time, made.By
-	if at := office.At(s.TimeExecuted, r.Now()); state == office.PackageExecuted && !at.By {
+	if at := office.At(s.TimeExecuted, r.Latest()); state == office.PackageExecuted && !at.By {
 		p.Executed = at
 	}
 	return p, !state.Over() && !state.Unsent()
@@ -369,7 +369,7 @@ func (r *Service) openAgain(p *office.Package, s esign.Status) (news bool) {
 		return false // it is checked until its files are planned
 	case state == office.PackageExecuted && !p.State.Over() && p.Refused.IsZero():
 	case state == office.PackageExecuted:
-		p.Execute(office.At(s.TimeExecuted, r.Now()))
+		p.Execute(office.At(s.TimeExecuted, r.Latest()))
 	case p.State.Over() && state != "" && !state.Over():
 		p.RecordPending = r.Now() // keeps it from being final
 	default:

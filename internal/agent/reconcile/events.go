@@ -158,6 +158,10 @@ func (r *Service) handleEvent(ev office.Event) error {
 
 // recordEvent records in one commit what an event says of its package. problem is what is wrong with the event.
 func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Message) (found changes, line office.Activity, err error) {
+	received := ev.Received
+	if e.Time.Sub(received) > loop.ClockWrong { // this computer's clock is wrong, or was
+		received = r.Latest()
+	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		found, line = changes{}, office.Activity{}
 		stored, ok, err := tx.Event(ev.ID)
@@ -166,7 +170,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		}
 		restored := data.Restored(tx, r.Now())
 		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // passed on once more by a hub
-		p, known, err := r.packageForEvent(tx, e, ev.Received)
+		p, known, err := r.packageForEvent(tx, e, received)
 		if err != nil {
 			return err
 		}
@@ -181,7 +185,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 			p.Service = ev.Service
 		}
 		executed := p.State == office.PackageExecuted
-		signed := apply.Event(&p, e, ev.Received)
+		signed := apply.Event(&p, e, received)
 		p.Events, p.Arrived = p.Events+1, true
 		if p.State != office.PackageRescinded || e.Action != esign.PackageRescinded { // otherwise it says what is known
 			if executed && e.Action == esign.PackageExecuted { // there may be more documents now
@@ -210,7 +214,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if p.Withdrawal.Wished() && e.Action == esign.PackageRescinded {
 			return nil // people know, as they withdrew it
 		}
-		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, ev.Received), Kind: office.ActivityEvent, PackageID: p.ID, Text: eventMessage(p, e)}
+		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, received), Kind: office.ActivityEvent, PackageID: p.ID, Text: eventMessage(p, e)}
 		if e.Action == esign.PackageExecuted {
 			line.Kind = office.ActivityExecuted
 		}

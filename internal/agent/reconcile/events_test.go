@@ -167,6 +167,34 @@ func TestAPackageThatAnEventMakesKnownIsAsOldAsThatSays(t *testing.T) {
 }
 
 // One signature is enough to see that events go elsewhere.
+// The clock of a computer whose battery is empty begins in 2020. When the service last answered is the better witness.
+func TestTheServicesTimesCountWhereTheClockStandsInThePast(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		right := time.Now().UTC()
+		x.Now = func() time.Time { return time.Now().AddDate(-7, 0, 0) }
+		x.Served.Note(right)
+		for id, said := range map[string]time.Time{"p": right.Add(time.Minute), "nonsense": right.AddDate(73, 0, 0)} {
+			body := fmt.Sprintf(`{"eventId":%q,"action":"package_executed","packageId":%q,"eventTime":%q}`, id, id, said.Format(time.RFC3339))
+			ev := office.Event{ID: id, Action: esign.PackageExecuted, PackageID: id, Received: x.Now(), Body: []byte(body)}
+			x.comes(ev)
+			noErr(t, x.handleEvent(ev))
+		}
+		by := office.When{Time: right, By: true}
+		if p := x.now(); p.Executed != (office.When{Time: right.Add(time.Minute)}) || p.Made() != by {
+			t.Errorf("executed %v, made %v", p.Executed, p.Made())
+		}
+		if p := x.pack("nonsense"); p.Executed != by {
+			t.Errorf("executed %v", p.Executed)
+		}
+		x.check(esign.Status{PackageID: "p", State: office.PackageExecuted, TimeCreated: right.Add(-time.Hour),
+			Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}}}})
+		if p := x.now(); p.Made() != (office.When{Time: right.Add(-time.Hour)}) || p.SignedAt("a") != by {
+			t.Errorf("made %v, signed %v", p.Made(), p.SignedAt("a"))
+		}
+	})
+}
+
 func TestASignatureThatNoEventToldOfIsOneThatWasMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newService(t)

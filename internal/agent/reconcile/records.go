@@ -192,7 +192,7 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 		was := p
 		was.Signers = slices.Clone(p.Signers)
 		if record != nil {
-			apply.Status(&p, beside(p, *record), r.Now())
+			apply.Status(&p, beside(p, *record), r.Latest())
 			p.Checked, p.Heard = was.Checked, r.Now()
 			if !slices.ContainsFunc(record.Signers, func(x esign.Signer) bool { return x.IsNext }) {
 				p.NextSigners = was.NextSigners // as in the status

@@ -157,7 +157,7 @@ func (r *Service) tells(p office.Package) bool {
 func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Status, s office.Settings, folder string, recorded bool) (f changes, err error) {
 	was, tell := *p, r.tells(*p)
 	was.Signers = slices.Clone(p.Signers)
-	news := apply.Status(p, status, r.Now())
+	news := apply.Status(p, status, r.Latest())
 	if slices.ContainsFunc(status.Signers, func(x esign.Signer) bool { return x.StateTold }) {
 		p.Heard = r.Now()
 	}
@@ -204,7 +204,7 @@ func (r *Service) allListed(p *office.Package) bool {
 		if slices.ContainsFunc(p.History, func(m office.HistoryEntry) bool { return m.Ref == d.ID }) {
 			patience = office.WithheldAfter / 2
 		}
-		return !d.Unlisted.IsZero() && r.Now().Sub(d.Unlisted) >= patience
+		return !d.Unlisted.IsZero() && r.Latest().Sub(d.Unlisted) >= patience
 	})
 	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return !d.Unlisted.IsZero() })
 }

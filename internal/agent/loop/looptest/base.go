@@ -46,7 +46,7 @@ func Base(t testing.TB, changed func()) loop.Base {
 	t.Cleanup(func() { st.Close() })
 	return loop.Base{
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
-		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{},
+		Quarantine: &loop.Retries{}, Asked: &loop.Retries{}, Breaker: &loop.Breaker{}, Served: &loop.Served{},
 		Signal: func(office.Change) {}, Show: func(office.Activity) {}, Crash: func(string) {}, Session: Session{},
 		Watch: func() (<-chan office.Change, func()) { return nil, func() {} },
 	}
