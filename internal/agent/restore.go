@@ -39,6 +39,7 @@ import (
 // since the backup is known to the service, to the folders and to people, but not here, and so
 //
 //   - a draft that was to be sent may have been sent: its outcome is unknown until the service's list or a person decides;
+//   - a package that the service knows and the backup does not may be sent a second time: what looks like it waits for a person;
 //   - a draft that was held or refused stays so, with a note that it may have been sent since;
 //   - a request to withdraw a package may have been cancelled: it is dropped, and people are told;
 //   - a file in a hot folder that is older than the restore is sent only when a person says so;

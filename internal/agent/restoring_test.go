@@ -3,11 +3,13 @@ package agent
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop/looptest"
@@ -117,6 +119,9 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 		t.Errorf("%d packages at the service, before %d", len(now), len(sent))
 	}
 	var again []string
+	if like := must(o.Send(t.Context(), o.draft(), nil)); like.State != office.DraftUnknown || like.Problem != message.DraftOfBefore() {
+		t.Errorf("what was sent since the backup is sent again: %+v", like)
+	}
 	o.signAll(o.send())
 	o.toldOf(4) // work goes on
 	for _, n := range o.notifications()[told:] {
@@ -132,6 +137,53 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 		files, err := transfer.List(locations.Backups(o.data))
 		return err == nil && len(files) == 2
 	})
+}
+
+// What was sent since the backup is not known here, so people send it again.
+func TestWhatWasSentSinceTheBackupGoesOutAgainOnlyIfAPersonSaysSo(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	noErr(t, o.backups.Make())
+	o.send()
+	list := func(again bool) string {
+		common := office.NewPackage{Name: "Lease", Files: []string{o.sample()}}
+		rows := []office.ListRow{{Line: 1, Cells: []string{"E-mail"}}}
+		for n := range 12 {
+			rows = append(rows, office.ListRow{Line: n + 2, Cells: []string{fmt.Sprintf("tenant%d@example.com", n)}})
+		}
+		l := office.ReadList("leases.csv", rows, common, must(o.outbox.Sums(t.Context(), common)), time.Now(), "")
+		return must(o.SendList(t.Context(), l, again, 0))
+	}
+	became := func(id string, state office.BulkState, sent int) func() bool {
+		return func() bool {
+			p, _, _, err := o.SentList(id)
+			noErr(t, err)
+			return p.State == state && p.Sent == sent
+		}
+	}
+	o.eventually("the list is sent", became(list(false), office.BulkDone, 12))
+	o.loseData()
+	o.open()
+	o.run()
+
+	like := must(o.Send(t.Context(), o.draft(), nil))
+	if like.State != office.DraftUnknown || like.Problem != message.DraftOfBefore() {
+		t.Errorf("it is sent again: %+v", like)
+	}
+	o.eventually("the list waits for a person", became(list(false), office.BulkPaused, 0))
+	for _, other := range []func(*office.NewPackage){
+		func(d *office.NewPackage) { d.Name = "Offer 2" },
+		func(d *office.NewPackage) { d.Signers = d.Signers[1:] },
+	} {
+		d := o.draft()
+		if other(&d); must(o.Send(t.Context(), d, nil)).State != office.DraftSent {
+			t.Errorf("what is new waits: %q to %v", d.Name, d.Signers)
+		}
+	}
+	expect(t, len(o.service.Packages()), 15, "%d packages at the service")
+	noErr(t, o.Decide(like.DraftID, true, 0))
+	o.eventually("a person sends it", func() bool { return o.draftNow(like.DraftID).State == office.DraftSent })
+	o.send() // people are asked once
+	o.eventually("a person sends the list", became(list(true), office.BulkDone, 12))
 }
 
 // copyData is the data folder as a kill at this moment leaves it.

@@ -578,16 +578,22 @@ func (d Draft) Who() string {
 }
 
 func markWho(documents []string, t *Template, signers []Signer) string {
-	var people []string
-	for _, s := range signers {
-		people = append(people, strings.ToLower(s.Email))
-	}
-	slices.Sort(people)
 	template := ""
 	if t != nil {
 		template = t.ID
 	}
-	return mark(slices.Sorted(slices.Values(documents)), template, people)
+	return mark(slices.Sorted(slices.Values(documents)), template, addresses(signers))
+}
+
+// SameSigners reports whether the same people sign, in any order.
+func SameSigners(a, b []Signer) bool { return slices.Equal(addresses(a), addresses(b)) }
+
+func addresses(signers []Signer) (list []string) {
+	for _, s := range signers {
+		list = append(list, strings.ToLower(s.Email))
+	}
+	slices.Sort(list)
+	return list
 }
 
 func mark(parts ...any) string {

@@ -59,6 +59,7 @@ type Draft struct {
 	Folder       string          `json:"folder,omitempty"`     // the hot folder it came from, by HotFolder.ID
 	List         string          `json:"list,omitempty"`       // the list whose line it is, by Bulk.ID
 	By           string          `json:"by,omitempty"`         // the account that must send it, as HotFolder.By; empty for whoever is signed in
+	Repeat       bool            `json:"repeat,omitempty"`     // as NewPackage.Repeat
 	State        DraftState      `json:"state"`
 	Created      time.Time       `json:"created"`
 	Changed      time.Time       `json:"changed"`
@@ -197,6 +198,9 @@ type NewPackage struct {
 
 	// EmptyFields says that a person has agreed to leave text fields of the template empty.
 	EmptyFields bool `json:"empty_fields,omitempty"`
+
+	// Repeat says that a person sends it although it was sent before.
+	Repeat bool `json:"repeat,omitempty"`
 
 	// Undo is how long it can be undone before anything is sent. The draft is stored right away, with its sending decided.
 	Undo time.Duration `json:"undo,omitempty"`

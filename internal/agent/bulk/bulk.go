@@ -257,7 +257,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			if before[i] != "" && !again {
 				return message.Error(message.ListSentMeanwhile(l.File), nil)
 			}
-			x.Package.Replaces, x.Package.Files, x.Package.Template = failed[i], nil, nil
+			x.Package.Replaces, x.Package.Files, x.Package.Template, x.Package.Repeat = failed[i], nil, nil, again
 			tx.PutDoc(lineDoc(id, n), line{BulkLine: x, Draft: uuid.NewString()})
 			marks[x.Who] = append(marks[x.Who], sent{x.What, id, n})
 			n++
@@ -450,10 +450,13 @@ func readTurn(tx *store.Tx, id string) (t turn, err error) {
 	return t, err
 }
 
-// stalls returns why a list's last packages were not sent; empty if one was, or may yet be.
+// stalls returns why a list's last packages were not sent; empty if one was. Those that wait in the outbox may yet be.
 func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
-	for n := b.Next - stalled; n < b.Next; n++ {
+	for n, tried := b.Next-1, 0; tried < stalled; n-- {
 		var x line
+		if n < b.Since {
+			return message.Message{}, nil
+		}
 		if ok, _ := tx.GetDoc(lineDoc(b.ID, n), &x); !ok {
 			return message.Message{}, nil
 		}
@@ -463,12 +466,15 @@ func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
 		}
 		switch {
 		case !x.Problem.IsZero() && x.Problem != message.ListLineSent():
-			why = x.Problem
+			why = cmp.Or(why, x.Problem)
 		case d.State == office.DraftFailed, d.State == office.DraftUnknown:
-			why = d.Problem
+			why = cmp.Or(why, d.Problem)
+		case d.State == office.DraftQueued, d.State == office.DraftAdding:
+			continue
 		default:
 			return message.Message{}, nil
 		}
+		tried++
 	}
 	return why, nil
 }

@@ -9,6 +9,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,6 +59,9 @@ const (
 	maxFindPause  = time.Hour
 )
 
+// restoredLately is for how long after a restore drafts wait for the service's list: it was read by then.
+const restoredLately = 30 * 24 * time.Hour
+
 // mayNotSend is after how many tries the account counts as one that may not send if the service refuses a sign-in that works.
 const mayNotSend = 8
 
@@ -73,8 +77,9 @@ type Service struct {
 	noTemplates loop.Retries // services without templates, by home
 
 	// Used only by Run's goroutine.
-	find    loop.Retry      // search for the packages of drafts with an unknown outcome
-	earlier map[string]bool // drafts that waited when Run began, by id
+	find     loop.Retry      // search for the packages of drafts with an unknown outcome
+	earlier  map[string]bool // drafts that waited when Run began, by id
+	restored bool            // the state was restored not long ago: what was sent since may be sent again
 }
 
 func New(t loop.Base, deps Deps) *Service {
@@ -93,7 +98,11 @@ func (r *Service) Run(ctx context.Context) error {
 		return err
 	}
 	r.sweepCopies()
-	waiting, err := data.Read(r.Data, "the drafts that wait", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftQueued) })
+	waiting, err := data.Read(r.Data, "the drafts that wait", func(tx *store.Tx) ([]office.Draft, error) {
+		at := data.Restored(tx, r.Now())
+		r.restored = !at.IsZero() && r.Age(at) < restoredLately
+		return tx.Drafts(office.DraftQueued)
+	})
 	if err != nil {
 		return err
 	}
@@ -143,7 +152,8 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		}
 		all := len(due)
 		due = slices.DeleteFunc(due, func(d office.Draft) bool {
-			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) || r.earlier[d.ID] && !r.deps.Listed() // the service may have just changed; an old copy of the state may have come back
+			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) || // the service may have just changed
+				(r.earlier[d.ID] || r.restored) && !r.deps.Listed() || r.restored && r.unsure(d) // an old copy of the state may have come back
 		})
 		if len(due) == 0 {
 			return pause(r.PauseBeside(all, loop.UntilNext(now, next, idle))), nil
@@ -208,7 +218,7 @@ func (r *Service) holdForeign(client *esign.Client, uploader string, due []offic
 			continue
 		}
 		d.Tries, d.NextTry = 0, time.Time{}
-		if err := r.setAside(d, office.DraftHeld, message.ForAnotherAccount()); err != nil {
+		if err := r.setAside(d, office.DraftHeld, message.ForAnotherAccount()); err != nil && !errors.Is(err, errDecided) {
 			return nil, err
 		}
 	}
@@ -239,6 +249,9 @@ func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader 
 		return r.fail(d, message.CorrectedTooLate(name))
 	case stillOpen:
 		return r.fail(d, message.CorrectedNotWithdrawn(name))
+	}
+	if doc, _, err := r.lost(d); err != nil || doc != "" {
+		return cmp.Or(err, r.askFirst(d, doc))
 	}
 	d.Problem = message.Message{} // drop the last attempt's problem once this one progresses
 	for i := range d.Files {
@@ -360,7 +373,7 @@ func (r *Service) newDraft(d office.NewPackage, docs documents) (office.Draft, e
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), Delivery: office.Delivery{NextTry: r.Now()},
 		Template: d.Template.Clone(), Corrects: d.Corrects, CopyDefaults: office.CopyDefaults{NoCopy: slices.Clone(d.NoCopy)},
-		By: r.deps.Sender(),
+		By: r.deps.Sender(), Repeat: d.Repeat,
 	}
 	if len(d.Files) == 0 && d.Template.Empty() {
 		return out, &DraftError{message.NoDocument()}

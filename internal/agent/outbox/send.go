@@ -421,6 +421,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	}
 	if !ok {
 		p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
+		tx.PutDoc(docLost+p.ID, p.ID)
 		return
 	}
 	fromDraft(p, d, office.At(time.Time{}, r.Latest()))
@@ -510,6 +511,47 @@ func Doubt(tx *store.Tx, now time.Time) {
 		d.Changed, d.Decision = now, office.Decision{}
 		tx.PutDraft(d)
 	}
+}
+
+// docLost and its ID name the document of a package that was sent from here without its draft being known: the state was restored
+// since. A draft that looks like it may be its second sending, and waits for a person. Each package makes only one draft wait.
+const docLost = "lost/"
+
+// lost returns the document of the package that d looks like; empty for none. unsure means that the service has yet to say who signs
+// one that it may be.
+func (r *Service) lost(d office.Draft) (doc string, unsure bool, err error) {
+	if d.Repeat || d.Was == office.DraftUnknown { // a person knows
+		return "", false, nil
+	}
+	doc, err = data.Read(r.Data, "what was sent before the state was restored", func(tx *store.Tx) (string, error) {
+		for doc, id := range store.Docs[string](tx, docLost, "") {
+			p, ok, err := tx.Package(id)
+			switch {
+			case err != nil && !store.OfOneRecord(err):
+				return "", err
+			case !ok, p.Away, p.State.Over(), p.ID == d.Corrects, p.Name != "" && p.Name != d.Name:
+			case office.SameSigners(p.Signers, d.Signers):
+				return doc, nil
+			case len(p.Signers) == 0 && !p.Gone:
+				unsure = unsure || p.Checked.IsZero() || !p.RecordPending.IsZero()
+			}
+		}
+		return "", nil
+	})
+	return doc, unsure && doc == "", err
+}
+
+func (r *Service) unsure(d office.Draft) bool {
+	_, unsure, err := r.lost(d)
+	return err == nil && unsure
+}
+
+// askFirst leaves it to a person to send d, which looks like the package of a document.
+func (r *Service) askFirst(d office.Draft, doc string) error {
+	if err := r.setAside(d, office.DraftUnknown, message.DraftOfBefore()); err != nil {
+		return err
+	}
+	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(doc, nil) })
 }
 
 // findUnknown settles drafts with an unknown outcome whose package an event has reported meanwhile. For the others it has the
@@ -629,10 +671,7 @@ func (r *Service) fail(d office.Draft, problem message.Message) error {
 // setAside takes d out of the queue for a person to decide, and tells why.
 func (r *Service) setAside(d office.Draft, into office.DraftState, problem message.Message) error {
 	d.Problem = problem
-	switch err := r.putDraft(&d, into); {
-	case errors.Is(err, errDecided):
-		return nil
-	case err != nil:
+	if err := r.putDraft(&d, into); err != nil {
 		return err
 	}
 	r.Record(office.Activity{Kind: office.ActivityProblem, Text: message.Then(message.NotSent(d.Name), problem)})

@@ -73,6 +73,9 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 		found.facts[i].CaughtUp = quiet && found.facts[i].Kind != office.FactDeclined
 	}
 	r.publish(found)
+	if !asked.Restored.IsZero() {
+		r.deps.Drafts() // one that looks like it may be waiting
+	}
 	if found.record != nil {
 		r.records.add(*found.record)
 	}
