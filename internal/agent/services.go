@@ -145,6 +145,7 @@ func (a *Agent) LinksOffered() bool { return a.packages.LinksOffered() }
 // Files of packages; see package download.
 func (a *Agent) Saved(limit int) ([]office.Job, error) { return a.saves.Recent(limit) }
 func (a *Agent) SaveAgain(packageID string) error      { return a.saves.SaveAgain(packageID) }
+func (a *Agent) AcceptFolder() error                   { return a.saves.AcceptFolder() }
 func (a *Agent) Held() (map[string]bool, error)        { return a.saves.Held() }
 func (a *Agent) Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error) {
 	return a.saves.Export(ctx, packageIDs, folder)

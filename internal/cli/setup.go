@@ -121,7 +121,11 @@ func changed[T any](record T, change any) (next T) {
 }
 
 func (l *local) configure(ctx context.Context, change settingsChange) (office.Settings, error) {
-	return l.agent.ChangeSettings(ctx, change.apply, change.Secrets)
+	s, err := l.agent.ChangeSettings(ctx, change.apply, change.Secrets)
+	if err == nil && change.Setup.SaveTo != nil {
+		err = l.agent.AcceptFolder()
+	}
+	return s, err
 }
 
 // export is the office's file including the change, with the client secret only if requested.

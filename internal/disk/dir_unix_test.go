@@ -205,3 +205,17 @@ func TestAMoveReplacesNothing(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+func TestAFolderIsFoundToBeMountedWhereItsDiskBegins(t *testing.T) {
+	home := t.TempDir()
+	link, sub := filepath.Join(home, "link"), filepath.Join(home, "sub")
+	noErr(t, errors.Join(os.Symlink("/dev", link), os.Mkdir(sub, 0o700)))
+	for path, want := range map[string]string{"/": "/", "/dev": "/dev", link: "/dev", sub: must(Mount(home))} {
+		if at := must(Mount(path)); at != want {
+			t.Errorf("%s is mounted at %s", path, at)
+		}
+	}
+	if at, err := Mount(filepath.Join(home, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(at, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -86,6 +87,26 @@ func FlushFolder(path string) error {
 	}
 	defer dir.Close()
 	return Flush(dir)
+}
+
+// Mount is where the disk with a folder is mounted: the highest folder above it, or itself, that is on the same disk. It stays the same
+// when the system is started again, which the numbers of disks do not.
+func Mount(path string) (string, error) {
+	return Ask(path, func() (string, error) {
+		at, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return "", err
+		}
+		info, err := os.Stat(at)
+		for above := filepath.Dir(at); err == nil && above != at; above = filepath.Dir(at) {
+			var next fs.FileInfo
+			if next, err = os.Stat(above); err != nil || next.Sys().(*syscall.Stat_t).Dev != info.Sys().(*syscall.Stat_t).Dev {
+				break
+			}
+			at = above
+		}
+		return at, err
+	}, nil)
 }
 
 // writable reports whether this user may create something in a folder.

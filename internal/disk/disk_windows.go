@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -127,6 +128,9 @@ func Path(dir *os.File) (string, error) {
 		buf = make([]uint16, n+1)
 	}
 }
+
+// Mount is the volume of a path. One that is mounted in a folder and gone leaves no folder that can be opened.
+func Mount(path string) (string, error) { return filepath.VolumeName(path), nil }
 
 // Flush does nothing: names reach the disk in order, at the latest when a rename returns.
 func Flush(*os.File) error { return nil }

@@ -57,6 +57,11 @@ func (o *Office) ChangeSettings(_ context.Context, change func(office.Settings) 
 	return s, nil
 }
 
+func (o *Office) AcceptFolder() error {
+	o.note(office.StatusChanged, "accept the folder")
+	return o.first("AcceptFolder")
+}
+
 // Fixed reports whether a setting is in Rules.
 func (o *Office) Fixed(setting string) bool {
 	return read(o, func() bool { return slices.Contains(o.Rules, setting) })

@@ -52,6 +52,7 @@ type Office interface {
 type Kept interface {
 	Settings() office.Settings
 	ChangeSettings(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error)
+	AcceptFolder() error
 	Fixed(setting string) bool
 	PreviewName(settings office.Settings) (string, error)
 	HasSecrets() (clientSecret, ngrokToken bool, err error)
@@ -212,6 +213,10 @@ func (s *Screen) settings() office.Settings { return s.form.settings(s.kept) }
 func (s *Screen) PickFolder() {
 	s.tabs.Choose(tabDocuments)
 	browse.Folder(s.env, s.form.folder.Typed(), func(path string) {
+		if path == s.kept.SaveTo {
+			async.Try(s.env.Work, func(context.Context) error { return s.office.AcceptFolder() },
+				func(err error) { s.saved(s.kept, office.Secrets{}, err) })
+		}
 		s.form.folder.SetText(path)
 		s.Save()
 	})

@@ -151,8 +151,14 @@ func TestAFolderThatIsChosenIsKept(t *testing.T) {
 	}
 	s.PickFolder()
 	b.Settle()
-	if got := b.Office.Settings().SaveTo; got != folder || len(b.Notices) != 1 {
+	if got := b.Office.Settings().SaveTo; got != folder || len(b.Notices) != 1 || b.Office.Asked("accept the folder") != 0 {
 		t.Errorf("kept %q, said %q", got, s.text.Text)
+	}
+	before = folder
+	s.PickFolder()
+	b.Settle()
+	if b.Office.Asked("accept the folder") != 1 || len(b.Notices) != 2 {
+		t.Errorf("chosen anew: said %q", b.Notices)
 	}
 }
 

@@ -159,7 +159,7 @@ func (r *Service) missingLines(after string) (missing []office.Job, next string,
 
 // list adds these files' missing lines to one index, and, if the index is not as we left it, those of all others.
 func (r *Service) list(ctx context.Context, s office.Settings, folder string, missing []office.Job, mark archive.Mark) error {
-	f, err := archive.OpenFolder(folder)
+	f, err := r.open(folder)
 	if err != nil {
 		return err
 	}

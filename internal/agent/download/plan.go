@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -269,9 +271,73 @@ func (r *Service) Named(folder string) (map[string]bool, error) {
 	return named, err
 }
 
+// docMount is the document with where the office's folder was when files were last to be saved in it.
+const docMount = "folder-mount"
+
+type mounted struct {
+	Folder string `json:"folder"`
+	At     string `json:"at"` // see disk.Mount
+}
+
+// open opens a folder for documents. The office's folder counts as missing if its share was mounted there, no longer is, and none of
+// the files saved last is in it: what was saved in the empty mount point would not be in the share.
+func (r *Service) open(path string) (*archive.Folder, error) {
+	f, err := archive.OpenFolder(path)
+	if err != nil || path != r.deps.Settings().SaveTo {
+		return f, err
+	}
+	if err := r.keepMount(f, path); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (r *Service) keepMount(f *archive.Folder, path string) error {
+	at, err := r.mount(path)
+	if err != nil {
+		return &archive.Error{Kind: archive.ErrMissing, Folder: path, Err: err}
+	}
+	last, _, err := data.Doc[mounted](r.Data, docMount)
+	now := mounted{path, at}
+	if err != nil || last == now {
+		return err
+	}
+	if last.Folder == path && strings.HasPrefix(last.At, at) {
+		own, err := r.holdsSaved(f, path)
+		if err == nil && !own {
+			err = &archive.Error{Kind: archive.ErrMissing, Folder: path}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMount, now) })
+}
+
+// holdsSaved reports whether a folder holds any of the files saved last in it, or there are none.
+func (r *Service) holdsSaved(f *archive.Folder, path string) (bool, error) {
+	recent, err := r.Recent(100)
+	recent = slices.DeleteFunc(recent, func(j office.Job) bool { return j.Folder != path })
+	for _, j := range recent {
+		if there, err := f.Exists(j.Target); there || err != nil {
+			return there, err
+		}
+	}
+	return len(recent) == 0, err
+}
+
+// AcceptFolder is FolderChosen after a person has chosen the office's folder anew, as it is now.
+func (r *Service) AcceptFolder() error {
+	err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMount, nil) })
+	r.Retry()
+	r.Wake()
+	return err
+}
+
 // FindFolder returns why a folder for documents cannot be opened: os.ErrDeadlineExceeded, wrapped, if it does not answer.
 func (r *Service) FindFolder(path string) error {
-	f, err := archive.OpenFolder(path)
+	f, err := r.open(path)
 	if err != nil {
 		return err
 	}

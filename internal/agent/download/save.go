@@ -30,7 +30,7 @@ func (r *Service) save(ctx context.Context, client *esign.Client, j office.Job, 
 	if r.blocked(j.Folder) || r.pausedFor() > 0 {
 		return nil
 	}
-	folder, err := archive.OpenFolder(j.Folder)
+	folder, err := r.open(j.Folder)
 	if err != nil {
 		r.blockFolder(j, err)
 		return nil
@@ -232,7 +232,7 @@ func (r *Service) sweepFolders(ctx context.Context, jobs []office.Job) {
 
 // sweepFolder cleans one folder. A missing one is cleaned when files are to be saved in it.
 func (r *Service) sweepFolder(ctx context.Context, folder string) {
-	f, err := archive.OpenFolder(folder)
+	f, err := r.open(folder)
 	if err != nil {
 		return
 	}

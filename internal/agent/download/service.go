@@ -25,6 +25,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -56,7 +57,8 @@ type Service struct {
 	folders loop.Retries // folders that accept no files now, by path and kind of problem
 	service loop.Retries // under the empty key: no downloads start; under inRow: downloads that failed one after the other
 	retried atomic.Int64 // number of requests to retry everything
-	swept   sync.Map     // folders cleaned of an earlier run's temporary files
+	mount   func(path string) (string, error)
+	swept   sync.Map // folders cleaned of an earlier run's temporary files
 
 	work  chan struct{} // signals that there may be work
 	index chan struct{} // signals that the index may lack a file
@@ -65,7 +67,7 @@ type Service struct {
 const inRow = "in a row"
 
 func New(t loop.Base, deps Deps) *Service {
-	return &Service{Base: t, deps: deps, state: state{underWay: map[string]bool{}}, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
+	return &Service{Base: t, deps: deps, state: state{underWay: map[string]bool{}}, mount: disk.Mount, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
 }
 
 // Wake makes Run and RunIndex look for work.
