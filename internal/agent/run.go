@@ -152,6 +152,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		HTTP:        p.HTTP,
 		Office:      a.desks,
 		Arrived:     func() { a.packages.WakeEvents() },
+		ReadList:    func() { a.packages.ReadList() },
 		Sweep:       func(why string) { a.packages.Sweep(why) },
 		Returned:    func() { a.packages.SweepOpened() },
 	})

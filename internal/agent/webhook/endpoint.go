@@ -395,6 +395,7 @@ func (r *Service) missedNow(now time.Time, none bool) (lost, overdue bool) {
 func (r *Service) explained(packageID string, received time.Time) (found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.strange = 0
 	maps.DeleteFunc(r.missed, func(id string, found time.Time) bool { return id == packageID || received.After(found) })
 	return !r.gone.IsZero() && received.After(r.gone)
 }
@@ -428,10 +429,33 @@ func (r *Service) openSince(gap time.Time) time.Time {
 	return since
 }
 
-// Tell updates what depends only on time: an event is overdue, the address has been closed for long. Call it now and then.
+// Tell updates what depends only on time: an event is overdue, the address has been closed for long, requests give reason to doubt
+// the key. Call it now and then.
 func (r *Service) Tell() {
 	r.tellMissed()
 	r.tellAddress()
+	if r.doubted() {
+		r.ReadList()
+	}
+}
+
+// After this many requests in a row that were signed with another key than ours, somebody may have changed ours at the service. They
+// prove nothing, and anybody can send them: they only cause the service's list to be read, which shows what has been missed.
+const (
+	manyStrange  = 3
+	strangePause = 20 * time.Minute
+)
+
+// doubted reports whether such requests are reason to read the list now. Later ones are, too, but not before strangePause.
+func (r *Service) doubted() bool {
+	now := r.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.strange < manyStrange || !r.believed.Over(now) {
+		return false
+	}
+	r.strange, r.believed = manyStrange-1, loop.CoolFor(now, strangePause)
+	return true
 }
 
 // Heard is called for every processed event: the service does report to this computer, or did when it arrived.

@@ -71,6 +71,7 @@ type Deps struct {
 	Office Office // the other desks
 
 	Arrived  func()           // an event has been stored
+	ReadList func()           // requests that the service's list be read
 	Sweep    func(why string) // requests the status of every open package
 	Returned func()           // likewise, possibly in bursts: the address is open again
 }
@@ -98,12 +99,14 @@ type Service struct {
 	restart                  atomic.Bool // reopen the address although its settings are unchanged
 	wakeTunnel, wakeEndpoint chan struct{}
 
-	mu      sync.Mutex // guards what follows
-	refused []Refusal  // samples, oldest first
-	address Address
-	moved   chan struct{} // closed when address changes
-	trouble trouble
-	gap     time.Time // until when events could not be received: the computer slept, or one could not be stored
+	mu       sync.Mutex // guards what follows
+	refused  []Refusal  // samples, oldest first
+	strange  int        // samples with a signature that is not ours since the last event, see doubted
+	believed loop.Cooldown
+	address  Address
+	moved    chan struct{} // closed when address changes
+	trouble  trouble
+	gap      time.Time // until when events could not be received: the computer slept, or one could not be stored
 
 	current *endpoint     // nil if nothing is registered
 	former  []endpoint    // newest first
@@ -364,6 +367,9 @@ func (r *Service) noteRefusal(x inbox.Refusal) {
 	r.refused = append(r.refused, Refusal{x.At, refusalMessage(x.Reason), x.Remote, int(x.Suppressed)})
 	if over := len(r.refused) - maxRefusals; over > 0 {
 		r.refused = slices.Delete(r.refused, 0, over)
+	}
+	if x.Reason == inbox.Forged {
+		r.strange++
 	}
 	r.mu.Unlock()
 	r.Signal(office.ActivityChanged)

@@ -82,6 +82,7 @@ type testService struct {
 	says     string   // the address that the service says it registered; empty for none
 	fail     []int    // how the next registrations are refused; 0 for an answer that is lost
 	swept    []string
+	listed   int // how often the list was to be read
 	arrived  int
 }
 
@@ -145,6 +146,11 @@ func newService(t *testing.T) *testService {
 			x.mu.Lock()
 			defer x.mu.Unlock()
 			x.arrived++
+		},
+		ReadList: func() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.listed++
 		},
 		Sweep: func(why string) {
 			x.mu.Lock()
@@ -410,6 +416,36 @@ func TestAnEventThatCouldNotBeStoredIsNotTakenForOneThatWentElsewhere(t *testing
 	if len(x.missed) > 0 {
 		t.Error("what did come here is taken for lost")
 	}
+}
+
+// Somebody has renewed the key at the service. Or a stranger says so, who must cause no more than that.
+func TestRequestsWithAnotherKeyHaveTheListReadNowAndThen(t *testing.T) {
+	x := newService(t)
+	x.register(t)
+	strange := func(n, want int, when string) {
+		t.Helper()
+		for range n {
+			expect(t, x.deliver("2", hook, "renewed"), http.StatusUnauthorized, "with another key: %d")
+			x.later(time.Minute)
+			x.Tell()
+		}
+		expect(t, x.listed, want, when+" the list is read %d times")
+	}
+	strange(manyStrange-1, 0, "after a few")
+	expect(t, x.deliver("1", hook, "s1"), http.StatusOK, "with ours: %d")
+	x.Heard(esign.Event{PackageID: "p"}, x.Now())
+	strange(manyStrange-1, 0, "after a few more, with an event in between,")
+	noErr(t, x.Data.Store.Close()) // nothing below writes
+	strange(1, 1, "after several in a row")
+	strange(19, 1, "soon afterwards")
+	strange(1, 2, "of those that have come meanwhile")
+	strange(100, 7, "much later")
+	for range 2 {
+		x.later(24 * time.Hour)
+		x.Tell()
+	}
+	strange(0, 7, "without any more of them")
+	expect(t, x.registrations(), 1, "registered %d times")
 }
 
 func TestWithoutAPublicAddressNothingIsMissed(t *testing.T) {
