@@ -330,3 +330,12 @@ func TestAPackageThatNobodyKnowsIsNamedAsItWasTyped(t *testing.T) {
 		t.Errorf("beside it another was withdrawn: %+v, %v", row.Withdrawal, err)
 	}
 }
+
+func TestWhetherTheServiceWasAskedToWithdrawIsSaid(t *testing.T) {
+	for state, want := range map[office.WithdrawalState]string{office.WithdrawWanted: "was not asked yet", office.WithdrawAsked: "as soon as the signing service answers"} {
+		err := notWithdrawn([]office.Withdrawn{{PackageID: "p", Name: "Lease", State: state}})
+		if got := said(err); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", state, got)
+		}
+	}
+}

@@ -539,7 +539,10 @@ func printWithdrawn(w *terminal.Writer, list []office.Withdrawn) (err error) {
 
 // whyNot says what prevents or prevented withdrawing a package; empty if it is withdrawn.
 func whyNot(x office.Withdrawn) message.Message {
-	if x.Pending() {
+	switch {
+	case x.State == office.WithdrawWanted && x.Problem.IsZero():
+		return message.NotAskedYet()
+	case x.Pending():
 		return message.Then(x.Problem, message.WillBeWithdrawn())
 	}
 	return x.Problem

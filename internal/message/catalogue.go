@@ -1060,6 +1060,7 @@ func ExpiredBeforeWithdrawn() Message      { return of("withdrawal.expired-befor
 func MayNotWithdraw() Message              { return of("withdrawal.may-not-withdraw") }
 func NoSuchPackage(id string) Message      { return of("withdrawal.no-such-package", Name("ID", id)) }
 func NobodyKnowsWhetherWithdrawn() Message { return of("withdrawal.nobody-knows-whether-withdrawn") }
+func NotAskedYet() Message                 { return of("withdrawal.not-asked-yet") }
 func NotWithdrawn(called string) Message {
 	return of("withdrawal.not-withdrawn", Package("Package", called))
 }

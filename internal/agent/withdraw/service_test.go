@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
@@ -138,7 +140,7 @@ func newService(t *testing.T) *testService {
 			return err
 		},
 		NotDone:  func(*store.Tx, office.Package) []office.Fact { return []office.Fact{{}} },
-		Announce: func(facts ...office.Fact) { x.told += len(facts) }, Ended: func() { x.ended++ },
+		Announce: func(facts ...office.Fact) { x.count(&x.told, len(facts)) }, Ended: func() { x.count(&x.ended, 1) },
 	})
 	x.put(office.Package{ID: "p", Name: "Offer", State: office.PackageOpen})
 	return x
@@ -177,6 +179,19 @@ func (x *testService) runs(d time.Duration) {
 	stop := looptest.Run(x.t, x.Run)
 	time.Sleep(d)
 	stop()
+}
+
+// once has it try what is due.
+func (x *testService) once(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	_, err := x.withdrawDue(ctx, g)
+	return errors.Join(err, g.Wait())
+}
+
+func (x *testService) count(what *int, n int) {
+	x.service.mu.Lock()
+	defer x.service.mu.Unlock()
+	*what += n
 }
 
 func (x *testService) now() (office.Package, office.Withdrawal) {
@@ -245,8 +260,7 @@ func TestAWishWaitsForASignInThatTheServiceHasEnded(t *testing.T) {
 		x.Session = lapsed{looptest.Session{Client: x.client}}
 		x.service.strike("rescind", 99, reply{401, "{}", false})
 		x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now()})
-		_, err := x.withdrawDue(t.Context())
-		noErr(t, err)
+		noErr(t, x.once(t.Context()))
 		if _, w := x.now(); w.State != office.WithdrawWanted || !w.Problem.IsZero() {
 			t.Errorf("it is %+v", w)
 		}
@@ -421,23 +435,62 @@ func TestAWishIsTakenBackWhileTheServiceDoesNotKnowOfIt(t *testing.T) {
 	}
 }
 
-// While the service is asked about another package, p is to be withdrawn in other words, which can be undone.
+// While the service is asked about p, it is to be withdrawn in other words, which can be undone.
 func TestAWishMadeAgainInOtherWordsCanBeUndone(t *testing.T) {
 	looptest.Bubble(t, "", func(t *testing.T) {
 		x := newService(t)
-		x.put(office.Package{ID: "q", State: office.PackageOpen, Withdrawal: &office.Withdrawal{State: office.WithdrawWanted, NextTry: x.Now().Add(-time.Hour)}})
-		x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now()})
+		x.stands(office.Withdrawal{State: office.WithdrawWanted, Asked: x.Now(), AskFirst: true})
 		x.service.during = func(string) {
 			x.service.during = nil
 			must(x.wish(office.NewWithdrawal{Packages: []string{"p"}, Message: "The date was wrong.", Undo: 10 * time.Second}))
 		}
 		x.runs(time.Second)
-		if x.service.states["q"] != "rescinded" || x.service.states["p"] != "open" {
+		if x.service.during != nil || x.service.states["p"] != "open" {
 			t.Errorf("before it could be undone: %v", x.service.states)
 		}
 		x.runs(time.Minute)
 		if words := x.service.words; x.service.states["p"] != "rescinded" || words[len(words)-1] != "The date was wrong." {
 			t.Errorf("when nobody has undone it: %v, %q", x.service.states, words)
+		}
+	})
+}
+
+func TestAWithdrawalWithoutAnAnswerHoldsUpNoOther(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		many := []string{"q"}
+		for n := range 2 * atOnce {
+			many = append(many, fmt.Sprint("q", n))
+		}
+		for _, id := range many {
+			x.put(office.Package{ID: id, Name: id, State: office.PackageOpen})
+		}
+		answer := make(chan struct{})
+		var asked atomic.Int64
+		x.service.during = func(call string) {
+			if call == "rescind" && asked.Add(1) == 1 {
+				<-answer
+			}
+		}
+		stop := looptest.Run(t, x.Run)
+		withdraw := func(ids ...string) []office.Withdrawn {
+			return must(x.Withdraw(t.Context(), office.NewWithdrawal{Packages: ids, Patience: 10 * time.Second}))
+		}
+		for range 2 { // also where somebody wishes for it once more
+			if w := withdraw("p"); w[0].State != office.WithdrawAsked {
+				t.Errorf("what is not answered is %+v", w)
+			}
+		}
+		for _, w := range withdraw(many...) {
+			if w.State != office.WithdrawDone {
+				t.Errorf("beside what is not answered it is %+v", w)
+			}
+		}
+		close(answer)
+		time.Sleep(time.Minute)
+		stop()
+		if _, w := x.now(); w.State != office.WithdrawDone || asked.Load() != int64(len(many)+1) {
+			t.Errorf("it is %+v; asked %d times", w, asked.Load())
 		}
 	})
 }
@@ -644,8 +697,7 @@ func TestAStepThatTheDiskRefusesIsNotTakenForMade(t *testing.T) {
 				if c.do != nil {
 					return c.do(x)
 				}
-				_, err := x.withdrawDue(t.Context())
-				return err
+				return x.once(t.Context())
 			})
 		})
 	}

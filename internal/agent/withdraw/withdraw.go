@@ -15,10 +15,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
@@ -51,16 +55,22 @@ type Deps struct {
 // maxPause is the longest pause between two tries.
 const maxPause = 10 * time.Minute
 
+// atOnce is how many packages are withdrawn at once: one that gets no answer must not hold up the others.
+const atOnce = 8
+
 // Service withdraws packages. Its methods are safe for concurrent use.
 type Service struct {
 	loop.Base
 	deps       Deps
 	due        chan struct{} // signals that there may be something to withdraw
 	notOffered loop.Retries  // by the service's home
+
+	mu   sync.Mutex
+	busy map[string]bool // packages that the service is being asked about
 }
 
 func New(t loop.Base, deps Deps) *Service {
-	return &Service{Base: t, deps: deps, due: make(chan struct{}, 1)}
+	return &Service{Base: t, deps: deps, due: make(chan struct{}, 1), busy: map[string]bool{}}
 }
 
 func (r *Service) Wake() { loop.Wake(r.due) }
@@ -70,11 +80,15 @@ func (r *Service) Offered() bool { return r.Offers(&r.notOffered) }
 
 // Run carries out requests until ctx ends.
 func (r *Service) Run(ctx context.Context) error {
-	return loop.Repeat(ctx, r.due, r.withdrawDue)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return loop.Repeat(ctx, r.due, func(ctx context.Context) (time.Duration, error) { return r.withdrawDue(ctx, g) })
+	})
+	return g.Wait()
 }
 
-// withdrawDue tries what is due, longest due first and one at a time, and returns how long until the next is.
-func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
+// withdrawDue tries what is due, longest due first, as far as places are free, and returns how long until the next is.
+func (r *Service) withdrawDue(ctx context.Context, g *errgroup.Group) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
 		if err := r.tellLate(); err != nil {
@@ -88,6 +102,9 @@ func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 			return left, nil
 		}
 		now := r.Now()
+		r.mu.Lock()
+		busy := maps.Clone(r.busy)
+		r.mu.Unlock()
 		var next time.Time
 		due, err := data.Read(r.Data, "the packages to be withdrawn", func(tx *store.Tx) (due []office.Package, err error) {
 			next, _ = tx.NextWithdrawal()
@@ -98,7 +115,7 @@ func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 		}
 		all := len(due)
 		due = slices.DeleteFunc(due, func(p office.Package) bool {
-			return p.Service != client.Home() || r.LeftAlone(key(p)) // the service may have just changed
+			return busy[p.ID] || p.Service != client.Home() || r.LeftAlone(key(p)) // the service may have just changed
 		})
 		if len(due) == 0 {
 			return r.PauseBeside(all, loop.UntilNext(now, next, idle)), nil
@@ -107,16 +124,34 @@ func (r *Service) withdrawDue(ctx context.Context) (time.Duration, error) {
 			if ctx.Err() != nil || r.Breaker.Left(r.Now()) > 0 {
 				break
 			}
-			err := r.One(key(p), func() error { return r.try(ctx, client, p) })
-			if r.Session.SignedOut(err) {
+			if !r.start(ctx, g, client, p) {
 				return idle, nil
-			}
-			if err != nil && ctx.Err() == nil {
-				return 0, err
 			}
 		}
 	}
 	return idle, nil
+}
+
+// start has a goroutine of g try to withdraw p if a place is free, and wakes the loop after that.
+func (r *Service) start(ctx context.Context, g *errgroup.Group, client *esign.Client, p office.Package) (free bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.busy) == atOnce {
+		return false
+	}
+	r.busy[p.ID] = true
+	g.Go(func() error {
+		err := r.One(key(p), func() error { return r.try(ctx, client, p) })
+		r.mu.Lock()
+		delete(r.busy, p.ID)
+		r.mu.Unlock()
+		if ctx.Err() != nil || r.Session.SignedOut(err) { // a sign-in wakes it
+			return nil
+		}
+		r.Wake()
+		return err
+	})
+	return true
 }
 
 // key identifies a withdrawal in the quarantine.
