@@ -90,6 +90,7 @@ type Reader[T any] struct {
 	read        func(context.Context) (T, error)
 	show        func(T, error)
 	busy, again bool
+	now, later  []func() // called once this value, or the next one, is shown
 }
 
 // NewReader returns a reader. read runs on its own goroutine; show gets its result on the UI goroutine.
@@ -106,10 +107,25 @@ func (r *Reader[T]) Ask() {
 	r.busy = true
 	Then(r.pool, r.read, func(value T, err error) {
 		r.busy = false
+		shown := r.now
+		r.now, r.later = r.later, nil
 		r.show(value, err)
 		if r.again {
 			r.again = false
 			r.Ask()
 		}
+		for _, then := range shown {
+			then()
+		}
 	})
+}
+
+// AskThen asks, and calls then once a value no older than the call is shown.
+func (r *Reader[T]) AskThen(then func()) {
+	if r.busy {
+		r.later = append(r.later, then)
+	} else {
+		r.now = append(r.now, then)
+	}
+	r.Ask()
 }

@@ -3,6 +3,7 @@ package async
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -93,5 +94,26 @@ func TestABurstOfQuestionsCostsTwoReadings(t *testing.T) {
 	}
 	if shown != 2 {
 		t.Errorf("the last value shown is %d, want 2", shown)
+	}
+}
+
+func TestWhoAsksWhileAValueIsReadHearsOfTheNextOne(t *testing.T) {
+	var q queue
+	p := NewPool(t.Context(), q.Do)
+	defer p.Close()
+	value, shown := 0, 0
+	var heard []int
+	r := NewReader(p, func(context.Context) (int, error) { value++; return value, nil }, func(v int, _ error) { shown = v })
+	for range 2 {
+		r.AskThen(func() { heard = append(heard, shown) })
+	}
+	for {
+		p.Wait()
+		if !q.Run() {
+			break
+		}
+	}
+	if !slices.Equal(heard, []int{1, 2}) {
+		t.Errorf("heard of %v", heard)
 	}
 }

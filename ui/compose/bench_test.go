@@ -28,6 +28,7 @@ func newBench(t *testing.T, o *officetest.Office) *bench {
 	b := &bench{Bench: screentest.New(t, o)}
 	b.screen = New(b.Env, b.Office)
 	b.screen.OnSending = func(state office.SendState) { b.sending = append(b.sending, state) }
+	b.screen.List = func(then func()) { then() }
 	b.Open(b.screen, big)
 	return b
 }

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -380,6 +381,30 @@ func TestWhatIsSentIsShownInTheOutboxAndMakesRoomForTheNext(t *testing.T) {
 	if !b.screen.form().Empty() || !o.Form().Empty() || b.screen.add.Disabled() {
 		t.Errorf("typed is still %+v", b.screen.form())
 	}
+}
+
+// The office copies the documents, which may take seconds: Undo is counted from then on, and what was sent is listed before the form
+// is free.
+func TestTheBarSaysThatItIsBeingSentUntilThatIsListed(t *testing.T) {
+	o := officetest.Busy()
+	begun := slow(o)
+	b := ready(t, o)
+	var copied atomic.Int64 // how long that takes
+	listed := func() {}
+	b.Env.Now = func() time.Time { return officetest.Now.Add(time.Duration(copied.Load())) }
+	b.screen.List = func(then func()) { listed = then }
+	b.screen.Send()
+	screentest.Equal(t, "the bar says", b.screen.bar.text.Text, "Sending…")
+	copied.Store(int64(6 * time.Second))
+	b.Until(func() bool { return len(b.sending) > 0 })
+	<-begun
+	if len(b.Went)+len(b.Deeds) > 0 || !b.screen.bar.send.Disabled() {
+		t.Errorf("went %q, %d to undo, before it is listed", b.Went, len(b.Deeds))
+	}
+	listed()
+	screentest.Equal(t, "went", b.Went, []string{"package draft d1"})
+	screentest.Equal(t, "can be undone since", b.Deeds[0].Since, b.Env.Now())
+	screentest.Equal(t, "the bar says then", b.screen.bar.text.Text, "")
 }
 
 func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {

@@ -325,6 +325,8 @@ func (p *listPanel) refresh() {
 		warned := slices.IndexFunc(docs, func(d *document) bool { return !d.info.Warning.IsZero() })
 		loading := slices.ContainsFunc(docs, func(d *document) bool { return !d.looked })
 		switch ready = waiting > 0 && len(p.list.Wrong) == 0 && bad < 0 && !loading && !p.screen.Busy(); {
+		case p.screen.Busy():
+			said, wrong = lang.L("Sending…"), false
 		case len(p.list.Wrong) > 0:
 			said = i18n.Message(p.list.Wrong[0])
 		case bad >= 0:
@@ -565,7 +567,7 @@ func (p *listPanel) send() {
 		p.decide(office.BulkRunning)
 		return
 	}
-	s, again, pressed := p.screen, p.again.Checked, p.screen.env.Now()
+	s, again := p.screen, p.again.Checked
 	sent := sentList{typed: s.form(), docs: slices.Clone(s.docs)}
 	s.handing = &handing{passed: true, parcels: []*parcel{{}}}
 	s.enable(false)
@@ -584,7 +586,7 @@ func (p *listPanel) send() {
 		s.clear()
 		s.docs = dropped
 		s.filesChanged()
-		sent.id, sent.taken = id, s.env.Soon(env.Undoable{Says: i18n.Message(message.ListBegun(len(p.list.Left(again)), p.list.File)), Pressed: pressed, Undone: p.halt})
+		sent.id, sent.taken = id, s.env.Soon(env.Undoable{Says: i18n.Message(message.ListBegun(len(p.list.Left(again)), p.list.File)), Undone: p.halt})
 		s.lists.sent = sent
 		p.follow(id)
 	})

@@ -109,6 +109,15 @@ func TestALineThatWasSentLeadsToItsPackage(t *testing.T) {
 	screentest.Equal(t, "it leads to", b.Went, []string{"package sent-1"})
 }
 
+func TestTheBarSaysThatAListIsBeingSent(t *testing.T) {
+	b := listed(t, officetest.Busy())
+	p := b.screen.lists.panel
+	p.send()
+	screentest.Equal(t, "the bar says", p.bar.text.Text, "Sending…")
+	b.Settle()
+	screentest.Equal(t, "can be undone since", b.Deeds[0].Since, time.Time{})
+}
+
 func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {
 	for _, fromMenu := range []bool{false, true} {
 		o := officetest.Busy()

@@ -76,6 +76,7 @@ type Screen struct {
 
 	OnWaiting func(bool)             // called when Waiting may have changed; may be nil
 	OnSending func(office.SendState) // called with the progress of a package sent from here
+	List      func(then func())      // calls then once what the office has accepted is listed
 
 	basis    *basis          // the template it is made from; nil for none
 	tried    bool            // the button was pressed: from now on errors show during typing

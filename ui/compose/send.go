@@ -74,7 +74,7 @@ type handing struct {
 	parcels []*parcel
 	unseen  []*document // those that were still loading when it was pressed
 	passed  bool        // given to the office
-	pressed time.Time   // when that was
+	taken   time.Time   // when the office accepted the first of them
 	begun   func()      // ends the undo offer; nil before there is one
 }
 
@@ -129,7 +129,8 @@ func (s *Screen) pass() {
 		return
 	}
 	widgets.Show(s.cancel, false)
-	h.passed, h.pressed = true, s.env.Now()
+	h.passed = true
+	s.bar.tell(lang.L("Sending…"), false)
 	for _, p := range h.parcels {
 		async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
 			var told office.SendState
@@ -222,18 +223,24 @@ func (s *Screen) take(h *handing, p *parcel) {
 	if p.taken = true; len(p.draft.Replaces) > 0 {
 		s.replaces = "" // the rest would replace this one
 	}
+	if h.taken.IsZero() {
+		h.taken = s.env.Now()
+	}
 	s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
 	s.keep()
 	s.handed(h)
 }
 
-// handed clears the form for the next package once the office has everything it accepts, and offers to undo. Who has gone to another
-// screen stays there.
+// handed frees the form once the office has everything it accepts, and the list shows that.
 func (s *Screen) handed(h *handing) {
 	waits := func(p *parcel) bool { return !p.taken && p.wrong == "" }
-	if s.handing != h || slices.ContainsFunc(h.parcels, waits) {
-		return
+	if s.handing == h && !slices.ContainsFunc(h.parcels, waits) {
+		s.List(func() { s.finish(h) })
 	}
+}
+
+// finish clears the form for the next package, and offers to undo. Who has gone to another screen stays there.
+func (s *Screen) finish(h *handing) {
 	defer s.free()()
 	left, wrong := s.docs, ""
 	for _, p := range h.parcels {
@@ -259,11 +266,11 @@ func (s *Screen) handed(h *handing) {
 	}
 	if len(names) > 0 {
 		h.begun = s.env.Soon(env.Undoable{
-			Says: outbox.Sending(names), Undone: func() { s.takeBack(h) }, Pressed: h.pressed,
+			Says: outbox.Sending(names), Undone: func() { s.takeBack(h) }, Since: h.taken,
 		})
 	}
-	if id := h.parcels[0].id; id != "" && s.content.Visible() {
-		s.env.Go.ShowPackage(outbox.RowID(id))
+	if p := h.parcels[0]; p.id != "" && s.content.Visible() {
+		s.env.Go.ShowPackage(cmp.Or(p.state.PackageID, outbox.RowID(p.id)))
 	}
 }
 

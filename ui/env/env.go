@@ -62,9 +62,9 @@ type Env struct {
 // Undoable is an action that a person has started and can undo for some seconds. The office already knows of it and runs it
 // afterwards.
 type Undoable struct {
-	Says    string    // what will be, or was, done, and to what
-	Undone  func()    // makes the office undo it
-	Pressed time.Time // when it was pressed, if the office took a while to accept it
+	Says   string    // what will be, or was, done, and to what
+	Undone func()    // makes the office undo it
+	Since  time.Time // when the office began to wait, if that is a while ago
 }
 
 type Navigator interface {

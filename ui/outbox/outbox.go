@@ -118,7 +118,7 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 				for _, d := range done {
 					names = append(names, i18n.Title(d.Name))
 				}
-				at.Soon(env.Undoable{Says: says(names), Pressed: pressed, Undone: func() {
+				at.Soon(env.Undoable{Says: says(names), Since: pressed, Undone: func() {
 					for _, d := range done {
 						undoDecision(at, o, d.ID, send, changed)
 					}

@@ -175,6 +175,9 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 // Reload reads the packages again, off the UI goroutine. The choice and both scroll positions stay.
 func (s *Screen) Reload() { s.reader.Ask() }
 
+// ReloadThen calls then once what the office has now is listed.
+func (s *Screen) ReloadThen(then func()) { s.reader.AskThen(then) }
+
 // Continue takes over the view of an earlier screen of the same office after the window's language changed.
 func (s *Screen) Continue(old *Screen) {
 	if !old.loaded {

@@ -95,7 +95,7 @@ func (s *Screen) withdraw(n office.NewWithdrawal, names []string) {
 						s.keepPackage(id)
 					}
 				},
-				Pressed: pressed,
+				Since: pressed,
 			})
 		})
 	}

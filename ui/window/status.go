@@ -164,8 +164,8 @@ func (w *Window) say(text string) {
 // soon offers to undo an action, even while the window is hidden.
 func (w *Window) soon(u env.Undoable) (over func()) {
 	var passed time.Duration
-	if !u.Pressed.IsZero() {
-		passed = w.options.Now().Sub(u.Pressed)
+	if !u.Since.IsZero() {
+		passed = w.options.Now().Sub(u.Since)
 	}
 	return w.grace.Begin(u.Says, passed, lang.L("Undo"), u.Undone)
 }

@@ -277,7 +277,7 @@ func (w *Window) noted(to int, icon string, name *widgets.Line, says string) (it
 
 func (w *Window) newCompose() *compose.Screen {
 	s := compose.New(w.env, w.office)
-	s.OnSending = w.packages.Follow
+	s.OnSending, s.List = w.packages.Follow, func(then func()) { w.packages.ReloadThen(then) }
 	s.OnWaiting = func(waits bool) {
 		w.waiting(waits)
 		if !s.Busy() {

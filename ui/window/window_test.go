@@ -71,6 +71,9 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 		if b.window.grace.AccessibilityLabel() != "Sending: a, 10 s" || len(officetest.Must(b.Office.Drafts())) != 1 {
 			t.Fatalf("said %q; %d drafts are kept, should the program end now", b.window.grace.AccessibilityLabel(), len(officetest.Must(b.Office.Drafts())))
 		}
+		if shown := screentest.Text(b.window.packages.Content()); b.window.at != showPackages || !strings.Contains(shown, "Outbox") {
+			t.Errorf("while it can be taken back, the list has %q", shown)
+		}
 	}
 	press()
 	b.window.Go(showActivity) // wherever the person is
