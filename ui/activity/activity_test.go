@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -265,6 +266,28 @@ func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
 	if len(b.screen.events.rows) == 0 || strings.Contains(screentest.Text(b.screen.body), "damaged") {
 		t.Errorf("the screen says %q", screentest.Text(b.screen.body))
 	}
+}
+
+// The service told only later when it was withdrawn, and the package shows that time, too.
+func TestAWithdrawalIsNoProblemAndHasOneTime(t *testing.T) {
+	o := officetest.Busy()
+	at := office.When{Time: officetest.Now.Add(-time.Minute)}
+	o.Change(office.PackagesChanged, func(o *officetest.Office) {
+		for i := range o.Rows {
+			if p := &o.Rows[i].Package; p.ID == "p3" {
+				p.State, p.Executed = office.PackageRescinded, office.When{}
+				p.History = append(slices.Clone(p.History), office.HistoryEntry{What: office.EntryEnded, Time: at})
+			}
+		}
+	})
+	o.Happened = []office.Activity{
+		{Time: officetest.Now, Happened: office.When{Time: officetest.Now, By: true}, Kind: office.ActivityWithdrawn, PackageID: "p3", Text: message.Withdrew("olivia", "Mandate Keller")},
+		{Time: officetest.Now, Kind: office.ActivityProblem, PackageID: "p3", Text: message.NotWithdrawn("Mandate Keller")}}
+	r := newBench(t, o).screen.happened.rows[0]
+	_, below := r.says()
+	screentest.Equal(t, "it says", below, "Withdrawn by olivia · “Mandate Keller” was not withdrawn.")
+	screentest.Equal(t, "its mark", r.mark(), theme.MarkEnded)
+	screentest.Equal(t, "when", r.last().When(), at)
 }
 
 // TestWhatIsMendedIsNoProblemAnyMore has a file that was changed, and saved again under another name.

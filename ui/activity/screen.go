@@ -256,9 +256,10 @@ func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 // row is what happened to a package on a day, newest first, or one entry without a package.
 type row struct {
 	entries []office.Activity
-	name    string // the package's name, with its signers if another one has the same name
-	files   int    // how many files the package has; 0 if unknown
-	mended  bool   // all of them are saved, so earlier problems are over
+	name    string      // the package's name, with its signers if another one has the same name
+	files   int         // how many files the package has; 0 if unknown
+	mended  bool        // all of them are saved, or it is withdrawn, so earlier problems are over
+	ended   office.When // when the package could no longer be signed, which may be known better by now
 	day     string
 }
 
@@ -278,13 +279,17 @@ func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
 					for _, s := range p.Signers {
 						who = append(who, i18n.Name(s))
 					}
-					rows[i].files, rows[i].mended = p.FilesTotal, i18n.StageOf(p) == i18n.Saved
+					stage := i18n.StageOf(p)
+					rows[i].files, rows[i].mended, rows[i].ended = p.FilesTotal, stage == i18n.Saved || stage == i18n.Ended, p.Ended()
 					if rows[i].name = p.Name; signed[p.Name] == nil {
 						signed[p.Name] = map[string]string{}
 					}
 					signed[p.Name][p.ID] = i18n.Names(who)
 				}
 			}
+		}
+		if e.Kind == office.ActivityWithdrawn && !rows[i].ended.IsZero() {
+			e.Happened = rows[i].ended
 		}
 		rows[i].entries = append(rows[i].entries, e)
 	}
