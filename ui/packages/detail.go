@@ -142,7 +142,10 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 	if stage == i18n.Open && row.Withdrawal.Pending() {
 		state.Text = sentence(lang.L("being withdrawn"))
 	}
-	if trouble := i18n.Trouble(row); trouble != "" {
+	switch trouble := i18n.Trouble(row); {
+	case trouble != "" && stage == i18n.Ended:
+		state.Text = stage.Word() + " · " + trouble
+	case trouble != "":
 		state.Text = trouble
 	}
 	mark := shown.mark()

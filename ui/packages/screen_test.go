@@ -1021,6 +1021,16 @@ func TestAServiceWithoutLinksIsSaidInPlaceOfTheWaysUntilItIsAskedAgain(t *testin
 	}
 }
 
+// Who corrects what was declined withdraws it: both are said, as in the list.
+func TestTheHeadOfAWithdrawnPackageSaysThatItWasDeclined(t *testing.T) {
+	o := declined()
+	o.Rows[2].State = office.PackageRescinded
+	b := showing(t, o, "p1")
+	if text := screentest.Text(b.screen.detail); !strings.Contains(text, "Withdrawn · Ana Ruiz declined to sign.") {
+		t.Errorf("it says %q", text)
+	}
+}
+
 func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
 	o := late()
 	o.Rows[0].State = office.PackageExpired
