@@ -257,6 +257,9 @@ const (
 	ComponentWithdraw Component = "withdraw"
 )
 
+// NotRunning makes health say that only a command works here.
+func (a *Agent) NotRunning() { a.Health.Set(health.NotRunning, message.NotRunning()) }
+
 // Run works until ctx ends, then returns with every goroutine gone, within five seconds whatever hangs. It runs all parts, or only
 // those named, for commands that need one. Afterwards the agent can only be read and closed.
 //

@@ -181,7 +181,7 @@ func TestStatusInWordsNeedsNoManual(t *testing.T) {
 	s := newShell(t)
 	s.setUp()
 	code, stdout, _ := s.run("status")
-	if code != 0 || !strings.Contains(stdout, "not signed in") || !strings.Contains(stdout, "You are not signed in.") {
+	if code != 0 || !strings.Contains(stdout, "not signed in") || !strings.Contains(stdout, "You are not signed in.") || !strings.Contains(stdout, "Countersign is not running") {
 		t.Errorf("%d\n%s", code, stdout)
 	}
 }

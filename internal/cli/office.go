@@ -149,6 +149,9 @@ func (r *run) start(parts ...agent.Component) (*local, error) {
 	if !ended.IsZero() {
 		a.Record(office.Activity{Kind: office.ActivityProblem, Text: message.EndedByFault(locations.Log(r.global.Data))})
 	}
+	if len(parts) > 0 {
+		a.NotRunning()
+	}
 	notifier.OnClick(a.Click)
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
