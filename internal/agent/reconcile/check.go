@@ -478,7 +478,7 @@ func (s *sweeper) ended(now time.Time) bool {
 		return false
 	}
 	if !s.unlisted {
-		s.last, s.tried, s.next = now, time.Time{}, time.Time{}
+		s.last = now
 	}
 	return true
 }
@@ -504,6 +504,13 @@ func (s *sweeper) request(atOnce, opened bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wanted, s.atOnce, s.opened = true, s.atOnce || atOnce, s.opened || opened
+	s.tried, s.next = time.Time{}, time.Time{}
+}
+
+// answers records that the service answers.
+func (s *sweeper) answers() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.tried, s.next = time.Time{}, time.Time{}
 }
 

@@ -137,8 +137,10 @@ func (r *Service) lookAround(ctx context.Context, client *esign.Client, l *disco
 	var e *esign.Error
 	switch {
 	case err == nil:
+		r.sweep.answers()
 		l.tries = 0
 	case errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err):
+		r.sweep.answers()
 		l.tries, pause, l.reading = 0, listRefused, nil
 	default:
 		l.tries++

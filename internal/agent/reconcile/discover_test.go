@@ -292,6 +292,26 @@ func TestASweepCountsOnceTheListCouldBeRead(t *testing.T) {
 	})
 }
 
+// Nothing else may be asked for hours, and a pause that anything else was asked for holds up all.
+func TestWhenTheServiceIsAskedAgainIsTrueWhateverElseFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s, l := newService(t), &shelf{fails: true}, &discovery{}
+		client := s.client("office")
+		x.Session = looptest.Session{Client: client}
+		x.lookAround(t.Context(), client, l)
+		x.Breaker.Open(x.Now(), time.Hour) // an upload was answered so
+		if _, next := x.Unanswered(); next.Before(x.Now().Add(time.Hour)) {
+			t.Errorf("it is asked again in %v", next.Sub(x.Now()))
+		}
+		for s.fails = false; l.tries > 0; time.Sleep(time.Hour) {
+			x.lookAround(t.Context(), client, l)
+		}
+		if tried, next := x.Unanswered(); !tried.IsZero() || !next.IsZero() {
+			t.Errorf("of one that answers it says that it was tried at %v, next at %v", tried, next)
+		}
+	})
+}
+
 // A list that fails beside packages that are answered for is trouble of its own. Where nothing else is asked, it is all that is known.
 func TestAListThatFailsWhileNothingElseIsAskedIsTheServicesTrouble(t *testing.T) {
 	for name, open := range map[string]bool{"no package is under way": false, "one is": true} {

@@ -126,9 +126,14 @@ func (r *Service) Swept() (last time.Time, under bool) { return r.sweep.state() 
 
 // Unanswered returns when the service last did not answer and when it is asked again; zero if it answers.
 func (r *Service) Unanswered() (tried, next time.Time) {
+	now := r.Now()
+	least := now.Add(r.Breaker.Left(now))
 	r.sweep.mu.Lock()
 	defer r.sweep.mu.Unlock()
-	return r.sweep.tried, r.sweep.next
+	if tried, next = r.sweep.tried, r.sweep.next; !tried.IsZero() && next.Before(least) {
+		next = least
+	}
+	return tried, next
 }
 
 // clockMargin is how far the service's clock may differ from ours.
