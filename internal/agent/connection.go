@@ -80,8 +80,18 @@ func checks(steps []step) []office.Check {
 	list := make([]office.Check, len(steps))
 	for i, s := range steps {
 		list[i] = s.Check
-		same := func(before office.Check) bool { return before.Result == office.CheckWrong && before.Found == s.Found }
-		if s.Result == office.CheckWrong && slices.ContainsFunc(list[:i], same) {
+	}
+	return once(list)
+}
+
+// once says a reason only for the first check that it concerns.
+func once(list []office.Check) []office.Check {
+	all := slices.Clone(list)
+	for i, c := range all {
+		same := func(before office.Check) bool {
+			return before.Result == office.CheckWrong && message.SameCause(before.Found, c.Found)
+		}
+		if c.Result == office.CheckWrong && c.Issue == "" && slices.ContainsFunc(all[:i], same) {
 			list[i].Found = message.SameReason()
 		}
 	}
@@ -144,7 +154,7 @@ func WithHealth(steps []office.Check, issues []Issue) []office.Check {
 			}
 		}
 	}
-	return steps
+	return once(steps)
 }
 
 func (a *Agent) waySteps(ctx context.Context, s office.Settings) []step {

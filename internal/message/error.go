@@ -1,6 +1,9 @@
 package message
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Error is an error that people see as m. Its cause may be nil. Its own text is m in English followed by the cause: for the
 // log, never for people.
@@ -43,4 +46,13 @@ func For(err error) Message {
 		return m
 	}
 	return Unexpected()
+}
+
+// SameCause reports whether a and b say the same, or both that there may be no internet connection.
+func SameCause(a, b Message) bool { return a == b || offline(a) && offline(b) }
+
+func offline(m Message) bool {
+	_, check := English().Lines(ServiceSilent())
+	_, next := English().Lines(m)
+	return strings.HasPrefix(next, check)
 }

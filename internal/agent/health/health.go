@@ -235,9 +235,11 @@ func (i Issue) Due(all []Issue) (at time.Time, ok bool) {
 	return i.Since.Add(i.state.After), true
 }
 
-// Distinct leaves out of all issues those that another explains in the same words.
+// Distinct leaves out of all issues those that another explains.
 func Distinct(all []Issue) []Issue {
 	return slices.DeleteFunc(slices.Clone(all), func(i Issue) bool {
-		return slices.ContainsFunc(all, func(other Issue) bool { return other.ID == i.state.Behind && other.Message == i.Message })
+		return slices.ContainsFunc(all, func(other Issue) bool {
+			return other.ID == i.state.Behind && message.SameCause(other.Message, i.Message)
+		})
 	})
 }

@@ -142,6 +142,12 @@ func TestWhatAnotherIssueExplainsInTheSameWordsIsSaidOnce(t *testing.T) {
 			t.Errorf("%s: told %+v", m, told)
 		}
 	}
+	h.Set(ServiceFails, message.ServiceSilent())
+	h.Set(AddressClosed, message.Then(message.NoConnection(), message.TryingAgain()))
+	h.Clear(EndpointFails)
+	if told := Distinct(h.List()); len(told) != 1 || told[0].ID != ServiceFails.ID {
+		t.Errorf("without internet, told %+v", told)
+	}
 	h.Clear(ServiceFails)
 	if told := Distinct(h.List()); len(told) != 1 {
 		t.Errorf("told %+v", told)
