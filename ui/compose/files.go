@@ -351,7 +351,7 @@ type document struct {
 	picture    *fyne.Container   // page 1, or an icon
 	sight      image.Image       // page 1; nil while there is no picture of it
 	page       fyne.CanvasObject // and in its edge
-	say        *widget.Label     // what is wrong, on as many lines as it needs
+	say        *widgets.Prose    // what is wrong, on as many lines as it needs
 	remove     *widgets.Button
 }
 
@@ -367,8 +367,7 @@ var pictureSize = fyne.NewSize(44, 58)
 
 func (s *Screen) newDocument(path string) *document {
 	d := &document{path: path, name: widgets.NewFullName(""), note: widgets.NewCaption(""), busy: widget.NewActivity(),
-		say: widget.NewLabel("")}
-	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, theme.Caption
+		say: widgets.NewProse("")}
 	d.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeDocument(d) }).Quiet()
 	d.remove.Says = func() string { return cmp.Or(d.remove.Tip, widgets.Removing(d.title())) }
 	d.dragHandle = s.newDragHandle(s.fileBox, func() int { return slices.Index(s.docs, d) }, s.placeDocument, func() { s.removeDocument(d) })
@@ -376,7 +375,7 @@ func (s *Screen) newDocument(path string) *document {
 	d.picture = container.NewStack()
 	sheet := container.NewGridWrap(pictureSize, d.picture)
 	left := widgets.Row(4, d.dragHandle, container.NewStack(sheet, container.NewCenter(d.busy)))
-	d.row, d.edge = tightCard(widgets.Stack(0, widgets.Across(left, widgets.Stack(2, d.name, d.note), d.remove), d.say))
+	d.row, d.edge = tightCard(widgets.Across(left, widgets.Stack(2, d.name, d.say, d.note), d.remove))
 	return d
 }
 
@@ -440,16 +439,18 @@ func (d *document) facts() string {
 
 // sayWhat shows the most important finding, if any.
 func (d *document) sayWhat() {
-	text, importance := i18n.Message(d.info.Problem), widget.DangerImportance
+	text := i18n.Message(d.info.Problem)
+	d.say.Colour = theme.Attention
 	switch {
 	case text != "":
 	case d.refused != "":
 		text = d.refused
 	default:
-		text, importance = i18n.Message(d.info.Warning), widget.WarningImportance
+		text, d.say.Colour = i18n.Message(d.info.Warning), theme.Waiting
 	}
-	d.say.Importance, d.say.Hidden = importance, text == ""
-	d.say.SetText(text)
+	d.say.Hidden = text == ""
+	d.say.Set(text)
+	d.name.Hidden = strings.Contains(text, d.title()) // it says the name
 }
 
 func (d *document) showPage(page image.Image) {
