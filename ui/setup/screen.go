@@ -278,7 +278,8 @@ func (s *Screen) Next() {
 		return
 	}
 	s.bar.busy(p.asking)
-	if len(p.fields) > 0 { // input under test must not change; a sign-in accepts pasted text
+	widgets.Show(s.bar.stop, p != s.signIn.step) // whose dialog can be left
+	if len(p.fields) > 0 {                       // input under test must not change; a sign-in accepts pasted text
 		widgets.EnableAll(p.content, false)
 	}
 	stopped := false
@@ -474,6 +475,11 @@ func (s *Screen) blame(p *step, err error) {
 		field.Wrong(text)
 		s.page.Refresh()
 		s.focusWrong()
+		return
+	}
+	if p == s.signIn.step {
+		s.signIn.say(text)
+		s.scroll.ScrollToBottom()
 		return
 	}
 	s.bar.say(theme.MarkProblem, text)
