@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -227,8 +228,10 @@ func (s *Screen) signersOf(p record) fyne.CanvasObject {
 		when := widgets.NewCaption(text)
 		when.Shorten, when.Colour = false, part.Colour()
 		avatar := widgets.NewAvatar(i18n.Name(signer), part)
+		person := widgets.Stack(0)
+		list.Add(person)
 		below := func(o fyne.CanvasObject) {
-			list.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), o, nil))
+			person.Add(widgets.Across(widgets.Wide(avatar.MinSize().Width, layout.NewSpacer()), o, nil))
 		}
 		stage := widgets.Row(6, widgets.Mark(14, widget.NewIcon(part.Resource())), when)
 		widgets.Show(stage, part != theme.MarkNext || len(row.Signers) > 1) // the head says whose turn it is
@@ -237,7 +240,7 @@ func (s *Screen) signersOf(p record) fyne.CanvasObject {
 			name := i18n.Name(signer)
 			stage = widgets.Row(6, stage, widgets.NewMore(lang.L("More for {{.File}}", i18n.V{"File": name}), func() *fyne.Menu { return menu(s.waysOf(row, signer)) }))
 		}
-		list.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer, p.role(signer)), stage), nil))
+		person.Add(widgets.Across(avatar, widgets.Aside(150, whoIs(signer, p.role(signer)), stage), nil))
 		if signer.DeclineReason != "" {
 			below(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
@@ -357,7 +360,7 @@ func (l *packageList) headOfID(id string) (r listed, known bool) {
 
 func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	d := *r.draft
-	s.fetchDraft(d, maxPictures)
+	s.fetchDraft(d, len(d.Files))
 	mark, text := outbox.State(d)
 	s.upload = newUpload(cmp.Or(text, lang.L("Not sent yet")), mark)
 	if state := s.sending[r.line.ID]; d.State == office.DraftQueued && d.Problem.IsZero() {
@@ -544,6 +547,7 @@ type record struct {
 	sentHere  bool            // whether draft is known
 	originals map[int]string  // the draft's files that still exist, by index
 	missing   map[string]bool // saved files that are gone from their place
+	kept      []string        // changed files that others replace, in the same folder
 }
 
 // role returns a signer's role in the template from which the package was made, which the service does not tell.
@@ -608,6 +612,13 @@ func (s *Screen) recordOf(id string) (p record) {
 	for _, f := range p.row.Files {
 		if f.State == office.JobDone && !s.env.System.Exists(f.Path) {
 			p.missing[f.Path] = true
+		}
+	}
+	for _, m := range p.row.History {
+		at, name := filepath.Join(p.folder(), path.Base(m.Ref)), path.Base(m.Ref)
+		present := slices.ContainsFunc(p.row.Files, func(f office.File) bool { return f.Path == at })
+		if m.What == office.EntrySaved && p.folder() != "" && !present && !slices.Contains(p.kept, name) && s.env.System.Exists(at) {
+			p.kept = append(p.kept, name)
 		}
 	}
 	return p
@@ -678,7 +689,7 @@ func (s *Screen) picturesOf(p record) (pages []picture) {
 			pages = append(pages, picture{l.path, func(ctx context.Context) (image.Image, error) { return s.office.Preview(ctx, l.path, pictureWidth) }})
 		}
 	}
-	return pages[:min(len(pages), maxPictures)]
+	return pages
 }
 
 // pictureOf returns the key of a draft's file: its picture shows the copy that is or was sent.
@@ -705,6 +716,10 @@ func (s *Screen) fetch(pages []picture) {
 	if len(s.pictures) > keepPictures {
 		clear(s.pictures)
 	}
+	for _, p := range pages[min(len(pages), maxPictures):] {
+		s.pictures[p.key] = image.Rectangle{} // none
+	}
+	pages = pages[:min(len(pages), maxPictures)]
 	for _, p := range pages {
 		s.pictures[p.key] = nil // requested
 	}
@@ -938,6 +953,9 @@ func (s *Screen) documentsOf(p record) fyne.CanvasObject {
 	}
 	if len(list) == 0 {
 		return widgets.NewProse(lang.L("The signing service has not listed the documents yet."))
+	}
+	if len(p.kept) > 0 {
+		return widgets.Stack(8, tiles(list...), widgets.NewProse(lang.L("The files above are the originals. Changed files in the same folder: {{.Files}}", i18n.V{"Files": strings.Join(p.kept, ", ")})))
 	}
 	return tiles(list...)
 }

@@ -186,7 +186,7 @@ func (s *Screen) keepPackage(id string) {
 func wordsOf(w *office.Withdrawal) fyne.CanvasObject {
 	box := widgets.Stack(2)
 	if w.Message != "" && !w.Quiet {
-		box.Add(widgets.NewProse(lang.L("Message to the signers: {{.Text}}", i18n.V{"Text": w.Message})))
+		box.Add(widgets.NewProse(lang.L("Withdrawal message: {{.Text}}", i18n.V{"Text": w.Message})))
 	}
 	if w.Wished() && w.Quiet {
 		box.Add(widgets.NewProse(lang.L("The signers were not notified.")))

@@ -336,11 +336,17 @@ func (s *Screen) draw() {
 // here, because not everything is fine.
 func standing(rows []row) (theme.Mark, string) {
 	problems, limits, notes := 0, false, 0
+	var limited []string
 	for _, r := range rows {
 		if r.mark() == theme.MarkProblem && r.check.Found != message.SameReason() {
 			problems++
 		}
-		limits = limits || r.issue.Severity == agent.Warning
+		if r.issue.Severity == agent.Warning {
+			limits = true
+			if name := i18n.Message(r.name); name != "" {
+				limited = append(limited, name)
+			}
+		}
 		if r.mark() == theme.MarkNote {
 			notes++
 		}
@@ -348,8 +354,10 @@ func standing(rows []row) (theme.Mark, string) {
 	switch {
 	case problems > 0:
 		return theme.MarkProblem, lang.N("{{.PluralCount}} problems need your attention", problems)
+	case len(limited) > 0:
+		return theme.MarkNext, lang.L("Works, except for: {{.Parts}}", i18n.V{"Parts": strings.Join(limited, ", ")})
 	case limits:
-		return theme.MarkNext, lang.L("Limited")
+		return theme.MarkNext, lang.L("Not everything works")
 	case notes > 0:
 		return theme.MarkSigned, lang.N("Works, with {{.PluralCount}} notes", notes)
 	}
