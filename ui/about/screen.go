@@ -54,7 +54,7 @@ func New(d *env.Env, o Office) *Screen {
 	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, nil, nil)
 	s.diagnostics.Button.OnTapped = s.copyDiagnostics
 	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return o.About(), nil }, s.show)
-	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
+	head := widgets.PadHV(20, 16, widgets.AtMost(760, widgets.NewHeading(lang.L("Help"))))
 	parts := widgets.Stack(16, s.help(), s.proof(), bindings(), s.facts(), layout.NewSpacer())
 	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, widgets.AtMost(760, parts))))
 	return s

@@ -227,7 +227,7 @@ type line struct {
 func newLine() *line {
 	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widgets.NewAvatar("", theme.MarkLater),
 		leads: widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))}
-	l.title.Begins, l.below.Begins, l.Most = true, true, 784
+	l.title.Begins, l.below.Begins, l.Most = true, true, 808
 	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(l.mark,
 		widgets.Stack(3, l.title, l.below), widgets.Row(4, l.when, widgets.Mark(18, l.leads))))
 	l.ExtendBaseWidget(l)

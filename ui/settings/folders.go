@@ -238,7 +238,7 @@ func newFolderForm(f *folders) *folderForm {
 		office.FieldHotPath:    widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.folder, choose), "").Row(),
 		office.FieldHotSigners: widgets.NewField(lang.L("Signers, one per line"), p.signers, "").Row(),
 		office.FieldHotName:    widgets.NewField(lang.L("Package name"), p.name, lang.L("You can use {{.Placeholders}}.", i18n.V{"Placeholders": i18n.Pattern(strings.Join(office.HotPlaceholders(), " "))})).Row(),
-		office.FieldHotDue:     widgets.NewField(lang.L("Days to sign"), narrow(p.due), "").Row(),
+		office.FieldHotDue:     widgets.NewField(lang.L("Days to sign"), widgets.Row(0, widgets.Column(160, p.due)), "").Row(),
 	}
 	p.said.Colour = theme.Attention
 	p.saying = widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), p.said, nil)

@@ -492,7 +492,7 @@ func (s *Screen) say(colour fyne.ThemeColorName, text string) {
 func (s *Screen) build() {
 	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
 	s.foot = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(),
-		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
+		widgets.PadHV(20, 8, widgets.AtMost(760, widgets.Across(nil, s.text, s.undo)))))
 	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service(),
 		page(s.desks.section, s.desks.begin, s.moveOut())}
 	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Watched folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account"), lang.L("Computers")}, s.turn)
@@ -501,7 +501,7 @@ func (s *Screen) build() {
 		stack.Add(p)
 	}
 	s.scroll = widgets.NewVScroll(widgets.PadHV(20, 8, widgets.AtMost(760, stack)))
-	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings"))), widgets.PadHV(15, 0, s.tabs))
+	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.AtMost(760, widgets.NewHeading(lang.L("Settings")))), widgets.PadHV(15, 0, widgets.AtMost(770, s.tabs)))
 	s.content = widgets.Between(head, s.foot, s.scroll)
 	s.turn(tabDocuments)
 }

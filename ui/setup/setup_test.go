@@ -318,7 +318,7 @@ func TestWhatRunsCanBeStopped(t *testing.T) {
 	}
 	w.Office.Fail("SignIn", message.Error(message.MayNotSend(), nil))
 	w.next()
-	screentest.Equal(t, "said", w.bar.text.Text, message.MayNotSend().String())
+	screentest.Equal(t, "said", w.signIn.said.Text, message.MayNotSend().String())
 }
 
 // What a test meets on its way is no concern of whoever stopped it.

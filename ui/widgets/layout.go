@@ -238,7 +238,7 @@ func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
 func Column(w float32, content fyne.CanvasObject) *fyne.Container { return Wide(Scaled(w), content) }
 
 // AtMost returns content at most w units wide, scaled with the text size, because long lines are hard to read. The rest of the width
-// stays empty on the right.
+// stays empty: on the right, or on both sides where there is much of it.
 func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
 	return container.New(atMost(w), content)
 }
@@ -246,8 +246,15 @@ func AtMost(w float32, content fyne.CanvasObject) *fyne.Container {
 type atMost float32
 
 func (w atMost) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	objects[0].Resize(fyne.NewSize(w.width(size), size.Height))
-	objects[0].Move(fyne.NewPos(0, 0))
+	place(objects[0], w.left(size), 0, w.width(size), size.Height)
+}
+
+// spare is how much width may stay empty on the right, scaled with the text size.
+const spare = 320
+
+func (w atMost) left(size fyne.Size) float32 {
+	rest := size.Width - w.width(size)
+	return max(0, min(rest/2, rest-Scaled(spare)))
 }
 
 func (w atMost) width(size fyne.Size) float32 {

@@ -300,11 +300,12 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 		return headHeight()
 	}
 	layout := func(size fyne.Size) {
+		left := atMost(r.Most).left(size)
 		size.Width = atMost(r.Most).width(size)
-		place(head, 16, top()-head.MinSize().Height-6, size.Width-32, head.MinSize().Height)
-		place(back, rowInset, top(), max(0, size.Width-2*rowInset), size.Height-top())
-		place(bar, rowInset+1, top()+barInset, barWidth, max(0, size.Height-top()-2*barInset))
-		place(r.Content, rowInset, top(), max(0, size.Width-2*rowInset), size.Height-top())
+		place(head, left+16, top()-head.MinSize().Height-6, size.Width-32, head.MinSize().Height)
+		place(back, left+rowInset, top(), max(0, size.Width-2*rowInset), size.Height-top())
+		place(bar, left+rowInset+1, top()+barInset, barWidth, max(0, size.Height-top()-2*barInset))
+		place(r.Content, left+rowInset, top(), max(0, size.Width-2*rowInset), size.Height-top())
 	}
 	ring := newRinged(painted(&renderer{
 		objects: []fyne.CanvasObject{back, bar, head, r.Content},

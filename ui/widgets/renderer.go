@@ -137,13 +137,14 @@ func (r *ringed) layOut(size fyne.Size) {
 	if r.top != nil {
 		top = r.top()
 	}
+	left := r.most.left(size)
 	size.Width = r.most.width(size)
-	place(r.outer, r.inset, top, size.Width-2*r.inset, size.Height-top)
+	place(r.outer, left+r.inset, top, size.Width-2*r.inset, size.Height-top)
 	inside := r.inset + ringWidth
 	if r.line != nil {
 		inside = r.of.Theme().Size(fynetheme.SizeNameInputBorder)
 	}
-	place(r.inner, inside, top+inside-r.inset, max(0, size.Width-2*inside), max(0, size.Height-top-2*(inside-r.inset)))
+	place(r.inner, left+inside, top+inside-r.inset, max(0, size.Width-2*inside), max(0, size.Height-top-2*(inside-r.inset)))
 }
 
 func (r *ringed) Refresh() {
