@@ -36,7 +36,8 @@ type step struct {
 	try          func(context.Context) office.Check // nil if there is nothing to test
 }
 
-// Connection returns what is known of the way to the service and back, check by check, without network access.
+// Connection returns what is known of the way to the service and back, check by check, without network access. There are no checks
+// while another computer has the office.
 func (a *Agent) Connection(ctx context.Context) []office.Check { return checks(a.steps(ctx)) }
 
 // TryConnection runs every check of the way to the service and back, and calls show with all of them whenever another result is
@@ -51,6 +52,9 @@ func (a *Agent) TryConnection(ctx context.Context, show func([]office.Check)) []
 // TryEverything is TryConnection, and then checks all saved files. Health says what it found of those.
 func (a *Agent) TryEverything(ctx context.Context, show func([]office.Check)) []office.Check {
 	list := a.TryConnection(ctx, show)
+	if len(list) == 0 {
+		return list
+	}
 	files := &list[len(list)-1]
 	if ctx.Err() != nil || files.Result == office.CheckUnknown { // there is no folder, or it does not answer
 		return list
@@ -133,6 +137,9 @@ func checkUnknown(name, found message.Message) office.Check {
 }
 
 func (a *Agent) steps(ctx context.Context) []step {
+	if _, away := a.movedAway(); away { // nothing leads anywhere
+		return nil
+	}
 	s := a.Settings()
 	steps := a.waySteps(ctx, s)
 	steps = append(steps, a.serviceSteps(s)...)

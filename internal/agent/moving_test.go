@@ -111,6 +111,9 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	old.quiet()
+	if known, tried := old.Connection(t.Context()), old.TryEverything(t.Context(), nil); known == nil || len(known)+len(tried) > 0 {
+		t.Errorf("there is something to check: %v, %v", known, tried)
+	}
 	if n := calls(old.service, "POST /connect/revoke") - revoked; n == 0 {
 		t.Error("the sign-in of the old computer is not revoked")
 	}

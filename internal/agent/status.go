@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -41,6 +42,15 @@ type Status struct {
 
 	// Tried is when the service last did not answer, Next when it is asked again; zero if it answers.
 	Tried, Next time.Time `json:"-"`
+}
+
+// MovedAway returns the issue that another computer has the office, if it has.
+func (s Status) MovedAway() (i Issue, away bool) {
+	at := slices.IndexFunc(s.Health, func(i Issue) bool { return i.Action == ActTakeBack })
+	if at < 0 {
+		return i, false
+	}
+	return s.Health[at], true
 }
 
 // TunnelStatus is the public address.

@@ -72,7 +72,7 @@ func TestTheDemoShowsTheWholeJob(t *testing.T) {
 				t.Fatalf("the demo ended with %d: %s", code, d.Stderr)
 			}
 			for _, want := range []string{
-				"Signed in as " + harness.Olivia, "Sent “Lease Sonnenweg 4” to 2 people.", "Jan Weber signed “Mandate Keller”",
+				"Signed in as " + harness.Olivia, "“Lease Sonnenweg 4” was sent to Jan Weber, Ana Ruiz.", "Jan Weber signed “Mandate Keller”",
 				"Everyone has signed “Offer 2026-118”.", "Notification: Everyone has signed “Offer 2026-118”. Zoë Keller signed last.", "Done. The documents are in " + d.folder,
 			} {
 				if !strings.Contains(d.Stdout.String(), want) {

@@ -181,7 +181,7 @@ func newAccount(s *Screen) *account {
 }
 
 func (a *account) show(s agent.Status) {
-	a.content.Show()
+	_, a.content.Hidden = s.MovedAway() // then nobody can sign in
 	a.in.Hidden = s.SignedIn
 	a.other.Hidden, a.gone.Hidden = !s.SignedIn, !s.SignedIn
 	a.face.Set("", theme.MarkLater)

@@ -39,6 +39,7 @@ type desks struct {
 	where   *widgets.Prose
 	list    *fyne.Container
 	tell    *widgets.Button   // tells the desks where the hub is
+	away    bool              // another computer has the office
 	codes   map[string]func() // end the codes of invitations, by the name of the desk
 }
 
@@ -67,8 +68,8 @@ func (d *desks) check(key string) fyne.CanvasObject {
 // adapt shows what matches the stored settings.
 func (d *desks) adapt(s office.Settings) {
 	desk := s.Tunnel == office.TunnelOffice
-	widgets.Show(d.begin, !desk && !s.IsHub())
-	widgets.Show(d.section, desk || s.IsHub())
+	widgets.Show(d.begin, !desk && !s.IsHub() && !d.away)
+	widgets.Show(d.section, (desk || s.IsHub()) && !d.away)
 	widgets.Show(d.hub, s.IsHub())
 	widgets.Show(d.desk, desk)
 	d.where.Set(lang.L("Events come from the main computer, {{.Address}}.", i18n.V{"Address": s.HubName()}))

@@ -105,6 +105,10 @@ type Screen struct {
 	updates *updates
 	seals   *seals
 	desks   *desks
+
+	out, back fyne.CanvasObject // to move the office to another computer, and to take it back
+	into      *widgets.Prose    // where it went
+	moved     agent.Issue       // that it is there
 }
 
 // New returns the screen with the settings in memory, to which immediate actions refer. Reload reads the rest.
@@ -203,6 +207,14 @@ func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
 	s.tests.show(status)
+	var away bool
+	if s.moved, away = status.MovedAway(); away != s.desks.away {
+		s.into.Set(i18n.Message(s.moved.Message))
+		widgets.Show(s.out, !away)
+		widgets.Show(s.back, away)
+		s.desks.away = away
+		s.desks.adapt(s.kept)
+	}
 }
 
 func (s *Screen) ShowUpdate(known office.Update) { s.updates.show(known) }
@@ -494,7 +506,7 @@ func (s *Screen) build() {
 	s.foot = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.AtMost(760, widgets.Across(nil, s.text, s.undo)))))
 	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service(),
-		page(s.desks.section, s.desks.begin, s.moveOut())}
+		page(s.desks.section, s.desks.begin, s.moving())}
 	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Watched folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account"), lang.L("Computers")}, s.turn)
 	stack := container.NewStack()
 	for _, p := range s.pages {

@@ -856,6 +856,19 @@ func TestAnOfficeMovesWithAPasswordThatWasTypedTwice(t *testing.T) {
 	}
 }
 
+func TestAnOfficeThatHasMovedCanOnlyBeTakenBack(t *testing.T) {
+	o := officetest.Busy()
+	b, s := shown(t, o)
+	s.turn(tabComputers)
+	taken := agent.Issue{ID: "moved", Severity: agent.Problem, Action: agent.ActTakeBack, Message: message.MovedAway("x.countersign")}
+	for _, health := range [][]agent.Issue{{taken}, nil} {
+		s.ShowStatus(agent.Status{Health: health})
+		b.Settle()
+		screentest.Equal(t, "what is shown", []bool{s.back.Visible(), s.out.Visible(), s.desks.begin.Visible(), !s.account.content.Hidden},
+			[]bool{health != nil, health == nil, health == nil, health == nil})
+	}
+}
+
 func TestARefusedClientSecretIsMarkedUntilAnotherIsTyped(t *testing.T) {
 	_, s := shown(t, officetest.Busy())
 	s.Blame(&agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldClientSecret, Text: message.ClientRefused()}}})

@@ -149,11 +149,20 @@ func (u *updates) progress(step office.UpdateStep) {
 	}
 }
 
-// moveOut starts moving the office to another computer.
-func (s *Screen) moveOut() fyne.CanvasObject {
-	return widgets.Section(lang.L("Move to another computer"), 0, widgets.Across(nil,
+// moving moves the office to another computer, or takes it back from there.
+func (s *Screen) moving() fyne.CanvasObject {
+	s.out = widgets.Across(nil,
 		widgets.NewProse(lang.L("Settings, packages and drafts are saved in one encrypted file. Open it in Countersign on the new computer and sign in there. This computer is signed out.")),
-		widgets.NewButton(lang.L("Move…"), func() { newMove(s) })))
+		widgets.NewButton(lang.L("Move…"), func() { newMove(s) }))
+	take := widgets.NewButton(i18n.Action(agent.ActTakeBack), nil)
+	take.OnTapped = func() {
+		take.Disable()
+		s.env.Go.Act(s.moved, take.Enable)
+	}
+	s.into = widgets.NewProse("")
+	s.back = widgets.Across(nil, s.into, take)
+	s.back.Hide()
+	return widgets.Section(lang.L("Move to another computer"), 0, s.out, s.back)
 }
 
 // move is the dialog that asks for a password and a place for the file, and writes the office into it.

@@ -225,6 +225,9 @@ func (s *Screen) rows() (list []row) {
 				r.check = steps[at]
 			}
 		}
+		if r.check.Step.IsZero() { // there is nothing to check
+			continue
+		}
 		s.tell(&r)
 		list = append(list, r)
 	}
@@ -392,7 +395,7 @@ func (s *Screen) row(r row, first bool) fyne.CanvasObject {
 	title, found, below := widgets.NewParagraph(name), text+r.note, next
 	switch title.Bold = problem; {
 	case problem:
-		title.Text, below, end = found, next+"\n"+name+" · "+end, ""
+		title.Text, below, end = found, next+"\n"+strings.Trim(name+" · "+end, " ·"), ""
 	case name == "":
 		title.Text = found
 	default:

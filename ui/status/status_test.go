@@ -142,6 +142,16 @@ func TestTheCheckOfTheFilesShowsItsProgress(t *testing.T) {
 	}
 }
 
+func TestNothingIsToBeCheckedOfAnOfficeThatHasMoved(t *testing.T) {
+	o := officetest.Busy()
+	o.Steps = []office.Check{}
+	o.State.Health = []agent.Issue{{ID: "moved", Severity: agent.Problem, Action: agent.ActTakeBack, Since: officetest.Now, Message: message.MovedAway("x.countersign")}}
+	_, s := shown(t, o)
+	if len(s.drawn) != 1 || s.around[2].Visible() || s.around[3].Visible() || s.headline.Text != "1 problem needs your attention" {
+		t.Errorf("it says %s", screentest.Text(s.content))
+	}
+}
+
 // TestNothingIsTickedBeforeItIsKnownAndNothingMoves follows the rows while they are tried, and when somebody comes back.
 func TestNothingIsTickedBeforeItIsKnownAndNothingMoves(t *testing.T) {
 	o := officetest.Busy()

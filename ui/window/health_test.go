@@ -376,9 +376,13 @@ func (b *bench) openers(try func(what string, open func())) {
 func TestTakingTheOfficeBackCanBeAskedForAgainAfterEscape(t *testing.T) {
 	o := officetest.Busy()
 	o.State.Health = []agent.Issue{{ID: "moved", Severity: agent.Problem, Action: agent.ActTakeBack, Since: officetest.Now, Message: message.MovingNow()}}
+	o.Steps, o.State.SignedIn = []office.Check{}, false
 	b := newBench(t, o)
 	b.window.ShowStatus()
 	b.Settle()
+	if screentest.Button(b.window.account.content, lang.L("Sign in")) != nil {
+		t.Error("somebody can try to sign in")
+	}
 	for range 2 {
 		button := screentest.Button(b.window.standing.Content(), i18n.Action(agent.ActTakeBack))
 		if button == nil || button.Disabled() {

@@ -192,7 +192,7 @@ type account struct {
 	office  accounts
 	content *fyne.Container
 
-	known    bool // whether signedIn and who have been read
+	known    bool // whether signedIn and who have been read; not while nobody can sign in because another computer has the office
 	signedIn bool
 	who      string
 	cancel   context.CancelFunc // cancels the running sign-in; nil if none
@@ -211,7 +211,8 @@ func newAccount(d *env.Env, o accounts) *account {
 }
 
 func (a *account) show(s agent.Status) {
-	a.known, a.signedIn, a.who = true, s.SignedIn, s.Account.Email
+	_, away := s.MovedAway()
+	a.known, a.signedIn, a.who = !away, s.SignedIn, s.Account.Email
 	if a.who == "" && s.SignedIn {
 		a.who = s.Account.OrganizationID
 	}
