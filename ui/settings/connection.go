@@ -181,14 +181,18 @@ func newAccount(s *Screen) *account {
 }
 
 func (a *account) show(s agent.Status) {
-	_, a.content.Hidden = s.MovedAway() // then nobody can sign in
-	a.in.Hidden = s.SignedIn
+	_, away := s.MovedAway() // then nobody can sign in
+	a.content.Show()
+	a.in.Hidden = s.SignedIn || away
 	a.other.Hidden, a.gone.Hidden = !s.SignedIn, !s.SignedIn
 	a.face.Set("", theme.MarkLater)
 	a.who.Text, a.of.Text = lang.L("Not signed in"), lang.L("Documents signed in the meantime are saved after you sign in.")
 	if service, _ := a.screen.kept.Hosts(); s.SignedIn {
 		a.face.Set(s.Account.Email, theme.MarkSigned)
 		a.who.Text, a.of.Text = cmp.Or(s.Account.Email, lang.L("Signed in")), lang.L("Signed in at {{.Service}}", i18n.V{"Service": service})
+	}
+	if away {
+		a.of.Text = ""
 	}
 	a.content.Refresh()
 	a.id.Set(s.Account.OrganizationID)

@@ -864,7 +864,7 @@ func TestAnOfficeThatHasMovedCanOnlyBeTakenBack(t *testing.T) {
 	for _, health := range [][]agent.Issue{{taken}, nil} {
 		s.ShowStatus(agent.Status{Health: health})
 		b.Settle()
-		screentest.Equal(t, "what is shown", []bool{s.back.Visible(), s.out.Visible(), s.desks.begin.Visible(), !s.account.content.Hidden},
+		screentest.Equal(t, "what is shown", []bool{s.back.Visible(), s.out.Visible(), s.desks.begin.Visible(), !s.account.in.Hidden},
 			[]bool{health != nil, health == nil, health == nil, health == nil})
 	}
 }
