@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"hash"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -149,22 +149,31 @@ func TestASeedReplaysItsRun(t *testing.T) {
 	}
 	if os.Getenv(envTurns) != "" {
 		for seed := uint64(1); seed <= 3; seed++ {
-			fmt.Println("trace", play(t, seed, life(seed, 2, 5)).trace.hash())
+			lived := play(t, seed, life(seed, 2, 5)).trace
+			fmt.Printf("%s\ntrace %s\n", lived.tail(math.MaxInt), lived.hash())
 		}
 		return
 	}
-	traces := func() []string {
+	lines := func() []string {
 		cmd := again(t)
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=1%09d", envPlace, os.Getpid())) // not the number of any process
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		return regexp.MustCompile(`(?m)^trace .*$`).FindAllString(string(out), -1)
+		return strings.Split(string(out), "\n")
 	}
-	once, again := traces(), traces()
-	if len(once) == 0 || !slices.Equal(once, again) {
-		t.Errorf("played again, these seeds went on otherwise:\n%q\n%q", once, again)
+	traces := func(lines []string) []string {
+		return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "trace ") })
+	}
+	once, again := lines(), lines()
+	if was, now := traces(once), traces(again); len(was) == 0 || !slices.Equal(was, now) {
+		at := 0
+		for at < min(len(once), len(again)) && once[at] == again[at] {
+			at++
+		}
+		part := func(lines []string) string { return strings.Join(lines[max(0, at-20):min(at+20, len(lines))], "\n") }
+		t.Errorf("played again, %q went on as %q. The first difference, of one:\n%s\nand of the other:\n%s", was, now, part(once), part(again))
 	}
 }
 
