@@ -26,7 +26,6 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/disk"
-
 	"countersign/internal/office"
 	"countersign/internal/store"
 )

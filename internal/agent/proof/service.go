@@ -300,7 +300,7 @@ func (r *Service) lookAt(ctx context.Context, path, what string, found any) erro
 	}
 	defer file.Close()
 	if err = r.look(ctx, file, what, found); errors.Is(err, preview.ErrNotPDF) {
-		err = message.Error(message.FileNotPDF(filepath.Base(path)), nil)
+		err = message.Error(message.FileNotPDF(filepath.Base(path)), preview.ErrNotPDF)
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/preview"
 	"countersign/internal/record"
 	"countersign/internal/seal"
 	"countersign/internal/store"
@@ -216,7 +217,7 @@ func (r *Service) judge(ctx context.Context, f *candidate, trust seal.Trust) err
 		return ctx.Err()
 	case errors.Is(err, errUnjudged):
 		f.Seal = office.Seal{State: office.SealUnjudged}
-	case err != nil && f.Known == office.Unknown && (isPDF || message.For(err) != message.FileNotPDF(filepath.Base(f.Path))):
+	case err != nil && f.Known == office.Unknown && (isPDF || !errors.Is(err, preview.ErrNotPDF)): // what is not meant to be a PDF is no problem
 		f.Problem = message.For(err)
 	case err == nil:
 		f.Seal = seal.Judge(found, trust)
