@@ -1,3 +1,21 @@
+// Package notify raises desktop notifications and is the only place that does.
+//
+// It promises:
+//   - Text from outside is sanitized before it leaves this package, whichever way a desktop is reached: see [Sanitize].
+//   - A hanging notification service delays nobody for more than five seconds, and costs at most one goroutine.
+//   - Showing a notification starts no other program: no D-Bus daemon, and no shell if there is another way.
+//
+// On Linux it talks to the notification service over its own D-Bus connection: godbus's shared one, which the tray and the
+// keyring use, would start a stray D-Bus daemon if there is none. It asks the service for its capabilities, because that is
+// the only way to escape markup exactly once. On Windows it shows toasts; on macOS it uses beeep as it is.
+//
+// Where the desktop supports it, a notification has buttons, and a press on it or on one of them is reported
+// ([Notifier.OnClick]). On Linux a press counts only if it comes from the service that showed the notification, and only in
+// the run of the program that raised it. On Windows it may come from an earlier run, so the toast itself says what it is
+// about, and the receiver checks whether that exists.
+//
+// It does not know what it tells and to whom, what was told before, or whether anyone looks: the caller ensures that there
+// is one notification per fact.
 package notify
 
 import (
@@ -6,10 +24,15 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // limit is how long Notify waits for the desktop.
@@ -159,3 +182,54 @@ func (n *Notifier) Close() error {
 	})
 	return nil
 }
+
+// Sanitize turns text into one line of at most max characters (longer ones end in "…") that no desktop can take for anything
+// but text:
+//
+//   - Control, bidirectional, zero-width and other invisible characters are removed; line ends and odd spaces become
+//     spaces.
+//   - Straight quotes, backticks and odd ones become ” and ’; quotation marks of our languages stay.
+//   - The dollar sign becomes its wide form ＄, so that it starts no expression.
+//   - The backslash becomes ∖: AppleScript unescapes the plain one.
+//   - A leading hyphen becomes ‐, so that no command takes the text for an option.
+//
+// "<", ">" and "&" stay: only the code that shows the text knows whether they are markup.
+func Sanitize(s string, max int) string {
+	if max <= 0 {
+		return ""
+	}
+	s = norm.NFC.String(strings.ToValidUTF8(s, ""))
+	s = strings.Map(plain, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if rest, found := strings.CutPrefix(s, "-"); found {
+		s = "\u2010" + rest
+	}
+	return message.Shorten(norm.NFC.String(s), max)
+}
+
+func plain(r rune) rune {
+	switch r {
+	case '$', '\ufe69':
+		return '＄'
+	case '\\':
+		return '∖'
+	case '“', '”', '„', '«', '»', '‘', '’', '‚', '‹', '›':
+		return r
+	case '\'', '`', '\u00b4', '\u201b', '\u275b', '\u275c', '\u275f', '\uff07', '\uff40':
+		return '’'
+	case unicode.ReplacementChar:
+		return -1
+	}
+	switch {
+	case unicode.Is(unicode.Quotation_Mark, r), 0x275d <= r && r <= 0x2760:
+		return '”'
+	case unicode.IsSpace(r), unicode.Is(unicode.Z, r), r == '\u2800': // the empty Braille pattern
+		return ' '
+	case unicode.In(r, unicode.C, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		return -1
+	}
+	return r
+}
+
+// escaped is for services that read markup in the body (Desktop Notifications Specification, "Markup").
+var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

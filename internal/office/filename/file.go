@@ -6,8 +6,11 @@ package filename
 
 import (
 	"path"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // maxEnding is the longest extension, in bytes with its dot: "Lease 4. As agreed with both" has none.
@@ -39,4 +42,132 @@ func FromLatin1(name string) string {
 		out.WriteRune(rune(name[i]))
 	}
 	return out.String()
+}
+
+const (
+	ending = ".pdf"
+
+	// maxElement is the longest name of a file or folder, in bytes (Linux) and in UTF-16 units (Windows, macOS).
+	maxElement = 255
+
+	// maxPath is the longest path below the folder, in UTF-16 units. With a short path to the folder, files still open in
+	// programs that have old Windows' limit of 260.
+	maxPath = 239
+
+	// numberRoom is what Name leaves free, so that Numbered cuts nothing up to " (9999999)".
+	numberRoom = 10
+)
+
+// assemble joins folders and a file name within the limits. It shortens the longest elements first; suffix and extension
+// stay.
+func assemble(folders []string, base, suffix string) string {
+	tail := suffix + ending
+	fileRoom := maxElement - len(tail) - numberRoom
+	total := maxPath - len(folders) - len(tail) - numberRoom
+	widths := make([]int, 0, len(folders)+1)
+	for _, folder := range folders {
+		widths = append(widths, min(units(folder), maxElement))
+	}
+	widths = append(widths, min(units(base), fileRoom))
+	level := waterLevel(widths, total)
+
+	elements := make([]string, 0, len(folders)+1)
+	for _, folder := range folders {
+		elements = append(elements, fit(folder, "", maxElement, level))
+	}
+	elements = append(elements, fit(base, tail, fileRoom, level))
+	return strings.Join(elements, "/")
+}
+
+// waterLevel is the greatest width to which elements may be cut so that their total stays within the limit.
+func waterLevel(widths []int, total int) int {
+	for level := maxElement; level > 1; level-- {
+		sum := 0
+		for _, width := range widths {
+			sum += min(width, level)
+		}
+		if sum <= total {
+			return level
+		}
+	}
+	return 1
+}
+
+// fit cuts name to that many bytes and UTF-16 units, makes sure that it is still harmless, and appends tail.
+func fit(name, tail string, maxBytes, maxUnits int) string {
+	short, whole := cut(name, maxBytes, maxUnits)
+	if !whole {
+		short = harmless(short)
+	}
+	if !device(short + tail) {
+		return short + tail
+	}
+	// Marking a device name adds a character.
+	short, _ = cut(short, maxBytes-1, maxUnits-1)
+	return notDevice(harmless(short) + tail)
+}
+
+// Numbered is rel with a number, "a (2).pdf" for n = 2, within the same limits: the name to use if rel is taken. For n below
+// 2 it is rel.
+func Numbered(rel string, n int) string {
+	if n < 2 {
+		return rel
+	}
+	folder, file := path.Split(rel)
+	tail := " (" + strconv.Itoa(n) + ")" + path.Ext(file)
+	base := strings.TrimSuffix(file, path.Ext(file))
+	return folder + fit(base, tail, maxElement-len(tail), max(1, maxPath-units(folder)-len(tail)))
+}
+
+// Number is the n with which Numbered made a name, and 0 if it has no number.
+func Number(file string) int {
+	base := strings.TrimSuffix(file, path.Ext(file))
+	from := strings.LastIndex(base, " (")
+	if from < 0 || !strings.HasSuffix(base, ")") {
+		return 0
+	}
+	digits := base[from+2 : len(base)-1]
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 2 || strconv.Itoa(n) != digits {
+		return 0
+	}
+	return n
+}
+
+// cut returns the longest beginning of s within a number of bytes and of UTF-16 units that ends between characters as a
+// reader sees them (Unicode annex 29), and whether that is all of s.
+func cut(s string, bytes, utf16 int) (string, bool) {
+	if len(s) <= bytes && units(s) <= utf16 {
+		return s, true
+	}
+	fits := func(end int) bool { return end <= bytes && units(s[:end]) <= utf16 }
+	end := 0
+	for character := graphemes.FromString(s); character.Next() && fits(character.End()); {
+		end = character.End()
+	}
+	if end > 0 {
+		return s[:end], false
+	}
+	for i := range s { // one character with too many marks: cut at any rune
+		if fits(i) {
+			end = i
+		}
+	}
+	return s[:end], false
+}
+
+// units is the length of s in UTF-16.
+func units(s string) int {
+	n := 0
+	for _, r := range s {
+		n += unitsOf(r)
+	}
+	return n
+}
+
+func unitsOf(r rune) int {
+	if r >= 0x10000 {
+		return 2
+	}
+	return 1
 }
