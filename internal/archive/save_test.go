@@ -19,6 +19,9 @@ import (
 	"time"
 
 	"countersign/internal/disk"
+	"countersign/internal/trytest"
+
+	"go.uber.org/goleak"
 )
 
 // pdf is a document of n bytes, at least 16.
@@ -429,3 +432,9 @@ func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
 		t.Errorf("left: %d flushes, %d turns", len(flushes.folders), len(flushes.turns))
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noErr, expect = trytest.NoErr, trytest.Expect
+
+func must[T any](value T, err error) T { return trytest.Must(value, err) }

@@ -203,3 +203,138 @@ func TestWhatIsSmallIsSaidOnce(t *testing.T) {
 		"t", ""}.Check()), len(Secrets{"s", "t", "k"}.Check()), Decision{}.Pending(),
 		Decision{At: time.Unix(9, 0)}.Pending()}, []any{PackageExecuted, nil, true, Secrets{"s", "t", "k"}, 1, 0, false, true})
 }
+
+func TestAHostInAnotherScriptIsToldFromOneThatLooksTheSame(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://sign.example.com/api":      "sign.example.com",
+		"https://sign.example.com:8443":     "sign.example.com:8443",
+		"https://s\u0456gn.example.com":     "xn--sgn-jhd.example.com (s\u0456gn.example.com)", // with a Ukrainian i
+		"https://xn--sgn-jhd.example.com:1": "xn--sgn-jhd.example.com:1 (s\u0456gn.example.com)",
+		"https://[::1]:8443":                "[::1]:8443",
+	} {
+		expect(t, HostName(address), want, address+": %q, want %q", want)
+	}
+}
+
+func TestWhereReportsAndSignInsArriveIsNamed(t *testing.T) {
+	own := Settings{TunnelSettings: TunnelSettings{Tunnel: TunnelExternal, PublicURL: "https://s\u0456gn.example.com/hook", Listen: "0.0.0.0:99"},
+		RedirectURI: "https://back.example/cb"}
+	if events, returns := own.Reached(); events != "xn--sgn-jhd.example.com (s\u0456gn.example.com) (0.0.0.0:99)" || returns != "back.example" {
+		t.Errorf("%q, %q", events, returns)
+	}
+	if events, returns := (Settings{TunnelSettings: TunnelSettings{Tunnel: TunnelNgrok,
+		NgrokDomain: "https://Office.ngrok.app/"}}).Reached(); events != "office.ngrok.app" || returns != "" {
+		t.Errorf("%q, %q", events, returns)
+	}
+}
+
+func TestAServiceElsewhereThanTheSignInIsNamed(t *testing.T) {
+	at := func(signIn, service string) Settings {
+		return Settings{ServiceSettings: ServiceSettings{AuthURL: signIn, BaseURL: service}}
+	}
+	for _, c := range []struct {
+		settings        Settings
+		signIn, service string
+	}{
+		{at("https://Sign.example.com/", "https://sign.example.com/api/v1"), "sign.example.com", ""},
+		{at("https://sign.example.com", "https://evil.example/api"), "sign.example.com", "evil.example"},
+		{at("https://sign.example.com", "https://sign.example.com:444"), "sign.example.com", "sign.example.com:444"},
+		{at("https://sign.example.com", "https://s\u0456gn.example.com"), "sign.example.com", "xn--sgn-jhd.example.com (s\u0456gn.example.com)"},
+	} {
+		if signIn, service := c.settings.Hosts(); signIn != c.signIn || service != c.service {
+			t.Errorf("%+v: %q and %q", c, signIn, service)
+		}
+	}
+}
+
+func TestPapersMayGoWithTheEndOfTheYearTheirRuleSays(t *testing.T) {
+	signed := time.Date(2020, 3, 2, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		rule  string
+		names []string
+		want  int // year at whose beginning it may go; 0 for never
+	}{
+		{"", nil, 0}, {"10", nil, 2031}, {" 10 ; ", []string{"Lease"}, 2031}, {"10; Lease: 30", []string{"", "LEASE"}, 2051}, {"Lease: 30", []string{"Offer"}, 0},
+		{"10; Lease: 2", []string{"Lease"}, 2023}, {"Scans: 6; Lease: 30", []string{"Scans", "Lease"}, 2051}, {"Case 1:2: 5", []string{"case 1:2"}, 2026},
+	} {
+		r, ok := ParseRetention(c.rule)
+		year := 0
+		if until := r.Until(signed, c.names...); !until.IsZero() {
+			year = until.Year()
+		}
+		if !ok || year != c.want {
+			t.Errorf("%q of %q: %d, %v, want %d", c.rule, c.names, year, ok, c.want)
+		}
+	}
+	for _, wrong := range []string{"ten", "0", "-1", "101", "10; 11", "Lease", "Lease:", ": 10", "Lease: 1; lease: 2", "10 years"} {
+		if r, ok := ParseRetention(wrong); ok {
+			t.Errorf("%q is taken for %+v", wrong, r)
+		}
+	}
+	if until := (Retention{Years: 10}).Until(time.Time{}); !until.IsZero() {
+		t.Errorf("what was never signed may go in %v", until)
+	}
+}
+
+func TestFixedSettingsWinAndDefaultsBegin(t *testing.T) {
+	r := NewRules(map[string]any{"auth_url": " HTTPS://Sign.Example.com/ ", "tunnel": "none", "redirect": "localhost", "index": 1.0, "due_days": "7", "scopes": []any{"openid", "profile"}, "copy_to": "ana@example.com"},
+		map[string]any{"theme": "dark", "auth_url": "https://other.example.com", "keep_events_days": 30.0})
+	if len(r.Wrong) > 0 {
+		t.Fatalf("wrong: %q", r.Wrong)
+	}
+	s := r.Into(DefaultSettings())
+	if s.AuthURL != "https://sign.example.com" || s.Tunnel != TunnelNone || !s.Index || s.DueDays != 7 || !slices.Equal(s.Scopes, []string{"openid", "profile"}) || s.Theme != "dark" || s.KeepEvents != 30 {
+		t.Errorf("an office begins with %+v", s)
+	}
+	chosen := DefaultSettings()
+	chosen.AuthURL, chosen.BaseURL, chosen.ClientID, chosen.Theme = "https://a.example.com", "https://a.example.com", "c", "light"
+	if s := r.Into(chosen); s.Theme != "light" || s.KeepEvents != KeepEventsDays || s.AuthURL != "https://sign.example.com" {
+		t.Errorf("an office that has chosen has %+v", s)
+	}
+	if s := (Rules{}).Into(chosen); s.AuthURL != chosen.AuthURL {
+		t.Errorf("no rules: %+v", s)
+	}
+}
+
+func TestWhatIsFixedIsRefusedWhenItDiffers(t *testing.T) {
+	r := NewRules(map[string]any{"save_to": t.TempDir(), "index": true}, nil)
+	s := r.Into(DefaultSettings())
+	if bad := r.Broken(s); len(bad) > 0 {
+		t.Errorf("%v", bad)
+	}
+	s.Index, s.Theme = false, "dark"
+	if bad := r.Broken(s); len(bad) != 1 || bad[0].Field != "index" || bad[0].Code != CodeFixed || bad[0].Text != message.FixedSetting("index") {
+		t.Errorf("%v", bad)
+	}
+	if !r.Fixed("index") || r.Fixed("theme") {
+		t.Error("only what is fixed is fixed")
+	}
+}
+
+func TestARuleThatCannotBeUsedIsNamedAndTheRestCounts(t *testing.T) {
+	r := NewRules(map[string]any{"tomato": 1.0, "tunnel": "pigeon", "auth_url": "http://sign.example.com", "save_to": 5.0, "save_cac": "perhaps",
+		"due_days": 1e12, "scopes": []any{1.0}, "theme": "dark", "keep_events_days": -1.0, "redirect": nil, "client_id": map[string]any{}, "copy_to": 1.0}, nil)
+	want := []string{"auth_url", "client_id", "copy_to", "due_days", "keep_events_days", "redirect", "save_cac", "save_to", "scopes", "tomato", "tunnel"}
+	if !slices.Equal(r.Wrong, want) {
+		t.Errorf("wrong are %q", r.Wrong)
+	}
+	if s := r.Into(DefaultSettings()); s.Theme != "dark" || s.Tunnel != TunnelNgrok {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestAListMayBeWrittenInSeveralWays(t *testing.T) {
+	for _, list := range []any{"openid", []string{"openid"}, []any{"openid"}} {
+		r := NewRules(map[string]any{"scopes": list}, nil)
+		if s := r.Into(DefaultSettings()); r.Wrong != nil || !slices.Equal(s.Scopes, []string{"openid"}) {
+			t.Errorf("%T is %q, wrong %q", list, s.Scopes, r.Wrong)
+		}
+	}
+}
+
+func TestAnAdministratorWritesNeverAsPeopleDo(t *testing.T) {
+	r := NewRules(map[string]any{"due_days": 0.0}, nil)
+	if s := r.Into(DefaultSettings()); r.Wrong != nil || s.DueDays != NoDueDays {
+		t.Errorf("0 days are %d, wrong %q", s.DueDays, r.Wrong)
+	}
+}

@@ -1,12 +1,18 @@
 package filename
 
 import (
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"countersign/internal/trytest"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 var expect = trytest.Expect
@@ -79,4 +85,105 @@ func TestANameThatIsNoUTF8IsReadAsLatin1(t *testing.T) {
 			t.Errorf("%q became %q", from, got)
 		}
 	}
+}
+
+// deviceName is written independently of the code under test, from Microsoft's list.
+var deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9¹²³]) *(\..*)?$`)
+
+// checkName states independently what every name must satisfy.
+func checkName(t *testing.T, name string, elements int) {
+	t.Helper()
+	parts := strings.Split(name, "/")
+	expect(t, len(parts), elements, "%d path elements, the template has %d", elements)
+	if !filepath.IsLocal(name) || !Safe(name) {
+		t.Error("not a path inside the folder")
+	}
+	if !strings.HasSuffix(name, ".pdf") {
+		t.Error("does not end in .pdf")
+	}
+	if !utf8.ValidString(name) || !norm.NFC.IsNormalString(name) {
+		t.Error("not valid UTF-8 in NFC")
+	}
+	if n := len(utf16.Encode([]rune(name))); n >= 240 {
+		t.Errorf("%d UTF-16 units long", n)
+	}
+	for _, part := range parts {
+		switch {
+		case part == "" || part == ".pdf":
+			t.Error("empty element")
+		case len(part) > 255:
+			t.Errorf("element of %d bytes", len(part))
+		case strings.HasPrefix(part, ".") || strings.HasPrefix(part, " "):
+			t.Error("hidden element")
+		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
+			t.Error("element ends in what Windows drops")
+		case deviceName.MatchString(part):
+			t.Errorf("device name %q", part)
+		}
+		for _, r := range part {
+			if strings.ContainsRune(`<>:"|?*\`, r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+				t.Errorf("character %U", r)
+			}
+		}
+	}
+}
+
+func FuzzName(f *testing.F) {
+	for _, value := range []string{
+		"Contract.docx", "", "..", "../../x", `C:\x`, "CON", "nul.txt", "COM¹.a.b", "a\u202eb", "e\u0301", "\u200b", "a\xffb",
+		"<\u0338", strings.Repeat("😀", 200), strings.Repeat("a\u0301", 200), strings.Repeat("CON.", 100), " . ", ".pdf", "a/b/c",
+		"CON" + strings.Repeat("\u0323", 300), "\u1100" + strings.Repeat("\u1161", 200), strings.Repeat(".", 300) + "x",
+	} {
+		f.Add(value, "Lease", uint8(0))
+		f.Add("Contract", value, uint8(1))
+		f.Add(value, value, uint8(2))
+	}
+	kinds := []Kind{Signed, Certificate, Master}
+	templates := []string{
+		DefaultTemplate, "{document}", "{package}/{document}", "{date}/{signer}/{reference}/{document} {kind}",
+		"{package}{document}", "a/{package}/b/{package}/c/{package}/d/{document}", "CO{package}",
+	}
+	f.Fuzz(func(t *testing.T, document, other string, choice uint8) {
+		fields := Fields{
+			Date: time.Unix(1795000000, 0), Document: document, Package: other, Signer: other, Reference: document,
+			Kind: kinds[int(choice)%len(kinds)],
+		}
+		for _, text := range templates {
+			template := must(Parse(text))
+			name := template.Name(fields)
+			elements := strings.Count(text, "/") + 1
+			checkName(t, name, elements)
+			checkName(t, Numbered(name, 2), elements)
+			checkName(t, Numbered(name, 123456), elements)
+			if t.Failed() {
+				t.Fatalf("template %q gave %q", text, name)
+			}
+		}
+	})
+}
+
+func FuzzTemplate(f *testing.F) {
+	for _, text := range []string{
+		"", DefaultTemplate, "{date}/{package} - {document}", "{", "}", "{}", "{x}", "..", "../{document}", "/", "a//b",
+		`a\b`, "CON/{document}", "{document}.pdf", ". /{document}", "\u202e{document}", "\xff", "{kind}/NUL", strings.Repeat("x", 400),
+		"\u200b/{document}", "{document}/\u200b", ".pdf", "a.pdf/b.pdf",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		template, err := Parse(text)
+		if err != nil {
+			if message := err.Error(); !strings.HasSuffix(message, ".") || strings.ContainsAny(message, "\n\x00") {
+				t.Errorf("not a sentence: %q", message)
+			}
+			return
+		}
+		for _, fields := range []Fields{lease, {}, {Document: "../x", Package: "a/b", Kind: Certificate}} {
+			name := template.Name(fields)
+			checkName(t, name, strings.Count(text, "/")+1)
+			if t.Failed() {
+				t.Fatalf("template %q gave %q", text, name)
+			}
+		}
+	})
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/xml"
+	"go/ast"
+	"image/png"
 	"io"
 	"os"
 	"regexp"
@@ -10,6 +13,74 @@ import (
 
 	"countersign/internal/office"
 )
+
+func TestTheManualTellsOfTheFieldsThatArePrinted(t *testing.T) {
+	want, err := manual("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have, err := os.ReadFile("../docs/admin.md"); err != nil || !bytes.Equal(have, want) {
+		t.Errorf("assets/docs/admin.md is not what the types say: run go generate ./assets (%v)", err)
+	}
+}
+
+// A field that is left out at times is one that programs have to ask for.
+func TestAFieldThatMayBeMissingIsAnError(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(root+"/x.go", []byte("package x\n\ntype T struct {\n\tA int `json:\"a,omitempty\"`\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := sources{root, map[string]map[string]declared{}}
+	if list, err := s.fields(".", ast.NewIdent("T")); err == nil {
+		t.Errorf("it is printed as %v", list)
+	}
+}
+
+// TestMacOSReadsTheIcon reads the .icns file entry by entry.
+func TestMacOSReadsTheIcon(t *testing.T) {
+	icon, err := os.ReadFile("../packaging/macos/countersign.icns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	length := func(b []byte) int { return int(b[4])<<24 | int(b[5])<<16 | int(b[6])<<8 | int(b[7]) }
+	if string(icon[:4]) != "icns" || length(icon) != len(icon) {
+		t.Fatalf("it begins with %q", icon[:8])
+	}
+	rest := icon[8:]
+	for _, k := range icnsKinds {
+		if len(rest) < 8 || string(rest[:4]) != k.kind || length(rest) > len(rest) {
+			t.Fatalf("where %s should be is %q", k.kind, rest[:min(8, len(rest))])
+		}
+		picture, err := png.DecodeConfig(bytes.NewReader(rest[8:length(rest)]))
+		if err != nil || picture.Width != k.size || picture.Height != k.size {
+			t.Errorf("%s: %v, %v", k.kind, picture, err)
+		}
+		rest = rest[length(rest):]
+	}
+	if len(rest) != 0 {
+		t.Errorf("%d bytes are left over", len(rest))
+	}
+}
+
+func TestTheFunctionsOfMessagesAreThoseOfTheirWords(t *testing.T) {
+	english, err := os.ReadFile("../messages/en.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := messageFunctions(english)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have, err := os.ReadFile("../../internal/message/catalogue.go"); err != nil || !bytes.Equal(have, want) {
+		t.Errorf("internal/message/catalogue.go is not what assets/messages/en.json says: run go generate ./assets (%v)", err)
+	}
+}
+
+func TestAnArgumentWithoutAKindIsAnError(t *testing.T) {
+	if _, err := messageFunctions([]byte(`{"a.b": "{{.Unheard}}"}`)); err == nil {
+		t.Error("it is of some kind")
+	}
+}
 
 // What the templates let an administrator choose is what the program takes, and nothing else.
 func TestWhatCanBeChosenIsTaken(t *testing.T) {
