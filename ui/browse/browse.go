@@ -5,21 +5,32 @@
 package browse
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-
-	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/layout"
+	"time"
 
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/system"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	fynetheme "fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
 )
 
 // endings are the document types listed.
@@ -92,4 +103,385 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops b
 		left = true
 		stop()
 	})
+}
+
+// picker is our own dialog. The arrow keys move, Space chooses a document, Enter opens a folder or accepts the choice, Backspace
+// goes up, Escape cancels.
+type picker struct {
+	env     *env.Env
+	asks    system.DialogKind
+	accepts string   // the button's label
+	endings []string // of the files listed; empty to choose a folder
+	pop     *widgets.PopUp
+	list    *widgets.List
+	path    *widgets.Entry
+	name    *widgets.Entry // name of the file to write
+	named   *widgets.Field // contains name
+	add     *widgets.Button
+	why     *widgets.Field    // contains path
+	none    fyne.CanvasObject // says that the folder is empty
+	folder  string            // the listed folder; empty if it cannot be opened
+	opening int               // counts what was opened
+	opened  time.Time         // when a row was last opened
+	fresh   bool              // no file may be replaced
+	there   string            // an existing file that the person has been told of, and may replace
+	shown   string            // the path before the person edited it
+	entries []entry
+	chosen  []string // paths in the order of choosing
+	take    func(paths []string)
+}
+
+// pick shows our dialog, starting in the home folder unless q names a folder. A folder to choose need not exist yet if it is typed
+// by its path. An existing file is replaced only by a press of the button that then says so.
+func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
+	p := &picker{env: d, asks: q.Kind, fresh: q.New, accepts: q.Accept, take: take, name: widgets.NewEntry("")}
+	if len(q.Kinds) > 0 {
+		if p.endings = q.Kinds[0].Endings; p.endings == nil {
+			p.endings = []string{anyFile}
+		}
+	}
+	p.named = widgets.NewField(lang.L("File name"), p.name, "")
+	p.name.SetText(q.Name)
+	p.name.OnSubmitted = func(string) { p.there = ""; p.accept() }
+	p.name.OnChanged = func(string) { p.there = ""; p.add.SetText(p.accepts) }
+	p.named.Hidden = q.Kind != system.SaveFile
+	p.show(q.Title)
+	p.add.Hidden = q.Kind == system.OpenFile
+	p.open(q.Folder)
+	return p
+}
+
+// accept takes the choice. A typed path comes first: a folder is listed, a file is chosen.
+func (p *picker) accept() {
+	if p.typed() && p.asks != system.OpenFolder {
+		p.open(p.path.Text)
+		return
+	}
+	switch p.asks {
+	case system.OpenFolder:
+		path := p.path.Typed()
+		if strings.HasPrefix(path, "~") {
+			path, _ = whole(path)
+		}
+		if !filepath.IsAbs(path) {
+			p.say(lang.L("Enter the full path of the folder."), "")
+			return
+		}
+		p.chosen = []string{filepath.Clean(path)}
+	case system.SaveFile:
+		p.acceptName()
+		return
+	}
+	if len(p.chosen) > 0 {
+		p.leave()
+		p.take(p.chosen)
+	}
+}
+
+func (p *picker) typed() bool { return p.path.Text != p.shown }
+
+func (p *picker) acceptName() {
+	if p.folder == "" { // as is said
+		return
+	}
+	name := p.name.Typed()
+	path := filepath.Join(p.folder, filepath.Base(name))
+	async.Then(p.env.Work, func(context.Context) (fs.FileInfo, error) { return os.Lstat(path) }, func(info fs.FileInfo, err error) {
+		switch {
+		case name == "" || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && (p.fresh || !info.Mode().IsRegular()):
+			p.named.Wrong(lang.L("Choose another name."))
+			return
+		case err != nil:
+			p.there = ""
+		case p.there != path:
+			p.there = path
+			p.named.Wrong(lang.L("“{{.File}}” is already in “{{.Folder}}”. Choose another name, or replace it.", i18n.V{"File": filepath.Base(path), "Folder": filepath.Base(p.folder)}))
+			p.add.SetText(lang.L("Replace"))
+			return
+		}
+		p.leave()
+		p.take([]string{path})
+	})
+}
+
+func (p *picker) show(title string) {
+	p.path = widgets.NewEntry("")
+	p.path.OnChanged = func(string) { p.count() }
+	p.path.OnSubmitted = func(path string) {
+		if p.typed() {
+			p.open(path)
+		} else {
+			p.accept()
+		}
+	}
+	up := widgets.NewButtonWithIcon("", fynetheme.MoveUpIcon(), p.up)
+	up.Tip = lang.L("The folder above")
+	p.why = widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, up), "")
+	p.list = widgets.NewList(func() int { return len(p.entries) }, func() fyne.CanvasObject { return newFileRow(p) }, func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) })
+	p.list.HideSeparators, p.list.OnKey = true, p.pressed
+	p.list.OnRune = func(r rune) { // the start of a path
+		p.path.SetText(string(r))
+		p.path.CursorColumn = 1
+		p.env.Window.Canvas().Focus(p.path)
+	}
+	p.add = widgets.NewButton(p.accepts, p.accept).Primary()
+	p.list.Says = p.why.Title
+	head := widgets.Stack(12, widgets.NewHeading(title), p.named, p.why)
+	foot := widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), p.leave), p.add)
+	none := lang.L("There are no files of this type in this folder.")
+	if p.endings == nil {
+		none = lang.L("There are no folders in this folder.")
+	}
+	p.none = container.NewCenter(widgets.NewCaption(none).Whole())
+	p.none.Hide()
+	back := widgets.NewBack("")
+	back.Outline(theme.Line)
+	content := widgets.Pad(20, widgets.Between(head, foot, widgets.PadHV(0, 8, container.NewStack(back, p.none, widgets.Pad(1, p.list)))))
+	canvas, first := p.env.Window.Canvas(), fyne.Focusable(p.list)
+	if p.asks == system.SaveFile {
+		first = p.name
+	}
+	p.pop = widgets.Open(canvas, content, fyne.NewSize(560, min(560, canvas.Size().Height-32)), first, func() { p.opening++ })
+}
+
+// open lists a folder off the UI goroutine; a relative path starts in the home folder. When choosing a folder, one that does not
+// exist yet is allowed, and its nearest existing parent is listed.
+func (p *picker) open(folder string) {
+	type content struct {
+		folder, listed string
+		file           string // set if the path is a file
+		entries        []entry
+	}
+	p.opening++
+	this := p.opening
+	async.Then(p.env.Work, func(context.Context) (c content, err error) {
+		if c.folder, err = whole(folder); err != nil {
+			return c, err
+		}
+		c.listed = c.folder
+		if info, err := os.Stat(c.folder); err == nil && !info.IsDir() && fits(p.endings, c.folder) {
+			c.file, c.listed = c.folder, filepath.Dir(c.folder)
+			c.folder = c.listed
+		}
+		c.entries, err = list(c.listed, p.endings)
+		for p.asks == system.OpenFolder && errors.Is(err, fs.ErrNotExist) && filepath.Dir(c.listed) != c.listed {
+			c.listed = filepath.Dir(c.listed)
+			c.entries, err = list(c.listed, p.endings)
+		}
+		return c, err
+	}, func(c content, err error) {
+		if this != p.opening { // left, or another was opened meanwhile
+			return
+		}
+		if p.shown, p.folder = c.folder, ""; p.asks == system.SaveFile {
+			p.name.OnChanged("")
+		}
+		p.path.SetText(c.folder)
+		p.count()
+		if err != nil {
+			p.say(lang.L("This folder cannot be opened."), "")
+			return
+		}
+		hint := ""
+		if c.listed != c.folder {
+			hint = lang.L("The folder is created if it does not exist.")
+		}
+		p.say("", hint)
+		p.folder, p.entries = c.listed, c.entries
+		widgets.Show(p.none, len(c.entries) == 0)
+		p.list.UnselectAll()
+		p.list.Refresh()
+		p.list.ScrollToTop()
+		if at := slices.IndexFunc(c.entries, func(e entry) bool { return e.path == c.file }); at >= 0 && !slices.Contains(p.chosen, c.file) {
+			p.list.Select(at)
+			p.press(at)
+		}
+	})
+}
+
+// say shows an error or a hint at the path and reserves space for it.
+func (p *picker) say(wrong, hint string) {
+	p.why.Hint(hint)
+	p.why.Wrong(wrong)
+	p.pop.Refresh()
+}
+
+// whole completes a typed path: unless absolute, it starts in the home folder, which may be written as ~.
+func whole(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, strings.TrimPrefix(path, "~")), err
+}
+
+// up lists the parent of the displayed path, even if that path cannot be opened.
+func (p *picker) up() { p.open(filepath.Dir(p.path.Text)) }
+
+// press opens a folder, or toggles a document.
+func (p *picker) press(at int) {
+	if at < 0 || at >= len(p.entries) {
+		return
+	}
+	e := p.entries[at]
+	i := slices.Index(p.chosen, e.path)
+	switch {
+	case e.folder:
+		p.opened = time.Now()
+		p.open(e.path)
+		return
+	case p.asks != system.OpenFiles:
+		p.chosen = []string{e.path}
+		p.accept()
+		return
+	case i >= 0:
+		p.chosen = slices.Delete(p.chosen, i, i+1)
+	default:
+		p.chosen = append(p.chosen, e.path)
+	}
+	p.list.RefreshItem(at)
+	p.count()
+}
+
+// enter accepts the chosen documents, or the current line if none is chosen.
+func (p *picker) enter(at int) {
+	switch {
+	case at < 0 || at >= len(p.entries):
+	case p.entries[at].folder, p.asks != system.OpenFiles:
+		p.press(at)
+	default:
+		if len(p.chosen) == 0 {
+			p.press(at)
+		}
+		p.accept()
+	}
+}
+
+// count shows how many documents are chosen.
+func (p *picker) count() {
+	if p.asks != system.OpenFiles {
+		return
+	}
+	n, text := len(p.chosen), p.accepts
+	if n > 0 {
+		text += " (" + strconv.Itoa(n) + ")"
+	}
+	p.add.SetText(text)
+	widgets.Enable(p.add, n > 0 || p.typed())
+}
+
+func (p *picker) leave() { p.pop.Close() }
+
+// pressed handles the list's own keys. Before a row is chosen they mean the first one, which has the ring.
+func (p *picker) pressed(k *fyne.KeyEvent) (taken bool) {
+	at := max(0, p.list.At())
+	switch k.Name {
+	case fyne.KeySpace:
+		p.press(at)
+	case fyne.KeyReturn, fyne.KeyEnter:
+		p.enter(at)
+	case fyne.KeyBackspace:
+		p.up()
+	case fyne.KeyEscape:
+		p.leave()
+	default:
+		return false
+	}
+	return true
+}
+
+// fileRow is one line; a tap does what Space does. The second tap of a double one falls on whatever a folder shows there: nobody
+// meant that.
+type fileRow struct {
+	widgets.ListRow
+	picker *picker
+	at     int
+	icon   *widget.Icon
+	name   *widgets.Line
+	size   *widgets.Line
+}
+
+func newFileRow(p *picker) *fileRow {
+	r := &fileRow{picker: p, icon: widget.NewIcon(fynetheme.FolderIcon()), name: widgets.NewLine(""), size: widgets.NewCaption("")}
+	r.name.Shorten, r.size.Shorten = true, false
+	r.Lines, r.Content = []*widgets.Line{r.name}, widgets.PadHV(8, 4, widgets.Across(r.icon, r.name, r.size))
+	r.ExtendBaseWidget(r)
+	return r
+}
+
+func (r *fileRow) Tapped(e *fyne.PointEvent) {
+	if time.Since(r.picker.opened) < fyne.CurrentApp().Driver().DoubleTapDelay() {
+		return
+	}
+	r.ListRow.Tapped(e)
+	r.picker.press(r.at)
+}
+
+func (r *fileRow) show(at int) {
+	p := r.picker
+	e := p.entries[at]
+	r.at = at
+	r.name.Set(filepath.Base(e.path))
+	size, icon := i18n.Size(e.size), fynetheme.CheckButtonIcon()
+	switch {
+	case e.folder:
+		size, icon = "", fynetheme.FolderIcon()
+	case p.asks != system.OpenFiles:
+		icon = fynetheme.DocumentIcon()
+	case slices.Contains(p.chosen, e.path):
+		icon = fynetheme.NewColoredResource(fynetheme.CheckButtonCheckedIcon(), theme.Ink)
+	}
+	r.size.Set(size)
+	r.icon.SetResource(icon)
+	r.Shown()
+}
+
+// entry is a folder or a document in a folder.
+type entry struct {
+	path   string
+	folder bool
+	size   int64
+}
+
+// Documents returns the documents directly in a folder, sorted by name.
+func Documents(folder string) (paths []string, err error) {
+	entries, err := list(folder, endings)
+	for _, e := range entries {
+		if !e.folder {
+			paths = append(paths, e.path)
+		}
+	}
+	return paths, err
+}
+
+// anyFile is an ending that matches every file.
+const anyFile = ""
+
+func fits(endings []string, path string) bool {
+	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(strings.ToLower(path), e) })
+}
+
+// list returns the folders and the files with some endings in a folder, folders first, without hidden ones.
+func list(folder string, endings []string) (entries []entry, err error) {
+	inside, err := os.ReadDir(folder)
+	for _, in := range inside {
+		path := filepath.Join(folder, in.Name())
+		info, err := os.Stat(path) // follows links
+		if err != nil || strings.HasPrefix(in.Name(), ".") {
+			continue
+		}
+		if info.IsDir() || fits(endings, path) {
+			entries = append(entries, entry{path, info.IsDir(), info.Size()})
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		if a.folder == b.folder {
+			return cmp.Compare(strings.ToLower(a.path), strings.ToLower(b.path))
+		}
+		if a.folder {
+			return -1
+		}
+		return 1
+	})
+	return entries, err
 }
