@@ -6,23 +6,22 @@
 // run is shrunk to the shortest list of steps that still breaks it, and printed as an entry for the table in
 // regressions_test.go.
 //
-//	step_test.go        a step is a line of text; a life is a list of them, drawn from a seed
-//	verbs_test.go       all kinds of steps; officesteps_test.go and othersteps_test.go implement them
+//	step_test.go        a step is a line of text; a life is a list of them, drawn from a seed. All kinds of steps, which
+//	                    officesteps_test.go and othersteps_test.go implement
 //	wire_test.go        the connections to the services, and of the events back; wirefaults_test.go their failures
 //	world_test.go       the computer, the services, the program; life_test.go how it starts, ends and is killed;
 //	                    people_test.go its users, the keyring, and a colleague with another program
 //	model_test.go       what must be true after each step, checked by monitors: one for each promise, with its own state and with
-//	                    a list of what it does not check. stored_test.go events, record_test.go their record, saved_test.go files,
-//	                    index_test.go their list, sent_test.go packages, news_test.go notifications, withdrawals_test.go
-//	                    withdrawals, health_test.go health, list_test.go what people see of packages, apart_test.go what reaches
-//	                    whom, secrets_test.go what nobody may read, growth_test.go idling, wishes_test.go what the settings ask
-//	                    for, settle_test.go what must be true once all is well again. The model shares no code with the agent: it
-//	                    sees what the services did, what the inbox answered, the files, the notifications, and what the agent
-//	                    shows to people
+//	                    a list of what it does not check. stored_test.go events and their record, saved_test.go files and their
+//	                    list, sent_test.go packages, withdrawals and what the settings ask for, news_test.go notifications,
+//	                    health_test.go health and idling, list_test.go what people see of packages, apart_test.go what reaches
+//	                    whom and what nobody may read, settle_test.go what the program must do promptly while nothing disturbs
+//	                    it, and what must be true once all is well again. The model shares no code with the agent: it sees what
+//	                    the services did, what the inbox answered, the files, the notifications, and what the agent shows to
+//	                    people
 //	trials_test.go      situations that rarely come about by chance, each with what the program must do in it; contracts_test.go
-//	                    those about corrections, moving, restoring and undoing, scans_test.go those about watched folders
+//	                    those about corrections, moving, restoring and undoing
 //	desks_test.go       the office's other desks, and failures between them and the hub; stream_test.go the stand-in for NATS
-//	duties_test.go      what the program must do promptly while nothing disturbs it
 //	sim_test.go         plays a run, traces it, and ends one that loops; simulate_test.go plays many, in processes, and shrinks
 //	                    one that breaks a promise
 //	turns_test.go       makes the goroutines of a life take turns that only the seed decides

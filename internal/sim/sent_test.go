@@ -1,9 +1,14 @@
 package sim
 
 import (
-	"countersign/internal/office"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/office"
 )
 
 // sentOnce checks that a draft results in one package, and that a package and its correction cannot both be signed. It does
@@ -80,4 +85,105 @@ func (x *sentOnce) brought(name string) {
 	d := x.drafts[name]
 	d.computer, d.copies = x.m.w.computer, nil
 	x.drafts[name] = d
+}
+
+// withdrawals checks that what people wanted withdrawn is withdrawn, and nothing else. It does not check packages that
+// everybody signed first, that expired, or whose withdrawal the service refused. Packages are identified by id.
+type withdrawals struct {
+	m     *model
+	mu    sync.Mutex
+	asked map[string]bool    // somebody requested it, whether or not the program could store that
+	kept  map[string]promise // the program has stored the request
+}
+
+// mayWithdraw records that somebody is about to request a withdrawal.
+func (x *withdrawals) mayWithdraw(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.asked[id] = true
+}
+
+// withdraws records that the program has stored the request.
+func (x *withdrawals) withdraws(id string, computer, home int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.kept[id] = promise{computer: computer, home: home}
+}
+
+// owedWithdrawals are the packages at the service in use that should be withdrawn and are not. Those that everybody signed
+// first, or that expired, stay as they are.
+func (x *withdrawals) owedWithdrawals() (owed []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, p := range x.m.w.services[x.m.w.current].Packages() {
+		kept, wished := x.kept[p.PackageID]
+		switch {
+		case p.State == "rescinded" && !x.asked[p.PackageID]:
+			x.m.broken = append(x.m.broken, fmt.Sprintf("nothing is withdrawn that nobody wants withdrawn: %q", p.Name))
+		case p.State == "open" && wished && kept.computer == x.m.w.computer && kept.home == x.m.w.current && !x.saidNo(p.PackageID):
+			owed = append(owed, fmt.Sprintf("%q is not withdrawn", p.Name))
+		}
+	}
+	return owed
+}
+
+// saidNo reports whether people see that the service refused a withdrawal.
+func (x *withdrawals) saidNo(id string) bool {
+	row, known, err := x.m.w.office.Package(id)
+	return x.m.sent.refusals > 0 && err == nil && known && row.Withdrawal != nil && row.Withdrawal.State == office.WithdrawRefused
+}
+
+// wish is something that people may want, according to the settings.
+type wish string
+
+const (
+	wishNews         wish = "news"
+	wishSignatures   wish = "signatures"
+	wishCertificates wish = "certificates"
+	wishMasters      wish = "master files"
+	wishIndex        wish = "index"
+)
+
+// wishes are what people want, and since when: it does not concern what happened before.
+type wishes struct {
+	m      *model
+	wanted map[wish]time.Time
+}
+
+// never is later than everything.
+var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// lookAtWishes records since when people want what. It does not concern what happened before.
+func (x *wishes) lookAtWishes() {
+	s := x.m.w.settings
+	for what, wanted := range map[wish]bool{
+		wishNews: s.Notify != office.NotifyNone, wishSignatures: s.Notify == office.NotifyEach,
+		wishCertificates: s.SaveCAC, wishMasters: s.SaveMaster, wishIndex: s.Index,
+	} {
+		if !wanted {
+			x.wanted[what] = never
+		} else if x.wants(what) == never {
+			x.wanted[what] = x.m.w.now()
+		}
+	}
+}
+
+// wants is since when people have wanted it without interruption.
+func (x *wishes) wants(what wish) time.Time {
+	if since, known := x.wanted[what]; known {
+		return since
+	}
+	return never
+}
+
+// owedFiles are the documents of a package that people must find in a folder.
+func (x *wishes) owedFiles(e executed) []string {
+	owed := slices.Clone(e.documents)
+	if e.at.After(x.wants(wishCertificates)) {
+		owed = append(owed, e.certificates...)
+	}
+	if e.at.After(x.wants(wishMasters)) {
+		owed = append(owed, e.master)
+	}
+	return owed
 }

@@ -5,12 +5,49 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+
+	"countersign/internal/agent"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/app"
+	"fyne.io/systray"
 )
+
+// Fyne must not be left with anything to do when its loop has ended: it may wait for ever to have that done. Another
+// version of Fyne that hides its last act from us fails here.
+//
+// Fyne watches its folder for as long as the process lives, and makes it anew when it is removed. So the test is a process of
+// its own, whose folder is removed after it.
+func TestFyneIsLeftWithoutALastAct(t *testing.T) {
+	const alone = "COUNTERSIGN_TEST_ALONE"
+	if os.Getenv(alone) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), alone+"=yes", "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=",
+			"DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	l := app.NewWithID("ch.countersign.test").Lifecycle()
+	hooks, ok := l.(interface{ OnStopped() func() })
+	if !ok || hooks.OnStopped() == nil {
+		t.Fatal("Fyne has no last act any more; lastAct has nothing to take")
+	}
+	last := lastAct(l)
+	if hooks.OnStopped() != nil {
+		t.Error("Fyne still has its last act")
+	}
+	last()
+}
 
 // TestLayersPointOneWay reads the imports of everything under ui: only this package brings Fyne's driver, screens do
 // not know each other, widgets and theme know nothing of the office, and nobody reaches past the agent.
@@ -88,4 +125,24 @@ func TestNothingGoesPastOurOwnWidgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+var _ Office = (*agent.Agent)(nil) // the window fits the agent as it is
+
+// TestAMenuThatChangesPressesNothing: the library closes the channel of an entry that it removes, which is no click. One on Quit
+// would end the program.
+func TestAMenuThatChangesPressesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		defer systray.ResetMenu()
+		p := panel{ctx: t.Context()}
+		var pressed atomic.Int32
+		press := func() { pressed.Add(1) }
+		for range 50 { // mostly before anybody waits for a click on the one before
+			p.menu([]*fyne.MenuItem{fyne.NewMenuItem("Open folder", press), fyne.NewMenuItemSeparator(), fyne.NewMenuItem("Quit", press)})
+		}
+		synctest.Wait()
+		if n := pressed.Load(); n > 0 {
+			t.Errorf("%d entries were pressed that nobody pressed", n)
+		}
+	})
 }
