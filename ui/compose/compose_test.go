@@ -543,15 +543,25 @@ func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Like(office.NewPackage{Name: "Lease", Message: "hello", Sequential: true, Signers: []office.Signer{ana, jan},
-		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7", nil), Files: []string{"/x/lease.pdf"}})
+		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7", nil), Files: []string{"/x/lease.pdf"}}, nil)
 	b.Settle()
 	got := b.screen.draft()
 	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || office.ReferenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 || len(b.Notices) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	b.screen.Like(office.NewPackage{Name: "Another", Signers: []office.Signer{jan}})
-	if screentest.Top(b.Window) == nil || b.screen.name.Text != "Lease" {
-		t.Error("it asks before it takes the place of something typed")
+	begun := false
+	b.screen.Like(office.NewPackage{Name: "Another", Signers: []office.Signer{jan, ana}, Files: []string{"/x/other.pdf"}}, func() { begun = true })
+	question := screentest.Top(b.Window)
+	if question == nil || b.screen.name.Text != "Lease" || begun {
+		t.Fatal("it asks before it takes the place of something typed")
+	}
+	screentest.Button(question, "Start over").OnTapped()
+	b.Settle()
+	if b.screen.name.Text != "Another" || !begun {
+		t.Error("it did not begin anew")
+	}
+	if send := b.screen.bar.send; send.Size().Width < send.MinSize().Width {
+		t.Errorf("the button %q is %v wide", send.Text, send.Size().Width)
 	}
 }
 
@@ -865,7 +875,7 @@ func TestADraftComesBackWithWhoGetsACopy(t *testing.T) {
 	b.Settle()
 	screentest.Equal(t, "copies to", b.copies(), []office.Recipient{boss, eva})
 	b.screen.clear()
-	b.screen.Like(office.NewPackage{Name: "Lease", Signers: []office.Signer{ana}, Recipients: []office.Recipient{eva}})
+	b.screen.Like(office.NewPackage{Name: "Lease", Signers: []office.Signer{ana}, Recipients: []office.Recipient{eva}}, nil)
 	screentest.Equal(t, "a package like it: copies to", b.copies(), []office.Recipient{clerk, boss, eva})
 }
 
@@ -1123,12 +1133,12 @@ func TestAProgramsDataStaysWithTheDraft(t *testing.T) {
 	o := officetest.Busy()
 	given := json.RawMessage(`{"case":4711}`)
 	b := newBench(t, o)
-	b.screen.Like(office.NewPackage{Signers: []office.Signer{jan}, Corrects: "p1", ExternalData: given})
+	b.screen.Like(office.NewPackage{Signers: []office.Signer{jan}, Corrects: "p1", ExternalData: given}, nil)
 	b.Settle()
 	screentest.Equal(t, "of the corrected one", string(b.screen.draft().ExternalData), string(given))
 	screentest.Equal(t, "at the next start", string(b.screen.form().External), string(given))
 	b.screen.clear()
-	b.screen.Like(office.NewPackage{Signers: []office.Signer{jan}, ExternalData: given})
+	b.screen.Like(office.NewPackage{Signers: []office.Signer{jan}, ExternalData: given}, nil)
 	b.Settle()
 	screentest.Equal(t, "of another", string(b.screen.draft().ExternalData), "")
 }

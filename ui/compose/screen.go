@@ -273,7 +273,7 @@ func (s *Screen) changed() {
 	case len(s.wrongFiles()) > 0: // nothing is sent with them
 		text = lang.L("Send")
 	}
-	s.bar.send.SetText(text)
+	s.bar.offer(text)
 	s.nameField.Hidden = s.separate() // each is named after its document
 	s.nameField.Refresh()
 	s.hintDue(d.Due)
@@ -339,6 +339,14 @@ func newBar(send *widgets.Button, before ...fyne.CanvasObject) *bar {
 	b.content = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(), widgets.AtMost(formWidth, widgets.PadHV(20, 8, widgets.Across(b.mark, b.text, buttons)))))
 	b.say("")
 	return b
+}
+
+// offer sets the button's text. Fyne alone would keep the width of a text in between if the new one is as wide as the last one drawn.
+func (b *bar) offer(text string) {
+	if b.send.Text != text {
+		b.send.SetText(text)
+		b.content.Refresh()
+	}
 }
 
 // say shows an error, empty for none.

@@ -361,14 +361,17 @@ func (s *Screen) correct(packageID string) {
 }
 
 // Like starts a new package with a draft's people, order, message, reference and files, for example that of a package already sent.
-// It asks before replacing input.
-func (s *Screen) Like(d office.NewPackage) {
+// It asks before replacing input. begun, which may be nil, is called once the form is filled in.
+func (s *Screen) Like(d office.NewPackage, begun func()) {
 	s.replace(func() {
 		f := s.formOf(d)
 		if d.Corrects == "" {
 			f.External = nil // a program's data is of one package; its reference is shown
 		}
 		s.begin(f)
+		if begun != nil {
+			begun()
+		}
 	})
 }
 

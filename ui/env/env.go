@@ -71,11 +71,11 @@ type Navigator interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()
-	ShowStep(step message.Message)      // shows where a check's part is set up, or its results
-	SendLike(draft office.NewPackage)   // starts a new package filled in like an earlier one
-	EditDraft(draft office.Draft)       // opens a draft for editing
-	Act(issue agent.Issue, done func()) // performs an issue's action; done, which may be nil, is called afterwards
-	SignIn(prompt string)               // starts a sign-in in the browser; prompt as in agent.SignInOptions
+	ShowStep(step message.Message)                  // shows where a check's part is set up, or its results
+	SendLike(draft office.NewPackage, begun func()) // starts a new package filled in like an earlier one; begun, which may be nil, is called then
+	EditDraft(draft office.Draft)                   // opens a draft for editing
+	Act(issue agent.Issue, done func())             // performs an issue's action; done, which may be nil, is called afterwards
+	SignIn(prompt string)                           // starts a sign-in in the browser; prompt as in agent.SignInOptions
 	SignOut()
 	Quit() // quits the program
 }

@@ -215,12 +215,12 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	withdraw, declined := open && s.office.CanWithdraw(), p.row.Status() == office.StatusDeclined
 	correct := func(wanted bool) {
 		add(wanted && withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
-			func() { s.askWithdrawal(pick(canEnd), func() { s.again(p, p.row.ID) }) })
+			func() { s.askWithdrawal(pick(canEnd), func(withdraw func()) { s.again(p, p.row.ID, withdraw) }) })
 	}
 	correct(declined)
 	first = len(actions) > 0
 	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(pick(canEnd), nil) })
-	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "") })
+	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "", nil) })
 	add(listedOnes, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(pick(isListed)) })
 	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false, nil) })
 	correct(!declined)
@@ -466,11 +466,11 @@ func (s *Screen) openEditor(id string) {
 	s.withPage(id, func(ctx context.Context) (string, error) { return s.office.EditPage(ctx, id) }, s.env.OpenAddress)
 }
 
-// again starts a new package from the contents of another one. If corrects names that one, the new package is sent once the old one
-// is withdrawn.
-func (s *Screen) again(p record, corrects string) {
+// again starts a new package from the contents of another one, and then calls begun, which may be nil. If corrects names that one, the
+// new package is sent once the old one is withdrawn.
+func (s *Screen) again(p record, corrects string, begun func()) {
 	outbox.Again(s.env, s.office, p.draft.ID, func(like office.NewPackage) {
 		like.Corrects = corrects
-		s.env.Go.SendLike(like)
+		s.env.Go.SendLike(like, begun)
 	})
 }

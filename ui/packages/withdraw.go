@@ -30,9 +30,9 @@ func canWithdraw(row office.PackageRow) bool {
 	return row.State.CanBeWithdrawn() && !row.Away && !row.Gone && !row.Withdrawal.Pending()
 }
 
-// askWithdrawal asks for the message of a withdrawal, which begins after some seconds to undo. then, which may be nil, runs once the
-// person has answered.
-func (s *Screen) askWithdrawal(list []listed, then func()) {
+// askWithdrawal asks for the message of a withdrawal, which begins after some seconds to undo. first, which may be nil, is called once
+// the person has answered, and starts the withdrawal.
+func (s *Screen) askWithdrawal(list []listed, first func(withdraw func())) {
 	name := list[0].line.Name
 	var ids, names []string
 	for _, r := range list {
@@ -49,7 +49,7 @@ func (s *Screen) askWithdrawal(list []listed, then func()) {
 	if len(ids) > 1 {
 		title, text = lang.N("Withdraw {{.PluralCount}} packages?", len(ids)), lang.L("No one will be able to sign them.")
 	}
-	if then != nil {
+	if first != nil {
 		title, do = lang.L("Correct “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("Withdraw and correct")
 		text = lang.L("It will be withdrawn, and no one will be able to sign it. Send opens with the same documents and signers. The corrected package is sent only after this one is withdrawn.")
 	}
@@ -59,9 +59,11 @@ func (s *Screen) askWithdrawal(list []listed, then func()) {
 		if n.Quiet { // nobody is notified
 			n.Message = ""
 		}
-		s.withdraw(n, names)
-		if then != nil {
-			then()
+		start := func() { s.withdraw(n, names) }
+		if first != nil {
+			first(start)
+		} else {
+			start()
 		}
 	}
 	words.OnShortcut = func(shortcut fyne.Shortcut) bool {

@@ -243,8 +243,11 @@ func (w ways) Act(i agent.Issue, done func()) {
 	}
 }
 
-func (w ways) SendLike(d office.NewPackage) {
+func (w ways) SendLike(d office.NewPackage, begun func()) {
 	w.went("send like")
+	if begun != nil {
+		begun()
+	}
 	w.b.Like = append(w.b.Like, d)
 }
 

@@ -359,7 +359,7 @@ func (b *bench) openers(try func(what string, open func())) {
 	try("closing without a tray", b.window.Hide)
 	try("the folder", b.window.settings.get().PickFolder)
 	b.window.compose.get().Fill(office.Form{Message: "typed", Signers: signers(1)})
-	try("beginning anew", func() { b.window.SendLike(office.NewPackage{Message: "another", Signers: signers(2)}) })
+	try("beginning anew", func() { b.window.SendLike(office.NewPackage{Message: "another", Signers: signers(2)}, nil) })
 	b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
 		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})
 	})

@@ -242,8 +242,8 @@ func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 // SignOut signs out after the person confirms, and shows the result at the foot of the sidebar.
 func (w *Window) SignOut() { w.account.askSignOut() }
 
-func (w *Window) SendLike(draft office.NewPackage) {
-	w.goCompose(func(s *compose.Screen) { s.Like(draft) })
+func (w *Window) SendLike(draft office.NewPackage, begun func()) {
+	w.goCompose(func(s *compose.Screen) { s.Like(draft, begun) })
 }
 
 func (w *Window) Show() {
