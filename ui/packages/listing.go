@@ -391,7 +391,8 @@ type item struct {
 	widgets.ListRow
 	who                         *widgets.Avatar
 	name, line, when, reference *widgets.Line
-	calendar                    *widget.Icon // marks the time as a due date, possibly overdue
+	calendar                    *widget.Icon    // marks the time as a due date, possibly overdue
+	due                         *fyne.Container // holds it, hidden without a due date
 }
 
 func newItem() *item {
@@ -399,8 +400,9 @@ func newItem() *item {
 		when: widgets.NewCaption("").Whole(), reference: widgets.NewCaption("").Whole(), calendar: widget.NewIcon(nil)}
 	i.line.Begins = true // it begins with the next signer
 	i.Lines = []*widgets.Line{i.name, i.line}
+	i.due = widgets.Mark(14, i.calendar)
 	i.Content = widgets.PadHV(10, 8, widgets.Across(i.who, widgets.Stack(3,
-		widgets.Across(nil, i.name, widgets.Across(widgets.Mark(14, i.calendar), i.when, nil)),
+		widgets.Across(nil, i.name, widgets.Across(i.due, i.when, nil)),
 		widgets.Across(nil, i.line, i.reference)), nil))
 	i.ExtendBaseWidget(i)
 	return i
@@ -446,7 +448,7 @@ func (i *item) showWhen(now time.Time, days int, r listed, o order) {
 	if text == "" && o == byDue && !r.line.Due.IsZero() {
 		text, colour = i18n.DueDate(now, r.line.Due), theme.Secondary
 	}
-	i.More, i.calendar.Hidden = text, text == ""
+	i.More, i.due.Hidden = text, text == "" // without it, the name has its place
 	i.when.Text, i.when.Colour = i18n.Age(now, r.line.Created), theme.Secondary
 	if text == "" {
 		return

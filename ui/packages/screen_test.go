@@ -1129,7 +1129,7 @@ func TestARowWithADueDateSaysForWhomItWaits(t *testing.T) {
 			if text := shown(row.line); !strings.Contains(text, "Ana Ruiz") || strings.Contains(text, "…") {
 				t.Errorf("in %s it says %q", language, text)
 			}
-			if shown(row.name) != "Lease Sonnenweg 4" || !row.calendar.Visible() || shown(row.when) != i18n.Date(officetest.Now, lease.line.Due) {
+			if shown(row.name) != "Lease Sonnenweg 4" || !row.due.Visible() || shown(row.when) != i18n.Date(officetest.Now, lease.line.Due) {
 				t.Errorf("in %s it says %q, due %q", language, shown(row.name), shown(row.when))
 			}
 		}
