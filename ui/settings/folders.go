@@ -338,10 +338,6 @@ func (p *folderForm) folderTyped() office.HotFolder {
 
 func (p *folderForm) keep() {
 	x := p.folderTyped()
-	if p.signers.Typed() != "" && len(x.Signers) == 0 {
-		p.wrong(map[string]string{office.FieldHotSigners: lang.L("Write each signer as Ana Ruiz <ana@example.com>.")})
-		return
-	}
 	p.save.Disable()
 	turn := p.turn
 	async.Try(p.folders.screen.env.Work, func(context.Context) error {
@@ -359,7 +355,11 @@ func (p *folderForm) keep() {
 		var config *agent.ConfigError
 		switch {
 		case errors.As(err, &config):
-			p.wrong(i18n.Findings(config.Fields))
+			wrong := i18n.Findings(config.Fields)
+			if p.signers.Typed() != "" && len(x.Signers) == 0 {
+				wrong[office.FieldHotSigners] = lang.L("Write each signer as Ana Ruiz <ana@example.com>.")
+			}
+			p.wrong(wrong)
 		case err != nil:
 			p.wrong(map[string]string{"": i18n.Error(err)})
 		default:
