@@ -794,6 +794,7 @@ func SealStrangerUndated(signer string) Message {
 func SealUnjudged() Message       { return of("seal.seal-unjudged") }
 func TooManyTrusted() Message     { return of("seal.too-many-trusted") }
 func ClientRefused() Message      { return of("service.client-refused") }
+func ClockWrong() Message         { return of("service.clock-wrong") }
 func CopiesSign() Message         { return of("service.copies-sign") }
 func CopiesTwice() Message        { return of("service.copies-twice") }
 func DataNotJSON() Message        { return of("service.data-not-json") }

@@ -57,7 +57,7 @@ func (r *Service) newService(before Current, next office.Settings, clientSecret 
 		}
 	}
 	config := issuer.Config(next)
-	config.ClientSecret, config.HTTP, config.Now, config.Served, config.Log = string(clientSecret), r.HTTP, r.Now, r.Served.Note, r.Log
+	config.ClientSecret, config.HTTP, config.Now, config.Served, config.Log = string(clientSecret), r.HTTP, r.Now, r.served, r.Log
 	old := before.service
 	if old != nil && sameClient(old.config, config) {
 		if slices.Equal(before.Settings.Scopes, next.Scopes) {
@@ -530,8 +530,23 @@ func (r *Service) RunKeys(ctx context.Context) error {
 	return nil
 }
 
-// WokeUp makes a locked keyring be tried at once: people unlock it when they sign in to the computer.
-func (r *Service) WokeUp() { loop.Wake(r.wokeUp) }
+// served notes the time of an answer, by the service's clock, and tells people if theirs is wrong: times shown and the period that
+// documents are kept depend on it.
+func (r *Service) served(at time.Time) {
+	r.Served.Note(at)
+	var wrong message.Message
+	if r.Now().Sub(at).Abs() > loop.ClockWrong {
+		wrong = message.ClockWrong()
+	}
+	r.Health.Update(health.ClockWrong, wrong)
+}
+
+// WokeUp makes a locked keyring be tried at once: people unlock it when they sign in to the computer. If the clock was set, the next
+// answer shows whether it is right now.
+func (r *Service) WokeUp() {
+	r.Health.Clear(health.ClockWrong)
+	loop.Wake(r.wokeUp)
+}
 
 // answered returns a channel that is closed when the keyring answers a pending request.
 func answered(err error) <-chan struct{} {

@@ -41,6 +41,9 @@ var (
 	// NetworkAsks ends when the service answers, or the network no longer asks for a sign-in.
 	NetworkAsks = State{ID: "network", Step: message.StepService(), Severity: Problem, Action: ActNetwork, After: soon, Ends: WithService}
 
+	// ClockWrong ends when the service's answers show that this computer's clock is right, or when it is set.
+	ClockWrong = State{ID: "clock", Severity: Warning, Action: ActRetry, Ends: WithService}
+
 	// AddressClosed ends when the public address is open. A laptop on the move has no network for a while.
 	AddressClosed = State{ID: "tunnel", Step: message.StepAddress(), Severity: Problem, Action: ActRetry, After: 15 * time.Minute, Behind: "service"}
 	// AddressRefused ends likewise, but needs other settings.
@@ -127,7 +130,7 @@ func (i Issue) ConcernsData() bool {
 // States returns all states except those made by Stopped.
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
-		MayNotSend, MayNotSee, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, HubAway, DeskUnwelcome, HubFails, HubReplaced, EndpointFails, EndpointForbidden,
+		MayNotSend, MayNotSee, ClientRefused, ServiceBusy, ServiceFails, NetworkAsks, ClockWrong, AddressClosed, AddressRefused, NoAddress, HubAway, DeskUnwelcome, HubFails, HubReplaced, EndpointFails, EndpointForbidden,
 		EndpointLost, FolderFails, HotFolderFails, HotFolderWaits, FilesNotSent, FilesRefused, FilesFailed, DocumentsWrong, FilesAstray, FolderAway, RecordWaits, RecordOlder, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail, NotRunning}
 }
 
