@@ -155,10 +155,21 @@ func (s PackageState) Over() bool {
 // Unsent reports whether it is not sent yet: somebody is still completing it in the service's own editor.
 func (s PackageState) Unsent() bool { return s == PackageDraft || s == "add" || s == "select" }
 
-// Final reports whether the service need not be asked about p again: it is executed and its files are planned, or nobody can
-// sign it any more, and no record or further answer is needed. A package that the service does not show is never final.
+// Final reports whether the service need not be asked about p again: it is executed, its files are planned and no document may be
+// listed late, or nobody can sign it any more, and no record or further answer is needed. A package that the service does not show
+// is never final.
 func (p Package) Final() bool {
-	return (p.State.Over() || p.State == PackageExecuted && p.Planned) && p.RecordPending.IsZero()
+	return (p.State.Over() || p.State == PackageExecuted && p.Planned && p.Unlisted().IsZero()) && p.RecordPending.IsZero()
+}
+
+// Unlisted returns since when the service has not listed a document of p, which it may list late; zero for none.
+func (p Package) Unlisted() (since time.Time) {
+	for _, d := range p.Documents {
+		if !d.Unlisted.IsZero() && (since.IsZero() || d.Unlisted.Before(since)) {
+			since = d.Unlisted
+		}
+	}
+	return since
 }
 
 // Derived is p as it must be stored: with fields computed from others, and with texts that are safe to show anywhere.

@@ -259,7 +259,9 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 		for i := range p.Documents {
 			d := &p.Documents[i]
 			if d.ID == "" || slices.ContainsFunc(s.Documents, func(x esign.Document) bool { return x.ID == d.ID }) {
-				d.Unlisted = time.Time{}
+				if !d.Unlisted.IsZero() {
+					d.Unlisted, p.Planned, p.Saved = time.Time{}, false, false
+				}
 			} else {
 				office.RefusedFor(&d.Unlisted, now)
 			}

@@ -360,6 +360,8 @@ func (r *Service) checkPause(p office.Package, s office.Settings) time.Duration 
 	switch {
 	case p.State == office.PackageExecuted && !p.Planned: // waits until its documents are listed
 		return min(max(r.Age(p.Refused), r.Pace.Retry), time.Hour)
+	case p.State == office.PackageExecuted && !p.Unlisted().IsZero():
+		return min(max(r.Age(p.Unlisted()), r.Pace.Retry), time.Hour)
 	case p.State.Over() && !p.RecordPending.IsZero():
 		return min(max(r.Age(p.RecordPending), r.Pace.Retry), time.Hour)
 	case age < time.Hour:

@@ -600,23 +600,37 @@ func TestADocumentThatIsNotListedIsWaitedForAndThenLetGo(t *testing.T) {
 	})
 }
 
-func TestADocumentThatNobodySignedIsLetGoSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newService(t)
-		x.known(office.PackageOpen)
-		x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageOpen, Documents: []esign.Document{{ID: "d"}, {ID: "removed"}}})
-		x.happens("signed", esign.DocumentSigned, "p", "d", "a")
-		listed := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d"}}}
-		x.check(listed)
-		began, asked := time.Now(), 1
-		for ; !x.now().Planned && time.Since(began) < 5*time.Minute; asked++ {
-			time.Sleep(x.now().NextCheck.Sub(x.Now()))
-			x.check(listed)
-		}
-		if p := x.now(); !p.Planned || len(p.Documents) != 1 || asked < 3 || time.Since(began) < time.Minute {
-			t.Errorf("after %v and %d answers planned %v with %+v", time.Since(began), asked, p.Planned, p.Documents)
-		}
-	})
+// The computer was off while everyone signed, so it knows of no signature.
+func TestADocumentThatIsNoLongerListedIsNotWaitedForButStillLookedFor(t *testing.T) {
+	for name, late := range map[string]bool{"removed": false, "listed late": true} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			x.known(office.PackageOpen)
+			both := []esign.Document{{ID: "d"}, {ID: "other"}}
+			x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageOpen, Documents: both})
+			answer := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: both[:1]}
+			began, asked := time.Now(), 0
+			until := func(done func(office.Package) bool) time.Duration {
+				for x.check(answer); !done(x.now()) && time.Since(began) < 2*time.Hour; asked++ {
+					time.Sleep(max(0, x.now().NextCheck.Sub(x.Now())))
+					x.check(answer)
+				}
+				return time.Since(began)
+			}
+			if took := until(func(p office.Package) bool { return p.Planned }); took < time.Minute || took > 3*time.Minute || asked < 3 {
+				t.Errorf("planned after %v and %d answers", took, asked)
+			}
+			want := 1
+			if late {
+				answer.Documents, want = both, 2
+			}
+			before := x.planned
+			took := until(office.Package.Final)
+			if p := x.now(); len(p.Documents) != want || (x.planned > before) != late || !late && (took < office.WithheldAfter/2 || took > office.WithheldAfter) {
+				t.Errorf("final after %v with %+v, planned again: %v", took, p.Documents, x.planned > before)
+			}
+		})
+	}
 }
 
 // A service that ails is not asked about each package, and nothing is said of a package for that.

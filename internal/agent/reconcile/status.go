@@ -185,6 +185,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	if p.DraftID == "" {
 		r.deps.Claim(tx, p, p.ExternalData)
 	}
+	letGo(p, r.Latest())
 	if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some && f.record == nil {
 		if f.planned, err = r.deps.Files.Plan(tx, p, s, folder); err != nil {
 			return f, err
@@ -198,18 +199,21 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	return f, nil
 }
 
-// allListed reports whether p, which everyone has signed, has the documents that the service lists. One that is missing there may
-// be listed late. After a while it leaves p: somebody replaced or removed it at the service. One of which no signature is known does
-// so soon.
-func (r *Service) allListed(p *office.Package) bool {
+// letGo removes documents from p that the service has not listed for a while although everyone has signed: somebody replaced or
+// removed them there.
+func letGo(p *office.Package, now time.Time) {
 	p.Documents = slices.DeleteFunc(slices.Clone(p.Documents), func(d office.Document) bool {
-		patience := time.Minute
-		if slices.ContainsFunc(p.History, func(m office.HistoryEntry) bool { return m.Ref == d.ID }) {
-			patience = office.WithheldAfter / 2
-		}
-		return !d.Unlisted.IsZero() && r.Latest().Sub(d.Unlisted) >= patience
+		return !d.Unlisted.IsZero() && now.Sub(d.Unlisted) >= office.WithheldAfter/2
 	})
-	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return !d.Unlisted.IsZero() })
+}
+
+// allListed reports whether p, which everyone has signed, has the documents that the service lists. One that is missing there may
+// be listed late; if no signature of it is known, people wait for it only a minute, although the service is asked for longer.
+func (r *Service) allListed(p *office.Package) bool {
+	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool {
+		signed := slices.ContainsFunc(p.History, func(m office.HistoryEntry) bool { return m.Ref == d.ID })
+		return !d.Unlisted.IsZero() && (signed || r.Latest().Sub(d.Unlisted) < time.Minute)
+	})
 }
 
 // Note records a status that another service of the agent has requested, with its consequences. asked is the package as known when
@@ -267,6 +271,7 @@ func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause ti
 			return err
 		}
 		now, before := r.Now(), p
+		letGo(&p, r.Latest())
 		since := office.RefusedFor(&p.Refused, now)
 		p.NextCheck = now.Add(pause)
 		if pause == 0 {
