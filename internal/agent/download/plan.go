@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -279,8 +278,8 @@ type mounted struct {
 	At     string `json:"at"` // see disk.Mount
 }
 
-// open opens a folder for documents. The office's folder counts as missing if its share was mounted there, no longer is, and none of
-// the files saved last is in it: what was saved in the empty mount point would not be in the share.
+// open opens a folder for documents. The office's folder counts as missing if its share was mounted there, no longer is, and it holds
+// none of the files saved last: what was saved in the empty mount point would not be in the share.
 func (r *Service) open(path string) (*archive.Folder, error) {
 	f, err := archive.OpenFolder(path)
 	if err != nil || path != r.deps.Settings().SaveTo {
@@ -315,16 +314,18 @@ func (r *Service) keepMount(f *archive.Folder, path string) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMount, now) })
 }
 
-// holdsSaved reports whether a folder holds any of the files saved last in it, or there are none.
+// holdsSaved reports whether a folder holds any of the files saved last.
 func (r *Service) holdsSaved(f *archive.Folder, path string) (bool, error) {
 	recent, err := r.Recent(100)
-	recent = slices.DeleteFunc(recent, func(j office.Job) bool { return j.Folder != path })
 	for _, j := range recent {
-		if there, err := f.Exists(j.Target); there || err != nil {
+		if j.Folder != path {
+			continue
+		}
+		if there, err := f.Exists(j.At()); there || err != nil {
 			return there, err
 		}
 	}
-	return len(recent) == 0, err
+	return false, err
 }
 
 // AcceptFolder is FolderChosen after a person has chosen the office's folder anew, as it is now.

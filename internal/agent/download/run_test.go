@@ -417,64 +417,69 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 
 // Its share is not mounted, and its mount point can be written.
 func TestAnEmptyMountPointIsNotTheFolderThatWasMountedThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newService(t)
-		x.settings.Index = true
-		here, share := x.settings.SaveTo, filepath.Join(t.TempDir(), "share")
-		var gone atomic.Bool
-		x.mount = func(path string) (string, error) {
-			if gone.Load() {
-				path = filepath.Dir(path)
+	for name, first := range map[string]bool{"after others": false, "the first document": true} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			x.settings.Index = true
+			here, share := x.settings.SaveTo, filepath.Join(t.TempDir(), "share")
+			var gone atomic.Bool
+			x.mount = func(path string) (string, error) {
+				if gone.Load() {
+					path = filepath.Dir(path)
+				}
+				return path, nil
 			}
-			return path, nil
-		}
-		unmount := func() {
+			unmount := func() {
+				noErr(t, os.Rename(here, share))
+				noErr(t, os.Mkdir(here, 0o700))
+				gone.Store(true)
+			}
+			defer x.from(&giver{})()
+			save := func(id string) office.Job {
+				j := x.plan(id)[0]
+				x.Wake()
+				time.Sleep(maxFolderPause)
+				return j
+			}
+			if !first {
+				x.wantSaved(save("before"))
+			}
+			time.Sleep(time.Second) // it has seen the share
+
+			unmount()
+			j := save("waits")
+			time.Sleep(time.Hour)
+			expect(t, x.job(j).State, office.JobPending, "without the share its file is %v")
+			expect(t, inside(t, here), []string(nil), "in the mount point are %q")
+			expect(t, x.Health.Has(health.FolderFails), true, "told of the folder: %v")
+			if err := x.FindFolder(here); !errors.Is(err, archive.ErrMissing) {
+				t.Errorf("the check finds %v", err)
+			}
+			noErr(t, os.Remove(here))
+			noErr(t, os.Rename(share, here))
+			gone.Store(false)
+			time.Sleep(time.Hour)
+			x.wantSaved(j)
+			expect(t, len(x.Health.List()), 0, "with the share it still tells of %d things")
+
+			unmount()
+			noErr(t, os.Rename(filepath.Join(share, j.Target), filepath.Join(here, j.Target))) // brought back to a folder of this computer
+			x.wantSaved(save("local"))
+			noErr(t, os.RemoveAll(share))
+			gone.Store(false) // another disk, which is new
 			noErr(t, os.Rename(here, share))
 			noErr(t, os.Mkdir(here, 0o700))
-			gone.Store(true)
-		}
-		defer x.from(&giver{})()
-		save := func(id string) office.Job {
-			j := x.plan(id)[0]
-			x.Wake()
-			time.Sleep(maxFolderPause)
-			return j
-		}
-		x.wantSaved(save("before"))
+			x.wantSaved(save("new"))
 
-		unmount()
-		j := save("waits")
-		time.Sleep(time.Hour)
-		expect(t, x.job(j).State, office.JobPending, "without the share its file is %v")
-		expect(t, inside(t, here), []string(nil), "in the mount point are %q")
-		expect(t, x.Health.Has(health.FolderFails), true, "told of the folder: %v")
-		if err := x.FindFolder(here); !errors.Is(err, archive.ErrMissing) {
-			t.Errorf("the check finds %v", err)
-		}
-		noErr(t, os.Remove(here))
-		noErr(t, os.Rename(share, here))
-		gone.Store(false)
-		time.Sleep(time.Hour)
-		x.wantSaved(j)
-		expect(t, len(x.Health.List()), 0, "with the share it still tells of %d things")
-
-		unmount()
-		noErr(t, os.Rename(filepath.Join(share, j.Target), filepath.Join(here, j.Target))) // brought back to a folder of this computer
-		x.wantSaved(save("local"))
-		noErr(t, os.RemoveAll(share))
-		gone.Store(false) // another disk, which is new
-		noErr(t, os.Rename(here, share))
-		noErr(t, os.Mkdir(here, 0o700))
-		x.wantSaved(save("new"))
-
-		noErr(t, os.RemoveAll(share))
-		unmount()
-		j = save("accepted")
-		expect(t, x.job(j).State, office.JobPending, "before the folder is chosen anew its file is %v")
-		noErr(t, x.AcceptFolder())
-		time.Sleep(time.Second)
-		x.wantSaved(j)
-	})
+			noErr(t, os.RemoveAll(share))
+			unmount()
+			j = save("accepted")
+			expect(t, x.job(j).State, office.JobPending, "before the folder is chosen anew its file is %v")
+			noErr(t, x.AcceptFolder())
+			time.Sleep(time.Second)
+			x.wantSaved(j)
+		})
+	}
 }
 
 // An original may lie where nothing can be saved, or on a stick that never comes back.
