@@ -28,7 +28,6 @@ type astray struct {
 	Name    string          `json:"name"`
 	Package string          `json:"package"`
 	Text    message.Message `json:"text"`
-	Renamed string          `json:"renamed,omitempty"` // where it is under another name, unchanged
 }
 
 // astrayFiles is the result of the last check.
@@ -86,7 +85,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 		now.Files, err = r.stillAstray(now.Files, last.Files)
 	}
 	if err == nil {
-		now.Away, err = r.followAll(ctx, slices.DeleteFunc(slices.Clone(last.Away), isBack))
+		now.Away, err = r.followAll(ctx, slices.DeleteFunc(slices.Clone(last.Away), func(folder string) bool { return r.reach(folder) == nil }))
 	}
 	if err != nil || !due && len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
 		return errors.Join(err, r.tellAstray())
@@ -124,12 +123,8 @@ func (r *Service) found(now astrayFiles, checked int, asked bool) error {
 		tx.GetDoc(docKept, &done)
 		news = nil
 		for _, x := range now.Files {
-			kind := office.ActivityProblem
-			if x.Renamed != "" {
-				kind = office.ActivityRenamed
-			}
-			if j, _, _ := tx.Job(x.Key); j.Renamed != x.Renamed || x.Renamed == "" && j.Astray != x.Text {
-				news = append(news, office.Activity{Time: r.Now(), Kind: kind, PackageID: x.Package, Text: x.Text})
+			if j, _, _ := tx.Job(x.Key); j.Astray != x.Text {
+				news = append(news, office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: x.Package, Text: x.Text})
 			}
 		}
 		for _, x := range before.Files {
@@ -168,10 +163,7 @@ func noteAstray(tx *store.Tx, x astray, read bool) {
 		return
 	}
 	was := j.SavedFile
-	j.Astray, j.AstrayRead, j.Renamed = x.Text, read, x.Renamed
-	if x.Renamed != "" {
-		j.Astray, j.AstrayRead = message.Message{}, false
-	}
+	j.Astray, j.AstrayRead = x.Text, read
 	if j.SavedFile != was {
 		tx.PutJob(j)
 		tellPackage(tx, j.PackageID)
@@ -186,7 +178,7 @@ func (r *Service) stillAstray(found, before []astray) (still []astray, err error
 		if err = errors.Join(err, failed); j.State != office.JobDone || slices.ContainsFunc(found, func(f astray) bool { return f.Key == x.Key }) {
 			continue
 		}
-		if same, failed := isThere(j); !same && !(missing(failed) && r.follow(j)) {
+		if same, failed := r.isThere(j); !same && !r.follow(j, failed) {
 			still = append(still, x)
 		}
 	}
@@ -196,29 +188,56 @@ func (r *Service) stillAstray(found, before []astray) (still []astray, err error
 // missing reports whether err of isThere says that the file, or its folder, is not there.
 func missing(err error) bool { return errors.Is(err, errAway) || errors.Is(err, fs.ErrNotExist) }
 
-// follow records that j's missing file is in the folder for documents, if it is there under the same name, unchanged: people move
-// their folder, and then choose it.
-func (r *Service) follow(j office.Job) (followed bool) {
-	folder, from := r.deps.Settings().SaveTo, j.Folder
-	if j.Folder = folder; folder == from {
+// follow records that j's file, which isThere did not find, is in the folder for documents under the same name, or has its first name
+// again, if it is unchanged there: people move their folder, and then choose it.
+func (r *Service) follow(j office.Job, why error) bool {
+	if !missing(why) && j.Renamed == "" {
 		return false
 	}
-	if same, _ := isThere(j); !same {
-		return false
+	for _, folder := range []string{r.deps.Settings().SaveTo, j.Folder} {
+		for _, name := range slices.Compact([]string{j.Renamed, ""}) {
+			to := j
+			if to.Folder, to.Renamed = folder, name; to.Path() == j.Path() {
+				continue
+			}
+			if same, _ := r.isThere(to); same {
+				if moved, _ := r.moved(j, to); moved {
+					return true
+				}
+			}
+		}
 	}
-	err := r.Data.Update(func(tx *store.Tx) error {
-		stored, ok, _ := tx.Job(j.Key())
-		taken, err := tx.IsTaken(folder, j.Target)
-		if followed = ok && !taken && saved(stored) == saved(j) && stored.Folder == from; err != nil || !followed {
+	return false
+}
+
+// moved records that j's file is unchanged where to has it, unless j was saved again meanwhile, or one of its names there is another
+// job's; and what news there is of that.
+func (r *Service) moved(j, to office.Job, news ...office.Activity) (done bool, err error) {
+	err = r.Data.Update(func(tx *store.Tx) error {
+		stored, ok, err := tx.Job(j.Key())
+		done = ok && saved(stored) == saved(j) && stored.Path() == j.Path()
+		for _, name := range []string{to.Target, to.At()} {
+			other, taken, failed := tx.JobAt(to.Folder, name)
+			done, err = done && (!taken || other.Key() == j.Key()), errors.Join(err, failed)
+		}
+		if err != nil || !done {
 			return err
 		}
-		stored.Folder = folder
+		stored.Folder, stored.Renamed = to.Folder, to.Renamed
 		tx.PutJob(stored)
 		noteAstray(tx, astray{Key: j.Key()}, false)
+		for _, x := range news {
+			tx.AddActivity(x)
+		}
 		return nil
 	})
-	r.Signal(office.PackagesChanged)
-	return followed && err == nil
+	if done = done && err == nil; done {
+		for _, x := range news {
+			r.Tell(x)
+		}
+		r.Signal(office.PackagesChanged)
+	}
+	return done, err
 }
 
 // followAll follows all files of folders out of reach, and returns the folders in which some still are.
@@ -233,18 +252,12 @@ func (r *Service) followAll(ctx context.Context, away []string) (still []string,
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if after = j.Key(); !r.follow(j) && !slices.Contains(still, j.Folder) {
+			if after = j.Key(); !r.follow(j, errAway) && !slices.Contains(still, j.Folder) {
 				still = append(still, j.Folder)
 			}
 		}
 	}
 	return still, err
-}
-
-// isBack reports whether a folder can be reached.
-func isBack(folder string) bool {
-	dir, err := disk.OpenDir(folder)
-	return err == nil && dir.Close() == nil
 }
 
 func (r *Service) job(key string) (office.Job, error) {
@@ -327,11 +340,11 @@ func (r *Service) lookAtAll(ctx context.Context, x *looked, pause time.Duration,
 		if err = errors.Join(err, failed); j.State != office.JobDone {
 			continue // it is saved again
 		}
-		switch same, failed := isThere(j); { // it may be back
+		switch same, failed := r.isThere(j); { // it may be back
 		case errors.Is(failed, fs.ErrNotExist) && !errors.Is(failed, errAway):
 			lost[j.Folder] = append(lost[j.Folder], j)
 		case failed == nil && !same:
-			found = append(found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileNotAsSaved(j.Target), ""})
+			found = append(found, astray{j.Key(), path.Base(j.At()), j.PackageID, message.FileNotAsSaved(j.At())})
 		}
 	}
 	if err != nil {
@@ -353,10 +366,10 @@ func (r *Service) checkFile(x *looked, j office.Job) {
 	x.After, x.files = j.Key(), x.files+1
 	same, err := false, errAway
 	if !x.away[j.Folder] {
-		same, err = isThere(j)
+		same, err = r.isThere(j)
 	}
 	switch away := errors.Is(err, errAway); {
-	case missing(err) && r.follow(j):
+	case !same && r.follow(j, err):
 	case away && x.asked:
 		x.away[j.Folder] = true
 	case !away && !same && len(x.Suspects) < mostAstray:
@@ -371,8 +384,8 @@ func (r *Service) checkFile(x *looked, j office.Job) {
 }
 
 // isThere reports whether a saved file is unchanged, byte for byte. If its folder is unreachable, the error is errAway.
-func isThere(j office.Job) (same bool, err error) {
-	file, err := openThere(j)
+func (r *Service) isThere(j office.Job) (same bool, err error) {
+	file, err := r.openThere(j)
 	if err != nil {
 		return false, err
 	}
@@ -380,15 +393,26 @@ func isThere(j office.Job) (same bool, err error) {
 	return archive.IsSaved(file, j.Size, j.Digest)
 }
 
-// findRenamed looks for lost files under other names in their folder. A file with the same bytes that belongs to another job does
-// not count.
+// findRenamed looks for lost files under other names in their folder, records the names, and returns what stays lost. A file with the
+// same bytes that belongs to another job does not count.
 func (r *Service) findRenamed(ctx context.Context, pause time.Duration, folder string, lost []office.Job) (found []astray, err error) {
-	sizes, at := map[int64]bool{}, map[string][]string{}
+	sizes, at, others := map[int64]bool{}, map[string][]string{}, map[string]bool{}
 	for _, j := range lost {
 		sizes[j.Size] = true
 	}
+	_, err = data.Read(r.Data, "the renamed files", func(tx *store.Tx) ([]office.Job, error) {
+		return tx.JobsAfter("", 1, func(j office.Job) bool {
+			if j.Folder == folder && j.Renamed != "" {
+				others[j.Path()] = true
+			}
+			return false
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
 	err = walk(folder, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() || !strings.EqualFold(filepath.Ext(name), ".pdf") {
+		if err != nil || !e.Type().IsRegular() || !strings.EqualFold(filepath.Ext(name), ".pdf") || others[name] {
 			return ctx.Err()
 		}
 		info, err := e.Info()
@@ -412,12 +436,16 @@ func (r *Service) findRenamed(ctx context.Context, pause time.Duration, folder s
 		return nil
 	})
 	for _, j := range lost {
-		x := astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileLost(j.Target, folder), ""}
 		if names := at[j.Digest]; len(names) > 0 {
-			x.Text, x.Renamed = message.FileRenamed(j.Target, names[0]), filepath.ToSlash(names[0])
-			at[j.Digest] = names[1:]
+			to := j
+			to.Renamed, at[j.Digest] = filepath.ToSlash(names[0]), names[1:]
+			text := message.FileRenamed(j.Target, names[0])
+			moved, failed := r.moved(j, to, office.Activity{Time: r.Now(), Kind: office.ActivityRenamed, PackageID: j.PackageID, Text: text})
+			if err = errors.Join(err, failed); moved {
+				continue
+			}
 		}
-		found = append(found, x)
+		found = append(found, astray{j.Key(), path.Base(j.Target), j.PackageID, message.FileLost(j.Target, folder)})
 	}
 	return found, err
 }

@@ -198,7 +198,7 @@ func (r *Service) withSent(packageID string, f office.File, do func(sent office.
 	if err != nil {
 		return err
 	}
-	file, _, err := openSaved(j)
+	file, _, err := r.openSaved(j)
 	if err != nil {
 		return message.Error(message.FileNotRead(filepath.Base(f.Path)), err)
 	}

@@ -31,6 +31,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/record"
@@ -503,6 +504,89 @@ func TestARenamedFileIsComparedAndExaminedUnderItsNewName(t *testing.T) {
 		expect(t, x.of(j), office.SealStranger, "its seal is %q")
 		_, err := x.Differences(t.Context(), "p", office.File{DocumentID: "d", Kind: office.FileSigned})
 		noErr(t, err)
+	})
+}
+
+func TestWithoutItsShareNoFileIsTakenForLost(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.SaveTo, x.settings.MirrorRecord, x.settings.CheckFiles = x.folder, true, 1
+		for name := range 3 {
+			x.save(fmt.Sprint(name), "a")
+		}
+		share, note := x.folder+" share", filepath.Join(x.folder, "NOT MOUNTED")
+		noErr(t, errors.Join(os.Rename(x.folder, share), os.Mkdir(x.folder, 0o700), os.WriteFile(note, nil, 0o600)))
+		x.deps.FindFolder = func(string) error { return archive.ErrMissing }
+		x.nextDay()
+		noErr(t, x.keepRecord(t.Context()))
+		expect(t, x.said(health.RecordWaits), message.RecordCopyFails(x.folder), "of the copy it says %v")
+		expect(t, must(filepath.Glob(filepath.Join(x.folder, "*"))), []string{note}, "in the mount point are %q")
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.Message{}, "by itself it says %v")
+		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		expect(t, x.said(health.FolderAway), message.FolderMissing(filepath.Base(x.folder)), "asked it says %v")
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FolderAway), message.FolderMissing(filepath.Base(x.folder)), "an hour later it says %v")
+		expect(t, len(must(x.Activity(9))), 0, "activity has %d lines")
+		x.deps.FindFolder = func(string) error { return archive.ErrReadOnly } // in it nothing can be saved, but read
+		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(3, []string{"0.pdf", "1.pdf", "2.pdf"}), "of a folder in which they are not it says %v")
+		noErr(t, errors.Join(os.RemoveAll(x.folder), os.Rename(share, x.folder)))
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.Message{}, "with the share it says %v")
+	})
+}
+
+func TestARenamedFileIsWhereItWasFound(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.SaveTo, x.settings.CheckFiles = x.folder, 1
+		moved, read := x.folder+" moved", x.save("0 read", "read")
+		a, twin, fine := x.save("a", "same"), x.save("twin", "same"), x.save("fine", "fine")
+		noErr(t, os.Remove(x.path(read)))
+		noErr(t, x.checkFiles(t.Context()))
+		noErr(t, x.ReadAstray(x.said(health.FilesAstray)))
+		for _, c := range []struct {
+			what string
+			do   func()
+			at   string // where a is
+			says message.Message
+		}{
+			{"renamed", func() { x.rename(a, "b.pdf") }, "b.pdf", message.Message{}},
+			{"its twin lost", func() { x.rename(twin, "twin.txt") }, "b.pdf", message.FilesAstray(2, []string{"0 read.pdf", "twin.pdf"})},
+			{"its twin back", func() { noErr(t, os.Rename(filepath.Join(x.folder, "twin.txt"), x.path(twin))) }, "b.pdf", message.FilesAstray(1, []string{"0 read.pdf"})},
+			{"renamed again", func() { x.rename(a, "c.pdf") }, "c.pdf", message.FilesAstray(1, []string{"0 read.pdf"})},
+			{"renamed and replaced", func() {
+				x.rename(a, "a.pdf")
+				noErr(t, os.WriteFile(filepath.Join(x.folder, "c.pdf"), []byte("other"), 0o600))
+			}, "a.pdf", message.FilesAstray(1, []string{"0 read.pdf"})},
+			{"renamed once more", func() { x.rename(a, "d.pdf") }, "d.pdf", message.FilesAstray(1, []string{"0 read.pdf"})},
+			{"moved", func() { noErr(t, os.Rename(x.folder, moved)); x.settings.SaveTo = moved }, "d.pdf", message.FilesAstray(1, []string{"0 read.pdf"})},
+			{"changed", func() { noErr(t, os.WriteFile(x.now(a).Path(), []byte("other"), 0o600)) }, "d.pdf", message.FilesAstray(2, []string{"d.pdf", "0 read.pdf"})},
+		} {
+			c.do()
+			x.nextDay()
+			noErr(t, x.checkFiles(t.Context()))
+			expect(t, x.now(a).Path(), filepath.Join(x.settings.SaveTo, c.at), c.what+": it is at %s")
+			expect(t, x.now(fine).Path(), filepath.Join(x.settings.SaveTo, "fine.pdf"), c.what+": another is at %s")
+			expect(t, x.said(health.FilesAstray), c.says, c.what+": it says %v")
+		}
+	})
+}
+
+func TestManyRenamedFilesHideNoLostOne(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		for i := range mostAstray + 1 {
+			x.rename(x.save(fmt.Sprintf("%04d", i), fmt.Sprint(i)), fmt.Sprint(i, ".pdf"))
+		}
+		for range 2 {
+			noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		}
+		expect(t, x.said(health.FilesAstray), message.Message{}, "of renamed files it says %v")
+		noErr(t, os.Remove(filepath.Join(x.folder, fmt.Sprint(mostAstray, ".pdf"))))
+		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{fmt.Sprintf("%04d.pdf", mostAstray)}), "of a lost one it says %v")
 	})
 }
 

@@ -8,6 +8,7 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -46,6 +47,7 @@ type Deps struct {
 	Words   func() *message.Printer
 	Version string // the program's version, for what it writes
 
+	FindFolder   func(folder string) error // why a folder for documents cannot be opened, as package download does
 	Settings     func() office.Settings
 	Installation func() string
 	Vault        Vault
@@ -217,7 +219,7 @@ type found struct {
 
 // find examines j's file, if it is the one saved, and compares it unless that was done before: what was sent may be deleted by now.
 func (r *Service) find(ctx context.Context, j office.Job) (f found, err error) {
-	file, sum, err := openSaved(j)
+	file, sum, err := r.openSaved(j)
 	if err != nil {
 		return f, err
 	}
@@ -233,23 +235,26 @@ func (r *Service) find(ctx context.Context, j office.Job) (f found, err error) {
 	return f, err
 }
 
+// reach fails with errAway if a folder is unreachable. One in which nothing can be saved can be read.
+func (r *Service) reach(folder string) error {
+	if err := r.deps.FindFolder(folder); err != nil && !errors.Is(err, archive.ErrReadOnly) {
+		return fmt.Errorf("%w: %w", errAway, err)
+	}
+	return nil
+}
+
 // openThere opens what is at the place of j's file. It fails with errAway if the folder is unreachable.
-func openThere(j office.Job) (*os.File, error) {
-	file, err := archive.OpenSaved(j.Folder, j.Target)
-	if err == nil {
-		return file, nil
+func (r *Service) openThere(j office.Job) (*os.File, error) {
+	file, err := archive.OpenSaved(j.Folder, j.At())
+	if err != nil {
+		return nil, cmp.Or(r.reach(j.Folder), err)
 	}
-	dir, away := disk.OpenDir(j.Folder)
-	if away != nil {
-		return nil, fmt.Errorf("%w: %w", errAway, away)
-	}
-	return nil, errors.Join(err, dir.Close())
+	return file, nil
 }
 
 // openSaved opens j's file, if it is the one saved. sum is its SHA-256.
-func openSaved(j office.Job) (file *os.File, sum string, err error) {
-	j.Target = j.At()
-	if file, err = openThere(j); err != nil {
+func (r *Service) openSaved(j office.Job) (file *os.File, sum string, err error) {
+	if file, err = r.openThere(j); err != nil {
 		return nil, "", err
 	}
 	saved, sum, err := archive.Sums(io.LimitReader(file, j.Size+1))

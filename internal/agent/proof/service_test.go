@@ -60,9 +60,14 @@ func newService(t *testing.T) *testService {
 	x.mine = must(x509.ParseCertificate(der))
 	base := looptest.Base(t, func() {})
 	x.vault = looptest.NewVault(base.Data)
-	x.Service = New(base, Deps{Busy: x.busy.Load, Examine: x.find, Comparing: Comparing{Compare: x.compare, Sent: x.open},
+	x.Service = New(base, Deps{Busy: x.busy.Load, Examine: x.find, FindFolder: findFolder, Comparing: Comparing{Compare: x.compare, Sent: x.open},
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "0a1b2c3d-4e5f" }, Vault: x.vault})
 	return x
+}
+
+func findFolder(path string) error {
+	_, err := os.Stat(path)
+	return err
 }
 
 func (x *testService) find(_ context.Context, document *os.File, what string) ([]byte, error) {
@@ -91,6 +96,12 @@ func (x *testService) save(name, text string) office.Job {
 }
 
 func (x *testService) path(j office.Job) string { return filepath.Join(j.Folder, j.Target) }
+
+// rename gives a saved file another name, as people do.
+func (x *testService) rename(j office.Job, name string) {
+	x.t.Helper()
+	noErr(x.t, os.Rename(x.now(j).Path(), filepath.Join(j.Folder, name)))
+}
 
 // look examines until there is nothing to do.
 func (x *testService) look() {
