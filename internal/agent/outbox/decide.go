@@ -244,17 +244,21 @@ func (r *Service) corrected(d office.Draft) (s standing, name string, err error)
 	return stillOpen, p.DisplayName(), nil
 }
 
-// waits reports whether d must wait until the package it corrects is withdrawn; Wake is called then. The first time, it records that
-// in d.
+// waits reports whether d must wait until the package it corrects is withdrawn, or until it is known what was sent before the state
+// was restored; Wake is called then. The first time, it records that in d.
 func (r *Service) waits(d office.Draft) bool {
 	if d.State != office.DraftQueued {
 		return false
 	}
-	standing, name, err := r.corrected(d)
-	if err != nil || standing != withdrawing {
+	var why message.Message
+	if standing, name, err := r.corrected(d); err == nil && standing == withdrawing {
+		why = message.CorrectedWaits(name)
+	} else if _, unsure, err := r.lost(d); err == nil && unsure && r.restored {
+		why = message.DraftOfBeforeWaits()
+	} else {
 		return false
 	}
-	if why := message.CorrectedWaits(name); d.Problem != why {
+	if d.Problem != why {
 		d.Problem = why
 		if err := r.putDraft(&d, office.DraftQueued); err != nil {
 			r.Log.Warn("say what a draft waits for", "err", err)

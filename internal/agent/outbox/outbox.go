@@ -153,7 +153,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		all := len(due)
 		due = slices.DeleteFunc(due, func(d office.Draft) bool {
 			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) || // the service may have just changed
-				(r.earlier[d.ID] || r.restored) && !r.deps.Listed() || r.restored && r.unsure(d) // an old copy of the state may have come back
+				(r.earlier[d.ID] || r.restored) && !r.deps.Listed() // an old copy of the state may have come back
 		})
 		if len(due) == 0 {
 			return pause(r.PauseBeside(all, loop.UntilNext(now, next, idle))), nil

@@ -421,7 +421,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	}
 	if !ok {
 		p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
-		tx.PutDoc(docLost+p.ID, p.ID)
+		tx.PutDoc(docLost+p.ID, r.Now())
 		return
 	}
 	fromDraft(p, d, office.At(time.Time{}, r.Latest()))
@@ -514,7 +514,7 @@ func Doubt(tx *store.Tx, now time.Time) {
 }
 
 // docLost and its ID name the document of a package that was sent from here without its draft being known: the state was restored
-// since. A draft that looks like it may be its second sending, and waits for a person. Each package makes only one draft wait.
+// since. The document says since when it is known. A draft that looks like it may be its second sending, and waits for a person. Each package makes only one draft wait.
 const docLost = "lost/"
 
 // lost returns the document of the package that d looks like; empty for none. unsure means that the service has yet to say who signs
@@ -524,26 +524,24 @@ func (r *Service) lost(d office.Draft) (doc string, unsure bool, err error) {
 		return "", false, nil
 	}
 	doc, err = data.Read(r.Data, "what was sent before the state was restored", func(tx *store.Tx) (string, error) {
-		for doc, id := range store.Docs[string](tx, docLost, "") {
-			p, ok, err := tx.Package(id)
+		for doc, since := range store.Docs[time.Time](tx, docLost, "") {
+			p, ok, err := tx.Package(strings.TrimPrefix(doc, docLost))
 			switch {
 			case err != nil && !store.OfOneRecord(err):
 				return "", err
-			case !ok, p.Away, p.State.Over(), p.ID == d.Corrects, p.Name != "" && p.Name != d.Name:
+			case !ok, p.Away, p.State.Over(), p.ID == d.Corrects, p.Name != "" && p.Name != message.OneLine(d.Name, office.MaxName):
 			case office.SameSigners(p.Signers, d.Signers):
 				return doc, nil
-			case len(p.Signers) == 0 && !p.Gone:
-				unsure = unsure || p.Checked.IsZero() || !p.RecordPending.IsZero()
+			case len(p.Signers) > 0, p.Gone, !p.Checked.IsZero() && p.RecordPending.IsZero():
+			case r.Age(since) < office.WithheldAfter:
+				unsure = true
+			case p.Name != "": // the service has yet to answer, and others need not wait for that
+				return doc, nil
 			}
 		}
 		return "", nil
 	})
 	return doc, unsure && doc == "", err
-}
-
-func (r *Service) unsure(d office.Draft) bool {
-	_, unsure, err := r.lost(d)
-	return err == nil && unsure
 }
 
 // askFirst leaves it to a person to send d, which looks like the package of a document.

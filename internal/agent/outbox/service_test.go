@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/archive"
@@ -671,6 +672,60 @@ func TestWhatWaitedBeforeTheStartWaitsForTheList(t *testing.T) {
 	x.Wake()
 	x.settled(t)
 	expect(t, x.service.added(), 2, "%d packages")
+}
+
+// restored has the service sent packages of which the state that was restored knows nothing.
+func (x *testService) restored(t *testing.T, sent ...office.Package) {
+	t.Helper()
+	x.end()
+	noErr(t, x.Data.Update(func(tx *store.Tx) error {
+		data.MarkRestored(tx, x.Now())
+		home, _ := tx.Service()
+		for _, p := range sent {
+			x.Claim(tx, &p, withCorrelation(nil, source{"of " + p.ID, office.TagAt(home, "here"), ""}.String()))
+			tx.PutPackage(p)
+		}
+		return nil
+	}))
+	looptest.Run(t, x.Run)
+}
+
+func TestOnePackageThatTheServiceDoesNotTellOfHoldsUpOthersForAnHourAtMost(t *testing.T) {
+	x := newService(t, accept)
+	x.end()
+	var passed atomic.Int64
+	x.Now = func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
+	x.restored(t, office.Package{ID: "lost"}, office.Package{ID: "lost lease", Name: "Lease"})
+	send := func(name string) string {
+		d := x.newPackage(t)
+		d.Name, d.Patience = name, time.Millisecond
+		state, err := x.Send(t.Context(), d, nil)
+		if now := must(x.draftState(state.DraftID)); err == nil || now.State != office.DraftQueued || now.Problem != message.DraftOfBeforeWaits() {
+			t.Errorf("%s: %+v, %v", name, now, err)
+		}
+		return state.DraftID
+	}
+	lease, offer := send("Lease"), send("Offer")
+	passed.Store(int64(office.WithheldAfter))
+	x.Wake()
+	eventually(t, "what has another name is sent", func() bool { return must(x.draftState(offer)).State == office.DraftSent })
+	if now := must(x.draftState(lease)); now.State != office.DraftUnknown || now.Problem != message.DraftOfBefore() {
+		t.Errorf("what may have been sent: %+v", now)
+	}
+	expect(t, must(x.Send(t.Context(), x.newPackage(t), nil)).State, office.DraftSent, "once somebody was asked, the next is %v")
+}
+
+// Of packages, names are kept as they are shown.
+func TestWhatWasSentBeforeTheRestoringIsKnownByAnyName(t *testing.T) {
+	for _, name := range []string{"Offer  2026", "Offer\u00a02026", "Of\u00adfer", strings.Repeat("A long name of a lease ", 10)} {
+		x := newService(t, accept)
+		d := x.newPackage(t)
+		d.Name = name
+		x.restored(t, office.Package{ID: "lost", Name: name, Signers: d.Signers})
+		if state, err := x.Send(t.Context(), d, nil); err != nil || state.State != office.DraftUnknown {
+			t.Errorf("%q: %+v, %v", name, state, err)
+		}
+	}
 }
 
 // Whoever shows how far the files are is told when nothing is on its way any more.
