@@ -171,7 +171,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	})
 	examiner := preview.NewReader(p.DocumentReader...) // separate, so that it does not delay pictures
 	a.proof = proof.New(a.Base, proof.Deps{
-		FindFolder: a.saves.FindFolder, Settings: a.Settings, Installation: func() string { return a.installation }, Vault: a.account.Vault(), HTTP: p.HTTP,
+		FolderAway: a.saves.FolderAway, Settings: a.Settings, Installation: func() string { return a.installation }, Vault: a.account.Vault(), HTTP: p.HTTP,
 		Examine: func(ctx context.Context, document *os.File, what string) ([]byte, error) {
 			if what == "seal" { // other files may name authorities, too
 				if err := preview.CheckHeader(document); err != nil {

@@ -2,6 +2,7 @@ package download
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -282,17 +283,19 @@ type mounted struct {
 // none of the files saved last: what was saved in the empty mount point would not be in the share.
 func (r *Service) open(path string) (*archive.Folder, error) {
 	f, err := archive.OpenFolder(path)
-	if err != nil || path != r.deps.Settings().SaveTo {
+	if path != r.deps.Settings().SaveTo || err != nil && !errors.Is(err, archive.ErrReadOnly) {
 		return f, err
 	}
-	if err := r.keepMount(f, path); err != nil {
-		f.Close()
-		return nil, err
+	if away := r.keepMount(path); away != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, away
 	}
-	return f, nil
+	return f, err
 }
 
-func (r *Service) keepMount(f *archive.Folder, path string) error {
+func (r *Service) keepMount(path string) error {
 	at, err := r.mount(path)
 	if err != nil {
 		return &archive.Error{Kind: archive.ErrMissing, Folder: path, Err: err}
@@ -303,7 +306,7 @@ func (r *Service) keepMount(f *archive.Folder, path string) error {
 		return err
 	}
 	if last.Folder == path && strings.HasPrefix(last.At, at) {
-		own, err := r.holdsSaved(f, path)
+		own, err := r.holdsSaved(path)
 		if err == nil && !own {
 			err = &archive.Error{Kind: archive.ErrMissing, Folder: path}
 		}
@@ -315,14 +318,14 @@ func (r *Service) keepMount(f *archive.Folder, path string) error {
 }
 
 // holdsSaved reports whether a folder holds any of the files saved last.
-func (r *Service) holdsSaved(f *archive.Folder, path string) (bool, error) {
+func (r *Service) holdsSaved(path string) (bool, error) {
 	recent, err := r.Recent(100)
 	for _, j := range recent {
 		if j.Folder != path {
 			continue
 		}
-		if there, err := f.Exists(j.At()); there || err != nil {
-			return there, err
+		if _, err := disk.Stat(j.Path()); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
 		}
 	}
 	return false, err
@@ -343,6 +346,14 @@ func (r *Service) FindFolder(path string) error {
 		return err
 	}
 	return f.Close()
+}
+
+// FolderAway returns why a folder for documents is out of reach, if it is. One in which nothing can be saved can be read.
+func (r *Service) FolderAway(path string) error {
+	if err := r.FindFolder(path); !errors.Is(err, archive.ErrReadOnly) {
+		return err
+	}
+	return nil
 }
 
 // TryFolder creates a folder for documents if necessary, and checks that files can be written there; "" if they can.

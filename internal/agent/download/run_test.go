@@ -482,6 +482,23 @@ func TestAnEmptyMountPointIsNotTheFolderThatWasMountedThere(t *testing.T) {
 	}
 }
 
+func TestAFolderInWhichNothingCanBeSavedIsAwayOnlyWithoutItsShare(t *testing.T) {
+	const folder = "/proc/sys"
+	if _, err := archive.OpenFolder(folder); !errors.Is(err, archive.ErrReadOnly) {
+		t.Skip("not here, or not for this user: ", err)
+	}
+	for at, away := range map[string]bool{folder: false, "/": true} {
+		x := newService(t)
+		x.settings.SaveTo = folder
+		x.mount = func(string) (string, error) { return at, nil }
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMount, mounted{folder, folder}) }))
+		err := x.FolderAway(folder)
+		expect(t, errors.Is(err, archive.ErrMissing), away, "%[3]v: it is away: %[1]v", err)
+		expect(t, err != nil, away, "%[3]v: it is out of reach: %[1]v", err)
+		expect(t, errors.Is(x.FindFolder(folder), archive.ErrReadOnly), !away, "it cannot be written: %v")
+	}
+}
+
 // An original may lie where nothing can be saved, or on a stick that never comes back.
 func TestWhatCannotBeSavedBesideItsOriginalGoesToTheOfficesFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

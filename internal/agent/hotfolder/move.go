@@ -383,7 +383,7 @@ func (r *Service) returned(in *office.Intake, j office.Job) error {
 // will not: that is reported once.
 func (r *Service) notReturned(in *office.Intake, j office.Job, cause error) error {
 	gone := errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, errOther) || errors.Is(cause, disk.ErrLink) || errors.Is(cause, disk.ErrNotFile)
-	if !gone || disk.Empty(j.Folder) {
+	if !gone || disk.Empty(j.Folder) || r.deps.FolderAway(j.Folder) != nil {
 		return trouble(j.Folder, cause)
 	}
 	if err := r.returned(in, j); err != nil {

@@ -52,7 +52,16 @@ func TestWhatIsSignedComesBackWhateverHappens(t *testing.T) {
 			d.looksWhileAway(f.Path)
 			expect(d.t, len(d.waiting), 0, "asked about what waits for people were %d folders")
 		}, func(d *desk, f office.HotFolder) { d.looksWhileAway(f.Path) }},
-		"the share it was saved on is away":             {nothing, func(d *desk, _ office.HotFolder) { d.looksWhileAway(d.saveTo) }},
+		"the share it was saved on is away": {nothing, func(d *desk, _ office.HotFolder) { d.looksWhileAway(d.saveTo) }},
+		"likewise, with a note in its mount point": {nothing, func(d *desk, _ office.HotFolder) {
+			signed := filepath.Join(d.saveTo, "Lease signed.pdf")
+			write(d.t, filepath.Join(d.saveTo, "NOT MOUNTED"), nil)
+			d.away = os.ErrNotExist
+			noErr(d.t, os.Rename(signed, signed+" away"))
+			d.looks()
+			d.away = nil
+			noErr(d.t, os.Rename(signed+" away", signed))
+		}},
 		"the program quits before it is copied":         {nothing, quits("folder copied")},
 		"the program quits before that can be recorded": {nothing, quits("folder returned")},
 	} {

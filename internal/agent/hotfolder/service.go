@@ -37,6 +37,7 @@ type Deps struct {
 	DataDir      string
 	Installation func() string // identifies this data folder
 	Settings     func() office.Settings
+	FolderAway   func(folder string) error // why a folder for documents is out of reach, if it is; see package download
 	Account      func() (a Account, signedIn bool)
 	Words        func() *message.Printer // in the current language
 

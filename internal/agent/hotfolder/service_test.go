@@ -47,6 +47,7 @@ type desk struct {
 	deps  Deps
 
 	saveTo    string
+	away      error // why that folder is out of reach, though its mount point is there
 	signedOut bool
 	account   Account
 	bad       map[string]bool // documents that Send refuses, by name
@@ -65,6 +66,7 @@ func newDesk(t *testing.T) *desk {
 		Installation: func() string { return installation },
 		DataDir:      t.TempDir(),
 		Settings:     func() office.Settings { return office.Settings{SaveSettings: office.SaveSettings{SaveTo: d.saveTo}} },
+		FolderAway:   func(string) error { return d.away },
 		Account:      func() (Account, bool) { return d.account, !d.signedOut },
 		Words:        message.English,
 		Send:         d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,

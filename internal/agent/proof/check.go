@@ -85,7 +85,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 		now.Files, err = r.stillAstray(now.Files, last.Files)
 	}
 	if err == nil {
-		now.Away, err = r.followAll(ctx, slices.DeleteFunc(slices.Clone(last.Away), func(folder string) bool { return r.reach(folder) == nil }))
+		now.Away, err = r.followAll(ctx, slices.DeleteFunc(slices.Clone(last.Away), func(folder string) bool { return r.deps.FolderAway(folder) == nil }))
 	}
 	if err != nil || !due && len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
 		return errors.Join(err, r.tellAstray())

@@ -376,7 +376,7 @@ func copied(entries []fs.DirEntry) (list []copyFile) {
 
 // copyRecord adds what is missing to the copy beside the documents.
 func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error {
-	if err := r.reach(folder); err != nil {
+	if err := r.deps.FolderAway(folder); err != nil {
 		return err
 	}
 	root, err := disk.OpenDir(folder)

@@ -8,7 +8,6 @@
 package proof
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -47,7 +46,7 @@ type Deps struct {
 	Words   func() *message.Printer
 	Version string // the program's version, for what it writes
 
-	FindFolder   func(folder string) error // why a folder for documents cannot be opened, as package download does
+	FolderAway   func(folder string) error // why a folder for documents is out of reach, if it is; see package download
 	Settings     func() office.Settings
 	Installation func() string
 	Vault        Vault
@@ -235,21 +234,16 @@ func (r *Service) find(ctx context.Context, j office.Job) (f found, err error) {
 	return f, err
 }
 
-// reach fails with errAway if a folder is unreachable. One in which nothing can be saved can be read.
-func (r *Service) reach(folder string) error {
-	if err := r.deps.FindFolder(folder); err != nil && !errors.Is(err, archive.ErrReadOnly) {
-		return fmt.Errorf("%w: %w", errAway, err)
-	}
-	return nil
-}
-
 // openThere opens what is at the place of j's file. It fails with errAway if the folder is unreachable.
 func (r *Service) openThere(j office.Job) (*os.File, error) {
 	file, err := archive.OpenSaved(j.Folder, j.At())
-	if err != nil {
-		return nil, cmp.Or(r.reach(j.Folder), err)
+	if err == nil {
+		return file, nil
 	}
-	return file, nil
+	if away := r.deps.FolderAway(j.Folder); away != nil {
+		return nil, fmt.Errorf("%w: %w", errAway, away)
+	}
+	return nil, err
 }
 
 // openSaved opens j's file, if it is the one saved. sum is its SHA-256.

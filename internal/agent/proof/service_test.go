@@ -60,12 +60,12 @@ func newService(t *testing.T) *testService {
 	x.mine = must(x509.ParseCertificate(der))
 	base := looptest.Base(t, func() {})
 	x.vault = looptest.NewVault(base.Data)
-	x.Service = New(base, Deps{Busy: x.busy.Load, Examine: x.find, FindFolder: findFolder, Comparing: Comparing{Compare: x.compare, Sent: x.open},
+	x.Service = New(base, Deps{Busy: x.busy.Load, Examine: x.find, FolderAway: stat, Comparing: Comparing{Compare: x.compare, Sent: x.open},
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "0a1b2c3d-4e5f" }, Vault: x.vault})
 	return x
 }
 
-func findFolder(path string) error {
+func stat(path string) error {
 	_, err := os.Stat(path)
 	return err
 }
