@@ -200,7 +200,6 @@ func stroke(width float32, fill color.NRGBA, points ...point) drawing {
 	return d
 }
 
-// frame is one picture of a Windows icon file.
 type frame struct {
 	size int
 	png  []byte

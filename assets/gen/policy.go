@@ -144,7 +144,6 @@ func (p policy) Kind() string {
 	return "text"
 }
 
-// Choice is one item of a list to choose from.
 type Choice struct {
 	ID, Words, Text string
 	Number          int

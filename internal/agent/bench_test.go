@@ -533,7 +533,6 @@ func newBenchServiceOf(size int) *benchService {
 	return s
 }
 
-// Close ends the service.
 func (s *benchService) Close() {
 	s.client.CloseIdleConnections()
 	s.server.Close()

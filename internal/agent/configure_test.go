@@ -138,7 +138,6 @@ func TestWhatIsFixedStaysSoWhileItsPlaceCannotBeRead(t *testing.T) {
 	}
 }
 
-// found is the finding for a field.
 func found(all []office.FieldError, field string) (f office.FieldError) {
 	if i := slices.IndexFunc(all, func(f office.FieldError) bool { return f.Field == field }); i >= 0 {
 		f = all[i]

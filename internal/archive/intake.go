@@ -90,7 +90,6 @@ type Taking struct {
 	Shared bool     // the copy gets the mode of other documents; otherwise only its owner can read it
 }
 
-// Taken describes a finished copy.
 type Taken struct {
 	Size   int64  // bytes
 	SHA256 string // hex; checked again when the copy is sent

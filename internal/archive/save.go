@@ -61,7 +61,6 @@ type Request struct {
 // Any is the value of Request.Before for a document that always arrives without its end, with different bytes each time.
 const Any = "any"
 
-// Saved describes a saved file.
 type Saved struct {
 	Size   int64  // bytes
 	Digest string // Matches recognises the file by it

@@ -26,7 +26,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Exit codes.
 const (
 	exitDone   = 0
 	exitFailed = 1 // with one clear line on stderr

@@ -141,7 +141,6 @@ type deskList struct {
 	Epoch int              `json:"epoch"` // counts the hubs that the office has had
 }
 
-// deskLine describes a desk in a few words.
 func deskLine(d office.DeskRow) string {
 	line := d.Name
 	if d.Person != "" {

@@ -75,7 +75,6 @@ type Place struct {
 // Box is an area of a page: its left, upper, right and lower edge, as fractions of the page.
 type Box [4]float64
 
-// Result is the result of a comparison.
 type Result struct {
 	State  State   `json:"state"`
 	Why    Why     `json:"why,omitempty"`

@@ -189,7 +189,6 @@ func (d device) rect(left, top, right, bottom float64) rect {
 	return rect{floor(min(x0, x1)), floor(min(y0, y1)), floor(max(x0, x1)) + 1, floor(max(y0, y1)) + 1}
 }
 
-// letter is a letter on a page.
 type letter struct {
 	r    rune
 	word int // index of its word

@@ -531,7 +531,6 @@ type Reader struct {
 	Pending          int                    // delivered and not acknowledged
 }
 
-// Delivery is a delivered event.
 type Delivery struct {
 	Event
 	At       jetstream.SequencePair

@@ -16,7 +16,6 @@ import (
 	"countersign/internal/office"
 )
 
-// NewPackage is a package to send for signature.
 type NewPackage struct {
 	Name         string          `json:"name"`
 	Message      string          `json:"message,omitempty"` // to the signers, may be empty

@@ -503,7 +503,6 @@ func TestAClientKeepsNothingOfWhatItWasAnswered(t *testing.T) {
 // saying gives every request the same answer.
 type saying string
 
-// RoundTrip is http.RoundTripper's.
 func (s saying) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(s))), Request: req}, nil
 }

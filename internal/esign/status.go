@@ -44,7 +44,6 @@ func (s Status) Lists() (some, all bool) {
 	return some, all
 }
 
-// Document is a document of a package.
 type Document struct {
 	ID           string // documentId, "" if the answer omits it
 	ExternalID   string
@@ -62,7 +61,6 @@ type Revision struct {
 	IsSigned bool
 }
 
-// Signer is a person who signs.
 type Signer struct {
 	ID           string // signerId
 	FirstName    string

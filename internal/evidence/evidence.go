@@ -193,7 +193,6 @@ func printable(text string) string {
 	}, text)
 }
 
-// line writes one line of a section.
 func (r Report) line(f *fpdf.Fpdf, l Line) {
 	if f.GetY() > 297-margin-2*lineHeight { // keeps a label and the beginning of its value on one page
 		f.AddPage()

@@ -130,7 +130,6 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(written{m.id, m.values()})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	*m = Message{}
 	if string(data) == "null" {

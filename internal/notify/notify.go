@@ -53,7 +53,6 @@ var ErrTimeout = errors.New("the desktop did not take the notification in time")
 
 var ErrClosed = errors.New("notifications are closed")
 
-// Options configure a Notifier.
 type Options struct {
 	App  string       // the program's name for people
 	Icon []byte       // PNG, may be nil; desktops show it small

@@ -608,7 +608,6 @@ func isSheetError(cell string) bool {
 		"#VALEUR!", "#NOM?", "#NOMBRE!", "#¡REF!", "#¡VALOR!", "#¿NOMBRE?", "#¡DIV/0!", "#¡NUM!"}, cell)
 }
 
-// BulkState is the state of sending a list.
 type BulkState string
 
 const (

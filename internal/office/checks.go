@@ -271,7 +271,6 @@ var keptByHTTP = []string{"host", "trailer", "transfer-encoding"}
 // notInScope reports whether a rune cannot be part of a scope (RFC 6749, 3.3).
 func notInScope(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
 
-// CheckResult is the result of a Check.
 type CheckResult string
 
 const (

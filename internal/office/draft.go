@@ -10,7 +10,6 @@ import (
 	"countersign/internal/message"
 )
 
-// DraftState is the state of a draft.
 type DraftState string
 
 const (

@@ -57,7 +57,6 @@ type EventRow struct {
 	Line EventLine
 }
 
-// EventQuery selects events.
 type EventQuery struct {
 	PackageID string    `json:"package_id,omitempty"` // "" for all
 	Since     time.Time `json:"since,omitzero"`       // received then or later
@@ -105,7 +104,6 @@ func (f Fact) About() Subject {
 	return f.Subject
 }
 
-// FactKind is the kind of a fact.
 type FactKind int
 
 const (

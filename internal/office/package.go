@@ -23,7 +23,6 @@ const (
 	MadeElsewhere Origin = "elsewhere"
 )
 
-// Signer is one person who signs a package.
 type Signer struct {
 	ID        string `json:"id,omitempty"` // signerId, empty until the service has supplied it
 	FirstName string `json:"first_name,omitempty"`
@@ -39,7 +38,6 @@ type Signer struct {
 	RoleID string `json:"role_id,omitempty"`
 }
 
-// Document is one document of a package.
 type Document struct {
 	ID         string    `json:"id,omitempty"` // documentId
 	Name       string    `json:"name,omitempty"`
@@ -494,7 +492,6 @@ func (k *Packer) Keep(b []byte) PackedLine {
 	return PackedLine(k.piece.String()[from:])
 }
 
-// JobState is the state of a save job.
 type JobState string
 
 const (

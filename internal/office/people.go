@@ -258,7 +258,6 @@ func (l PackageLine) Refused() bool { return l.Declined || l.State == "declined"
 // Status is the state of p, see PackageLine.Status.
 func (p Package) Status() Status { return p.Line().Status() }
 
-// SignerStatus is the state of one signer of a package.
 type SignerStatus string
 
 const (

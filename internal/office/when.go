@@ -64,7 +64,6 @@ func (w When) MarshalJSON() ([]byte, error) {
 	return append([]byte(`"`+openStart), b[1:]...), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
 func (w *When) UnmarshalJSON(b []byte) error {
 	var text string
 	if err := json.Unmarshal(b, &text); err != nil {
@@ -236,7 +235,6 @@ type HistoryEntry struct {
 	Ref  string `json:"ref,omitempty"` // documentId, file name, ...
 }
 
-// The kinds of history entries.
 const (
 	EntrySent     = "sent"
 	EntrySigned   = "signed"

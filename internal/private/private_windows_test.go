@@ -23,7 +23,6 @@ func setList(t *testing.T, path, sddl string) {
 	noErr(t, err)
 }
 
-// openUp gives everybody access.
 func openUp(t *testing.T, path string) {
 	t.Helper()
 	setList(t, path, "D:P(A;OICI;FA;;;ME)(A;OICI;FA;;;WD)")

@@ -26,7 +26,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Kind is the kind of a fact.
 type Kind string
 
 const (

@@ -246,7 +246,6 @@ func (p product) form(name string, values any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// say prints progress.
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
 // run runs a tool in dir, with env added to the environment.

@@ -35,7 +35,6 @@ type Recipient struct {
 	Type  string `json:"type"`
 }
 
-// Document is a document of a Package.
 type Document struct {
 	DocumentID string `json:"document_id"`
 	Name       string `json:"name"`

@@ -361,7 +361,6 @@ func quick(o Options, rc *receiver) Options {
 	return o
 }
 
-// must ends the test at an error.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

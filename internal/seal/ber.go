@@ -7,7 +7,6 @@ import (
 	"golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// errBER means that bytes are not a valid ASN.1 encoding.
 var errBER = errors.New("not an ASN.1 encoding")
 
 // maxDepth is the maximum nesting of values.

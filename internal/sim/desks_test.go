@@ -77,7 +77,6 @@ func (w *world) newDesk(name, at string, keys *keyring) *otherDesk {
 	return d
 }
 
-// begins starts its program.
 func (d *otherDesk) begins(s office.Secrets) {
 	var err error
 	d.host = &host{at: d.at}
@@ -94,7 +93,6 @@ func (d *otherDesk) begins(s office.Secrets) {
 	d.running.Go(func() { a.Run(ctx) })
 }
 
-// ends stops its program.
 func (d *otherDesk) ends() {
 	if d.office == nil {
 		return

@@ -103,7 +103,6 @@ func (x *health) here() map[string]bool {
 	return all
 }
 
-// lookAtHealth checks the expectations.
 func (x *health) lookAtHealth() {
 	for _, e := range x.expected {
 		switch {

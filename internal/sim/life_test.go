@@ -113,7 +113,6 @@ func (w *world) passed(h *host, point string) {
 	w.happens()
 }
 
-// start starts the program again.
 func (w *world) start() {
 	w.stirred = time.Now()
 	err := w.open()
@@ -179,7 +178,6 @@ func photograph(folders []string) (photo, error) {
 	return p, nil
 }
 
-// restore restores the folders.
 func (p photo) restore() error {
 	var all error
 	for dir, kept := range p.kept {

@@ -84,7 +84,6 @@ func (m *model) member() {
 	}
 }
 
-// signed records a signature.
 func (m *model) signed(s *service, t turn) {
 	for _, p := range s.Packages() {
 		if p.PackageID != t.pack {

@@ -113,7 +113,6 @@ func (x *news) told(n office.Notice) {
 	}
 }
 
-// count is the number of notifications.
 func (x *news) count() int {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()

@@ -372,7 +372,6 @@ func (x *index) lookAtIndexes() {
 	}
 }
 
-// read reads a list.
 func (x *index) read(path string) {
 	body, err := os.ReadFile(path)
 	if err != nil {

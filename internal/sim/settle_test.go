@@ -386,7 +386,6 @@ func (w *world) owesSweep(why string) {
 	w.duties.sweeps = append(w.duties.sweeps, s)
 }
 
-// lookAtDuties checks the duties.
 func (m *model) lookAtDuties() {
 	w, d := m.w, &m.w.duties
 	calm := w.calmSince()

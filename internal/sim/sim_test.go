@@ -23,7 +23,6 @@ import (
 	"time"
 )
 
-// outcome is the result of a run.
 type outcome struct {
 	broken []string // broken promises; none is the aim
 	at     int      // the step after which they were broken

@@ -88,14 +88,12 @@ func (x *wire) count() (requests, deliveries int) {
 	return x.requests, x.deliveries
 }
 
-// trouble adds a fault.
 func (x *wire) trouble(f *fault) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.faults = append(x.faults, f)
 }
 
-// heal ends all faults.
 func (x *wire) heal() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -133,7 +131,6 @@ func (x *wire) begin(key, route string) (n int, kind string) {
 	return n, ""
 }
 
-// RoundTrip implements http.RoundTripper.
 func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
 	key := r.Method + " " + r.URL.Host + path
@@ -318,7 +315,6 @@ func (w *world) startProxy() error {
 	return nil
 }
 
-// pass forwards a request.
 func (w *world) pass(r *http.Request, transport *http.Transport, body []byte) (status int, header http.Header, answer []byte) {
 	var event struct {
 		ID string `json:"eventId"`

@@ -152,7 +152,6 @@ func (y way) troubled(r *http.Request, kind string, said []byte, draw int) (*htt
 	return y.next.RoundTrip(r)
 }
 
-// swallow discards an answer.
 func swallow(answer *http.Response, err error) error {
 	if err == nil {
 		io.Copy(io.Discard, answer.Body)

@@ -278,12 +278,10 @@ func Diagnose(ctx context.Context, c NgrokConfig, byProxy bool) Diagnosis {
 // directly makes a function an ngrok.Dialer.
 type directly func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dial implements ngrok.Dialer.
 func (d directly) Dial(network, address string) (net.Conn, error) {
 	return d(context.Background(), network, address)
 }
 
-// DialContext implements ngrok.Dialer.
 func (d directly) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return d(ctx, network, address)
 }

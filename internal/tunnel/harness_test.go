@@ -135,7 +135,6 @@ func sentenceIsFit(t *testing.T, e *tunnel.Error) {
 	}
 }
 
-// hello answers "hello".
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 
 // fetch gets url through the edge's public side and fails the test unless it answers 200.

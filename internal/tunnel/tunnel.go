@@ -215,7 +215,6 @@ func newStreamConn(conn net.Conn, stall time.Duration) *streamConn {
 	return &streamConn{Conn: conn, stall: stall, gone: make(chan struct{})}
 }
 
-// Write implements net.Conn.
 func (c *streamConn) Write(p []byte) (int, error) {
 	if c.broken != nil {
 		return 0, c.broken

@@ -590,7 +590,6 @@ func (s *Screen) openEvent(e office.EventRow) {
 	pop = widgets.Open(s.env.Window.Canvas(), widgets.Pad(20, page), fyne.NewSize(560, 0), leave, nil)
 }
 
-// retry processes an event again.
 func (s *Screen) retry(id string) {
 	s.env.Attempt(func(context.Context) error { return s.office.RetryEvent(id) }, s.Reload)
 }

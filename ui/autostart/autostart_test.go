@@ -83,7 +83,6 @@ func TestAutostartIsWhatWasSet(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -224,7 +224,6 @@ func TestEveryTextHasItsEnglish(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

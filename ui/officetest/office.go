@@ -62,7 +62,6 @@ func (o *Office) first(method string) error {
 	return nil
 }
 
-// note records a request.
 func (o *Office) note(kind office.Change, what ...any) {
 	o.Change(kind, func(o *Office) { o.Done = append(o.Done, strings.TrimSuffix(fmt.Sprintln(what...), "\n")) })
 }

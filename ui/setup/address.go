@@ -100,7 +100,6 @@ func (p *address) choose(i int) {
 	p.screen.touched() // relabels, too
 }
 
-// relabel updates the button's label.
 func (p *address) relabel() {
 	a := p.screen.answers
 	p.next = lang.L("Test and continue")

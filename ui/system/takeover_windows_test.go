@@ -71,7 +71,6 @@ func TestTheProgramForEverybodyTakesOver(t *testing.T) {
 	}
 }
 
-// must ends the test at an error.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

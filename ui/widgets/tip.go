@@ -204,7 +204,6 @@ func (l *DropHint) Come(text string) { l.show(text, signComes, nil) }
 
 func (l *DropHint) Clear() { l.show("", signRefuses, nil) }
 
-// Text returns the visible text.
 func (l *DropHint) Text() string { return l.text }
 
 func (l *DropHint) Takes() bool { return l.sign == signTakes }

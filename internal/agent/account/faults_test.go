@@ -85,7 +85,6 @@ func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
 	})
 }
 
-// configure changes a setting.
 func configure(t *testing.T, x *Service, change func(*office.Settings)) error {
 	s := x.Settings()
 	change(&s)
@@ -347,7 +346,6 @@ func TestNobodyWaitsLongToBeSignedOut(t *testing.T) {
 	})
 }
 
-// hanging never answers.
 type hanging struct{}
 
 func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -28,7 +28,6 @@ type service struct {
 	vault   refreshVault // the session's vault
 }
 
-// errNothing aborts a change with nothing to change.
 var errNothing = errors.New("there is nothing to change")
 
 // connect remakes the service from the settings and the client secret, once the keys are unlocked.

@@ -43,7 +43,6 @@ func (x *testService) asked(route string) (n int) {
 	return n
 }
 
-// set changes a setting.
 func (x *testService) set(t *testing.T, change func(s *office.Settings)) {
 	t.Helper()
 	change(&x.settings)

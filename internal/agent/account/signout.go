@@ -433,7 +433,6 @@ func passing(name string) bool {
 	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), string(sealedRevocation)}, kind)
 }
 
-// ReplaceSealed replaces all sealed values.
 func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) {
 	names, _ := tx.SealedNames()
 	for _, name := range names {
@@ -444,7 +443,6 @@ func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) {
 	}
 }
 
-// ForgetPassing deletes short-lived sealed values.
 func ForgetPassing(tx *store.Tx) {
 	names, _ := tx.SealedNames()
 	for _, name := range names {

@@ -296,7 +296,6 @@ func mark(tx *store.Tx, id string, marks map[string][]sent) {
 
 func put(tx *store.Tx, b office.Bulk) error { return tx.PutDoc(docLists+b.ID, b) }
 
-// lists returns all lists, oldest first.
 func lists(tx *store.Tx) (all []office.Bulk, err error) {
 	for _, b := range store.Docs[office.Bulk](tx, docLists, "") {
 		all = append(all, b)
@@ -479,7 +478,6 @@ func stalls(tx *store.Tx, b office.Bulk) (why message.Message, err error) {
 	return why, nil
 }
 
-// errTurned says that a list has been changed meanwhile.
 var errTurned = errors.New("the list is not at that line any more")
 
 // hand records, in the commit that stores a line's draft, that its turn is over.

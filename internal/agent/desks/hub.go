@@ -51,7 +51,6 @@ type identity struct {
 	Epoch       int    `json:"epoch"`
 }
 
-// live is a running hub.
 type live struct {
 	hub    Server // nil if the stream is in a cluster
 	conn   Conn

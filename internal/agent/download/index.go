@@ -430,7 +430,6 @@ func (r *Service) Export(ctx context.Context, packageIDs []string, folder string
 	return x, nil
 }
 
-// errChanged means that a file is not the one that was saved.
 var errChanged = errors.New("the file is not as it was saved")
 
 // export copies one file under the first free name.

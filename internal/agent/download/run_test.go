@@ -52,7 +52,6 @@ func document(packageID string) string {
 	return "%PDF-1.7\nof " + packageID + strings.Repeat(" ", 4096) + "\n%%EOF\n"
 }
 
-// RoundTrip is http.RoundTripper's.
 func (g *giver) RoundTrip(r *http.Request) (*http.Response, error) {
 	path, ok := strings.CutPrefix(r.URL.Path, "/api/v1")
 	if !ok { // its other form, which this service does not know

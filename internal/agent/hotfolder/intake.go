@@ -188,7 +188,6 @@ func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) 
 	return true, r.plan(dir, in, office.HotProblems)
 }
 
-// errAgain says that a file is already a draft.
 var errAgain = errors.New("the same file was written again")
 
 // send stores a draft for a file, recording in the same commit that it belongs to this file, or that this file belongs to an earlier

@@ -162,7 +162,6 @@ func (d *desk) sendsLease(f office.HotFolder) {
 	d.looks()
 }
 
-// folder adds a hot folder.
 func (d *desk) folder(change ...func(*office.HotFolder)) office.HotFolder {
 	d.t.Helper()
 	f := office.HotFolder{Path: filepath.Join(d.t.TempDir(), "Scans"), Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}}
@@ -782,7 +781,6 @@ func TestAFileThatIsWrittenAllDayKeepsNothingFromBeingTold(t *testing.T) {
 	})
 }
 
-// deaf hears nothing.
 type deaf struct{}
 
 func (deaf) Set([]string) {}

@@ -428,7 +428,6 @@ func (r *Service) copyRecord(folder string, h record.Head, signed []byte) error 
 	return nil
 }
 
-// errOtherCopy says that a copy has other lines than the record.
 var errOtherCopy = errors.New("the copy has other lines")
 
 // continues returns how many lines a copy has, all of which must be the record's.

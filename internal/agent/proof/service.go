@@ -36,7 +36,6 @@ import (
 // MaxFound limits the size in bytes of the result for a document.
 const MaxFound = 16 << 20
 
-// Deps are what a Service needs from others.
 type Deps struct {
 	// Examine reads an open document in a bounded process for its "seal", or the "authorities" it names, and returns what package
 	// seal finds, as JSON.
@@ -154,7 +153,6 @@ func (r *Service) examine(ctx context.Context, j office.Job) error {
 	return errors.Join(r.tellWrong(), r.tellAstray())
 }
 
-// isUnread reports whether a document is unreadable.
 func isUnread(err error) bool {
 	return errors.Is(err, errUnjudged) && !errors.Is(err, preview.ErrNotStarted)
 }
@@ -205,10 +203,8 @@ func tellPackage(tx *store.Tx, id string) error {
 	return tx.PutPackage(p)
 }
 
-// errAway means that the folder is unreachable.
 var errAway = errors.New("the folder is out of reach")
 
-// found is the result for a file.
 type found struct {
 	seal  seal.Found
 	read  bool   // whether the seal was read
@@ -288,7 +284,6 @@ func (r *Service) Authority(ctx context.Context, path string) (*x509.Certificate
 	return c, err
 }
 
-// errUnjudged means that a document could not be examined.
 var errUnjudged = errors.New("the document cannot be examined")
 
 // lookAt examines any file, see look. The error is for people, or errUnjudged.

@@ -43,7 +43,6 @@ type shelf struct {
 	unsent string    // the state of the one made 150 hours before it, empty while it is not shown
 }
 
-// RoundTrip is http.RoundTripper's.
 func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	var q struct {
 		Skip, Take int

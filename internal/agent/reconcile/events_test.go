@@ -35,7 +35,6 @@ func hears(t *testing.T) *testService {
 
 type hanging struct{}
 
-// RoundTrip is http.RoundTripper's.
 func (hanging) RoundTrip(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()

@@ -38,7 +38,6 @@ type desk struct {
 	shows                string         // packageId whose status it tells all the same
 }
 
-// Access is esign's token source.
 func (d *desk) Access(context.Context) (string, error) {
 	if d.lapsed.Load() {
 		return "", &loop.RenewalError{Err: &esign.Error{Kind: esign.Network}}
@@ -46,7 +45,6 @@ func (d *desk) Access(context.Context) (string, error) {
 	return "a", nil
 }
 
-// Invalidate is esign's token source.
 func (d *desk) Invalidate(string) {}
 
 // count is how often one was asked about.
@@ -56,7 +54,6 @@ func (d *desk) count(id string) int {
 	return d.asked[id]
 }
 
-// RoundTrip is http.RoundTripper's.
 func (d *desk) RoundTrip(req *http.Request) (*http.Response, error) {
 	parts := strings.Split(strings.TrimPrefix(req.URL.Path, "/api/v1"), "/")
 	id, pause, body, code := parts[2], d.record, "", http.StatusOK

@@ -107,7 +107,6 @@ func (b *Backups) Run(ctx context.Context) error {
 	return nil
 }
 
-// errLocked says that a backup is waiting for the key.
 var errLocked = errors.New("the key is out of reach")
 
 // tell words for people why a backup could not be made.

@@ -77,13 +77,11 @@ func UsualOffice(t testing.TB, desk *Desktop, flags ...string) *Office {
 	return NewOffice(t, desk, s, f)
 }
 
-// Result is the result of a command.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
 }
 
-// Begin starts a command.
 func (o *Office) Begin(command string, args ...string) *Process {
 	o.T.Helper()
 	env := o.Desk.Env(o.More...)
@@ -329,7 +327,6 @@ func Sample(t testing.TB, name string) string {
 	return path
 }
 
-// Must ends the test at an error.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

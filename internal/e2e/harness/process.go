@@ -227,7 +227,6 @@ func EventuallyWithin(t testing.TB, limit time.Duration, what string, ok func() 
 	}
 }
 
-// ReadNames returns the names in a folder.
 func ReadNames(dir string) (names []string, err error) {
 	list, err := os.ReadDir(dir)
 	for _, e := range list {

@@ -295,7 +295,6 @@ func NewSpy(t testing.TB, address string) *Spy {
 	return x
 }
 
-// Note records a secret.
 func (x *Spy) Note(what, secret string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -48,7 +48,6 @@ type Request struct {
 	Path string
 }
 
-// Counts returns the current counters.
 func (e *Edge) Counts() Counts {
 	e.mu.Lock()
 	defer e.mu.Unlock()

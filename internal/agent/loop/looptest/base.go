@@ -137,7 +137,6 @@ type Vault struct {
 	mu   sync.Mutex
 }
 
-// NewVault returns an empty vault.
 func NewVault(d *data.Data) *Vault { return &Vault{Data: d, Kept: map[string][]byte{}} }
 
 func (v *Vault) Get(name string) ([]byte, error) {
