@@ -191,7 +191,6 @@ var ErrLocked = account.ErrLocked
 // Account is who is signed in; fields are empty if the service did not supply them.
 type Account = account.Account
 
-// Health's types.
 type (
 	Severity = health.Severity
 	Action   = health.Action

@@ -44,7 +44,6 @@ const (
 	WhyLarge    Why = "large" // too many pages or letters, or it takes too long
 )
 
-// Kind classifies a difference.
 type Kind string
 
 const (
@@ -62,7 +61,6 @@ const (
 	KindRemade   Kind = "remade"    // the page was regenerated, or its letters have other codes
 )
 
-// Place is a difference.
 type Place struct {
 	Kind Kind   `json:"kind"`
 	Page int    `json:"page,omitempty"` // of the document sent, counted from 1; 0 for none

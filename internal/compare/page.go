@@ -80,7 +80,6 @@ func (c *comparison) look(a, b *page, printing bool) {
 	c.before, c.after = a.notes(c.da), b.notes(c.db)
 }
 
-// compare finds the differences of the pictures.
 func (c *comparison) compare(a, b *page, sent, back sheet) (places []Place) {
 	if bytes.Equal(c.was, c.now) && sent.text == back.text {
 		return nil
@@ -180,7 +179,6 @@ type comparison struct {
 	marks []uint8  // by pixel: see below
 }
 
-// The classes of pixels.
 const (
 	alike = iota
 	isNew // darker than the empty area before
@@ -445,7 +443,6 @@ func (c *comparison) inked(picture []byte, r rect) bool {
 	return c.any(r, func(i int) bool { return apart(pixel(picture, i), pixel(picture, r.y0*c.w+r.x0)) > faint })
 }
 
-// each calls do for every pixel of a rectangle.
 func (c *comparison) each(r rect, do func(i int)) {
 	c.any(r, func(i int) bool { do(i); return false })
 }

@@ -21,7 +21,6 @@ import (
 	"aead.dev/minisign"
 )
 
-// releases is a server that announces releases.
 type releases struct {
 	*httptest.Server
 	public string // its key

@@ -69,7 +69,6 @@ type Event struct {
 	URL       string `json:"url"`
 }
 
-// Seal is the result of checking a seal.
 type Seal struct {
 	State   string    `json:"state"`
 	Signer  string    `json:"signer,omitempty"`

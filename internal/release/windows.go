@@ -301,7 +301,6 @@ func (p product) describe(ctx context.Context, msi, version string, code uuid.UU
 	return run(ctx, filepath.Dir(msi), []string{"TZ=UTC"}, "msibuild", args...)
 }
 
-// braced is a GUID as Windows writes it.
 func braced(code uuid.UUID) string { return strings.ToUpper("{" + code.String() + "}") }
 
 // wingetID is the program's id in winget.

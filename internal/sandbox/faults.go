@@ -67,7 +67,6 @@ func (s *Server) Heal(id int) {
 	s.faults.rules = slices.DeleteFunc(s.faults.rules, func(r *Fault) bool { return id == 0 || r.ID == id })
 }
 
-// Faults returns the rules with their counts.
 func (s *Server) Faults() []Fault {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()

@@ -47,7 +47,6 @@ type pack struct {
 	said map[string]any // cache of its answers, see tell
 }
 
-// times are the times of a package's events.
 type times struct {
 	TimeCreated   time.Time  `json:"time_created"`
 	TimeModified  time.Time  `json:"time_modified"`

@@ -80,7 +80,6 @@ func (s *Server) listTemplates(w http.ResponseWriter, r *http.Request, who calle
 	return object{"items": items, "total": len(all), "take": take, "skip": q.Skip}, nil
 }
 
-// mentions reports whether the search matches the template.
 func (t *packTemplate) mentions(search string) bool {
 	text := []string{t.Name, t.Description, t.Message}
 	for _, p := range slices.Concat(t.Signers, t.Recipients) {

@@ -302,7 +302,6 @@ func encoded(view func(*pack) object) func(*pack) json.RawMessage {
 	}
 }
 
-// newestFirst orders packages by creation.
 func newestFirst(a, b *pack) int {
 	return cmp.Or(b.TimeCreated.Compare(a.TimeCreated), strings.Compare(a.PackageID, b.PackageID))
 }

@@ -39,7 +39,6 @@ func faultOf(err error) (f Fault) {
 	return f
 }
 
-// Signature describes a signature of a file.
 type Signature struct {
 	Covers       int64     `json:"covers"` // bytes from the beginning of the file
 	IsStamp      bool      `json:"is_stamp,omitempty"`

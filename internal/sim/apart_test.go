@@ -71,7 +71,6 @@ func (x *keptApart) asked(r *http.Request, said []byte) {
 	}
 }
 
-// answered examines an answer.
 func (x *keptApart) answered(r *http.Request, status int, body []byte) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()

@@ -135,7 +135,6 @@ func (d *otherDesk) note() {
 	d.owed, d.took = append(d.owed, acked[min(d.took, len(acked)):]...), len(acked)
 }
 
-// events are the ids of its events.
 func (d *otherDesk) events(when string) map[string]bool {
 	has := map[string]bool{}
 	for before, more := office.Cursor(""), true; more; {

@@ -140,7 +140,6 @@ func (w *world) sleep(d time.Duration) {
 	}
 }
 
-// service is one signing service.
 type service struct {
 	*sandbox.Server
 	name   string
@@ -261,7 +260,6 @@ func (w *world) secrets() office.Secrets {
 	return office.Secrets{ClientSecret: w.services[w.current].client.Secret}
 }
 
-// disk is the computer's disk.
 func (w *world) disk() string { return filepath.Join(w.dir, "computer") }
 
 func (w *world) dataDir() string { return filepath.Join(w.disk(), fmt.Sprintf("data %d", w.computer)) }
@@ -290,7 +288,6 @@ func (w *world) access() error {
 	return nil
 }
 
-// program is a host's program.
 func (w *world) program(h *host, dataDir string, keys *keyring) (*agent.Agent, error) {
 	client := esign.NewHTTPClient(func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, h, address) })
 	client.Transport = w.wire.of(h, client.Transport.(*http.Transport))

@@ -418,7 +418,6 @@ func forget(t testing.TB, s *Store, keep int) (forgotten int) {
 	return forgotten
 }
 
-// arrive stores events with this outcome.
 func arrive(t testing.TB, s *Store, outcome office.Outcome, ids ...string) {
 	t.Helper()
 	for _, id := range ids {

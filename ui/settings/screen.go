@@ -234,7 +234,6 @@ func (s *Screen) PickFolder() {
 	})
 }
 
-// ShowAccount shows who is signed in.
 func (s *Screen) ShowAccount() { s.tabs.Choose(tabService) }
 
 // ShowService shows the settings of the service and the public address.

@@ -52,7 +52,6 @@ func shown(t *testing.T, o *officetest.Office) (*screentest.Bench, *Screen) {
 	return b, s
 }
 
-// entry is the input of a setting.
 func entry(t *testing.T, s *Screen, key string) *widgets.Entry {
 	t.Helper()
 	for e, k := range s.form.inputs {

@@ -457,7 +457,6 @@ func (b *bench) find(wanted func(fyne.CanvasObject) bool) (found []fyne.CanvasOb
 	return found
 }
 
-// tabs are what turns pages on the screen that is shown.
 func (b *bench) tabs() (tabs []*widgets.Tappable) {
 	for _, row := range b.find(func(o fyne.CanvasObject) bool { _, is := o.(*widgets.Tabs); return is }) {
 		b.within(row, nil, func(o, _ fyne.CanvasObject) {

@@ -150,7 +150,6 @@ func TestF5AsksNow(t *testing.T) {
 	}
 }
 
-// rectangle is a part of the window.
 type rectangle struct{ from, to fyne.Position }
 
 func (r rectangle) cut(by rectangle) rectangle {

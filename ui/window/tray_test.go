@@ -90,7 +90,6 @@ func TestThePanelHearsOnlyOfChanges(t *testing.T) {
 	screentest.Equal(t, "icons", strings.Join(p.icons, " "), "tray-fine.png tray-working.png tray-attention.png")
 }
 
-// labels are the entries of the tray's menu.
 func (p *panel) labels() (labels []string) {
 	for _, item := range p.menu.Items {
 		if !item.IsSeparator {

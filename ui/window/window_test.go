@@ -243,7 +243,6 @@ func TestTheFirstCloseSaysOnceWhereTheWindowIsFoundAgain(t *testing.T) {
 	}
 }
 
-// labels are the lines of a menu.
 func (t BareTray) labels() (list []string) {
 	for _, e := range t.Items {
 		list = append(list, e.Label)

@@ -26,7 +26,6 @@ import (
 	"countersign/internal/store"
 )
 
-// owed is how many revocations wait.
 func (x *testService) owed(t *testing.T) int {
 	t.Helper()
 	list := must(x.pendingNow())

@@ -357,7 +357,6 @@ func plainCode(typed string) (string, error) {
 	return c, nil
 }
 
-// keys returns what is derived from a code.
 func keys(typed string) (seed, key string, secret safe.Secret, err error) {
 	code, err := plainCode(typed)
 	if err != nil {

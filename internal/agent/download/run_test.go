@@ -36,7 +36,6 @@ type giver struct {
 	say   func(packageID string, n int, path string) answer // the nth answer for a package; nil for its document
 }
 
-// answer is an answer to a request for a file.
 type answer struct {
 	status    int           // 0 for 200
 	body      string        // "" for the document of the package

@@ -67,7 +67,6 @@ func (r *Service) Prove(ctx context.Context, packageID string, events []office.E
 	return err
 }
 
-// contents are what a proof is made of.
 type contents struct {
 	p      office.Package
 	jobs   []office.Job

@@ -348,7 +348,6 @@ const (
 // copyName is the name of a file with lines, from the numbers of the first and last.
 const copyName = "%09d-%09d.jsonl"
 
-// copyFile is a file with lines.
 type copyFile struct {
 	name        string
 	first, last int64 // counted from 1

@@ -77,7 +77,6 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer(req, http.StatusOK, fmt.Sprintf(`{"items":[%s],"total":%d}`, strings.Join(items, ","), total+s.lost))
 }
 
-// client is a client of the shelf.
 func (s *shelf) client(id string) *esign.Client {
 	return clientOf(s, looptest.Token{}, id)
 }
@@ -89,7 +88,6 @@ func clientOf(service http.RoundTripper, tokens esign.TokenSource, id string) *e
 	}, tokens)
 }
 
-// answer is one to a request.
 func answer(req *http.Request, status int, body string) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
 }

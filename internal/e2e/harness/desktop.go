@@ -479,7 +479,6 @@ func (x *Dragger) atom(name string) xproto.Atom {
 	return reply.Atom
 }
 
-// Window is a window on the session's display.
 type Window struct {
 	d  *Desktop
 	ID string
@@ -514,7 +513,6 @@ func (d *Desktop) Visible(title string) []string {
 	return strings.Fields(out)
 }
 
-// Picture is a screenshot of the window.
 func (w *Window) Picture() image.Image {
 	w.d.T.Helper()
 	out, err := w.d.Run("import", "-window", w.ID, "png:-")

@@ -58,7 +58,6 @@ const (
 	protected
 )
 
-// Pages counts the pages of a document.
 func (p Press) Pages(document []byte) (int, error) {
 	answer, err := p.ask(toCount, document)
 	if err != nil {
@@ -71,7 +70,6 @@ func (p Press) Pages(document []byte) (int, error) {
 	return int(n), nil
 }
 
-// Join combines several PDFs into one.
 func (p Press) Join(parts ...[]byte) ([]byte, error) { return p.ask(toJoin, parts...) }
 
 // Prepare adds an empty seal to a document, as prepare does.
