@@ -79,11 +79,10 @@ func (r *Service) checkFiles(ctx context.Context) error {
 			return err
 		}
 		done.Checked = today
+	} else if now.Files, err = r.stillAstray(nil); err != nil {
+		return err
 	}
-	last, _, err := data.Doc[astrayFiles](r.Data, docAstray) // only now: somebody may have asked for a check meanwhile
-	if err == nil {
-		now.Files, err = r.stillAstray(now.Files, last.Files)
-	}
+	last, _, err := data.Doc[astrayFiles](r.Data, docAstray)
 	if err == nil {
 		now.Away, err = r.followAll(ctx, slices.DeleteFunc(slices.Clone(last.Away), func(folder string) bool { return r.deps.FolderAway(folder) == nil }))
 	}
@@ -170,10 +169,11 @@ func noteAstray(tx *store.Tx, x astray, read bool) {
 	}
 }
 
-// stillAstray adds to what a check found what was found before, except what is back, or saved again.
-func (r *Service) stillAstray(found, before []astray) (still []astray, err error) {
+// stillAstray adds to what a check found what was found before, also by another one meanwhile, except what is back, or saved again.
+func (r *Service) stillAstray(found []astray) (still []astray, err error) {
+	last, _, err := data.Doc[astrayFiles](r.Data, docAstray)
 	still = found
-	for _, x := range before {
+	for _, x := range last.Files {
 		j, failed := r.job(x.Key)
 		if err = errors.Join(err, failed); j.State != office.JobDone || slices.ContainsFunc(found, func(f astray) bool { return f.Key == x.Key }) {
 			continue
@@ -305,14 +305,13 @@ func (r *Service) ReadAstray(said message.Message) error {
 		if err != nil || text.String() != said.String() {
 			return err
 		}
-		if len(x.Away) > 0 { // that is what it said
-			x.Away = nil
-			return tx.PutDoc(docAstray, x)
-		}
 		for _, f := range x.Files {
-			noteAstray(tx, f, true)
+			if j, _, _ := tx.Job(f.Key); len(x.Away) == 0 || slices.Contains(x.Away, j.Folder) { // else it spoke of folders alone
+				noteAstray(tx, f, true)
+			}
 		}
-		return nil
+		x.Away = nil
+		return tx.PutDoc(docAstray, x)
 	})
 	r.Signal(office.PackagesChanged)
 	return errors.Join(err, r.tellAstray())
@@ -358,7 +357,10 @@ func (r *Service) lookAtAll(ctx context.Context, x *looked, pause time.Duration,
 		missing, failed := r.findRenamed(ctx, pause, folder, lost[folder])
 		found, err = append(found, missing...), errors.Join(err, failed)
 	}
-	return found, err
+	if err != nil {
+		return nil, err
+	}
+	return r.stillAstray(found)
 }
 
 // checkFile checks j's file, unless its folder is unreachable.

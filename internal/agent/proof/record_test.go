@@ -514,6 +514,8 @@ func TestWithoutItsShareNoFileIsTakenForLost(t *testing.T) {
 		for name := range 3 {
 			x.save(fmt.Sprint(name), "a")
 		}
+		noErr(t, os.Remove(x.path(x.save("lost", "b"))))
+		noErr(t, x.checkFiles(t.Context()))
 		share, note := x.folder+" share", filepath.Join(x.folder, "NOT MOUNTED")
 		noErr(t, errors.Join(os.Rename(x.folder, share), os.Mkdir(x.folder, 0o700), os.WriteFile(note, nil, 0o600)))
 		x.deps.FolderAway = func(string) error { return archive.ErrMissing }
@@ -522,16 +524,16 @@ func TestWithoutItsShareNoFileIsTakenForLost(t *testing.T) {
 		expect(t, x.said(health.RecordWaits), message.RecordCopyFails(x.folder), "of the copy it says %v")
 		expect(t, must(filepath.Glob(filepath.Join(x.folder, "*"))), []string{note}, "in the mount point are %q")
 		noErr(t, x.checkFiles(t.Context()))
-		expect(t, x.said(health.FilesAstray), message.Message{}, "by itself it says %v")
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"lost.pdf"}), "by itself it says %v")
 		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
 		expect(t, x.said(health.FolderAway), message.FolderMissing(filepath.Base(x.folder)), "asked it says %v")
 		noErr(t, x.checkFiles(t.Context()))
 		expect(t, x.said(health.FolderAway), message.FolderMissing(filepath.Base(x.folder)), "an hour later it says %v")
-		expect(t, len(must(x.Activity(9))), 0, "activity has %d lines")
+		expect(t, len(must(x.Activity(9))), 1, "activity has %d lines")
 		noErr(t, errors.Join(os.RemoveAll(x.folder), os.Rename(share, x.folder)))
 		x.deps.FolderAway = stat
 		noErr(t, x.checkFiles(t.Context()))
-		expect(t, x.said(health.FolderAway), message.Message{}, "with the share it says %v")
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"lost.pdf"}), "with the share it says %v")
 	})
 }
 
