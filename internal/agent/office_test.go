@@ -269,7 +269,6 @@ func (o *testOffice) issue(id string) *Issue {
 	return nil
 }
 
-// files are the names in the folder.
 func (o *testOffice) files() (names []string) {
 	o.t.Helper()
 	entries := must(os.ReadDir(o.folder))

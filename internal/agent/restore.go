@@ -485,7 +485,6 @@ func (a *Agent) reload(ctx context.Context) error {
 // A person may restore a backup although the state is good, or choose another than the newest: the present state is set aside, and
 // the next start does the rest, as for a lost state.
 
-// Backup is a backup of a data folder.
 type Backup = transfer.File
 
 // IssueRestored is the ID of the report of a lost state.

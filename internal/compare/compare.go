@@ -187,7 +187,6 @@ func (r *Result) add(p Place) {
 	}
 }
 
-// changed is the weight of a change.
 const changed = 3
 
 // weight ranks a difference; it is also the index of the State that results.

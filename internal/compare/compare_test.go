@@ -696,7 +696,6 @@ func pages(document []byte, numbers ...int) (out []byte, err error) {
 	return b.Bytes(), err
 }
 
-// joined combines several documents into one.
 func joined(documents ...[]byte) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -87,7 +87,6 @@ func (d *document) sheet(i int) sheet {
 	return s
 }
 
-// page is an open page.
 type page struct {
 	*document
 	ref   references.FPDF_PAGE
@@ -398,7 +397,6 @@ func readData(document []byte) (d *data) {
 	return d
 }
 
-// unit is the unit of a page, if known.
 func (d *data) unit(page int) float64 {
 	if d == nil || page >= len(d.units) {
 		return 1

@@ -26,7 +26,6 @@ const (
 	samePoint = 0.5     // points by which page sizes may differ
 )
 
-// comparePages compares a sent page with its counterpart.
 func comparePages(sent, back sheet) (places []Place) {
 	if math.Abs(sent.w-back.w) > samePoint || math.Abs(sent.h-back.h) > samePoint || sent.unit != back.unit {
 		return []Place{{Kind: KindSize, Was: short(sent.text), Now: short(back.text)}}
@@ -48,7 +47,6 @@ func comparePages(sent, back sheet) (places []Place) {
 	return places
 }
 
-// compareStrips compares a strip of two pages.
 func compareStrips(a, b *page, sent, back sheet, s strip) []Place {
 	c := comparison{strip: s}
 	c.look(a, b, false)
@@ -491,7 +489,6 @@ func without(words, others []string) (rest []string) {
 	return rest
 }
 
-// spot is the position of a letter.
 type spot struct {
 	r    rune
 	x, y int

@@ -74,7 +74,6 @@ func KeyOf(secret [32]byte) (seed, public string, err error) {
 	return string(b), public, errors.Join(err1, err2)
 }
 
-// Public is the public half of a key pair.
 func Public(seed string) (string, error) {
 	pair, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {
@@ -379,7 +378,6 @@ func (c *Conn) Forget(ctx context.Context, s Stream, key string) error {
 	return err
 }
 
-// Following returns the keys of the desks that follow.
 func (c *Conn) Following(ctx context.Context, s Stream) (keys []string, err error) {
 	stream, err := c.js.Stream(ctx, StreamName(s.Epoch))
 	if err != nil {

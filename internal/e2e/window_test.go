@@ -419,7 +419,6 @@ func TestTheWindowIsAsLightAsTheSystem(t *testing.T) {
 	becomes("it is light again", true)
 }
 
-// isBright reports whether most of a picture is bright.
 func isBright(p image.Image) bool {
 	bright, all := 0, 0
 	for y := p.Bounds().Min.Y; y < p.Bounds().Max.Y; y += 4 {

@@ -446,7 +446,6 @@ type unpacking struct {
 	short bool // it was shorter than expected
 }
 
-// number reads a uvarint.
 func (u *unpacking) number() int {
 	n := 0
 	for i := 0; i < len(u.rest) && i < binary.MaxVarintLen32; i++ {

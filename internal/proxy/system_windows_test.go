@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// wine reports whether this is Wine.
 func wine() bool {
 	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }

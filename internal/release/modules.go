@@ -250,7 +250,6 @@ func (p product) notices(ctx context.Context, programs ...string) ([]byte, error
 	return b.Bytes(), nil
 }
 
-// title is the component's name for people.
 func (c component) title() string {
 	if c.Name == "std" {
 		return "Go " + c.Version

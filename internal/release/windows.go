@@ -78,7 +78,6 @@ func (p product) windowsResources(path string) error {
 	return errors.Join(err, resources.WriteObject(&b, winres.ArchAMD64), write(path, b.Bytes()))
 }
 
-// icon is the path of the icon in Windows' format.
 func (p product) icon() string { return filepath.Join(p.root, "assets", "icons", "icon.ico") }
 
 // windows builds the program and packs it in every Windows format; the files' names begin with name. It returns all paths.

@@ -249,7 +249,6 @@ func (r *rig) uploadRaw(query, disposition, kind string, body io.Reader) answer 
 	return r.do("POST", "/api/v1/files/upload"+query, mw.FormDataContentType(), pr, "Authorization", "Bearer "+r.token)
 }
 
-// upload uploads a PDF and returns its fileId.
 func (r *rig) upload(name string, body []byte) string {
 	r.t.Helper()
 	a := r.uploadRaw("", `form-data; filename="`+name+`"`, "application/pdf", bytes.NewReader(body))

@@ -561,7 +561,6 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"when": func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") },
 }).ParseFS(webFiles, "web/*.html"))
 
-// asset reads an embedded file.
 func asset(name string) string {
 	raw, err := webFiles.ReadFile("web/" + name)
 	if err != nil {

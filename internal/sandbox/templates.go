@@ -268,7 +268,6 @@ func noteUse(tx *bolt.Tx, templateID string, now time.Time) error {
 	return put(tx, bucketTemplates, templateID, t)
 }
 
-// templatePage is the page of a template's document.
 func (s *Server) templatePage(d *templateDocument, values map[string]string, at time.Time) ([]byte, error) {
 	p := newPaper(d.Name, at)
 	p.heading(d.Name)

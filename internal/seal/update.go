@@ -366,7 +366,6 @@ func naturals(array types.Object) (all []int) {
 	return all
 }
 
-// integer parses an unsigned integer.
 func integer(text string) int64 {
 	n, err := strconv.ParseUint(text, 10, 63)
 	demand(err == nil)

@@ -27,7 +27,6 @@ import (
 	"countersign/internal/office"
 )
 
-// Limits of a list.
 const (
 	MaxLines   = 5000 // below the headings
 	MaxColumns = 200

@@ -161,7 +161,6 @@ type File struct {
 	SHA256 string `json:"sha256"` // in hexadecimal
 }
 
-// Kinds of files.
 const (
 	Installer = "installer" // for Windows
 	Deb       = "deb"

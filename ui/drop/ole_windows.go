@@ -31,7 +31,6 @@ var (
 	setCursor        = user32.NewProc("SetCursor")
 )
 
-// Results of the methods.
 const (
 	sOK          = 0
 	sFalse       = 1

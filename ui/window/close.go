@@ -87,7 +87,6 @@ func (w *Window) vanish() {
 	w.Rest()
 }
 
-// maximizedKey is the preference that the window was maximized.
 const maximizedKey = "maximized"
 
 func (w *Window) keepMaximized() {

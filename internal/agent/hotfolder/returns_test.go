@@ -101,7 +101,6 @@ func TestWhatNeverCameBackIsForgottenAfterYearsUnlessItCanStillBeSigned(t *testi
 	}
 }
 
-// packages changes every package.
 func (d *desk) packages(change func(*office.Package)) {
 	d.t.Helper()
 	for _, x := range d.drafts() {

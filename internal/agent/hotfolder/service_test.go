@@ -802,7 +802,6 @@ func (h *heard) Set(folders []string) {
 
 func (h *heard) Close() { h.closed = true }
 
-// looked is how often the folders were looked into.
 func (h *heard) looked() int {
 	synctest.Wait()
 	h.mu.Lock()

@@ -31,7 +31,6 @@ import (
 	"github.com/digitorus/timestamp"
 )
 
-// unpack unpacks a ZIP into a new folder.
 func unpack(t *testing.T, path string) (dir string) {
 	t.Helper()
 	files := must(zip.OpenReader(path))

@@ -81,7 +81,6 @@ func (s *shelf) client(id string) *esign.Client {
 	return clientOf(s, looptest.Token{}, id)
 }
 
-// clientOf is a client of the service that answers so.
 func clientOf(service http.RoundTripper, tokens esign.TokenSource, id string) *esign.Client {
 	return esign.NewClient(esign.Config{
 		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: id, HTTP: &http.Client{Transport: service}, Now: time.Now,

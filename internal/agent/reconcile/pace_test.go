@@ -141,7 +141,6 @@ func until(t *testing.T, most time.Duration, what func() bool, named string) {
 	}
 }
 
-// isPlanned reports whether the files of a package are planned.
 func (x *testService) isPlanned(id string) bool { return x.pack(id).Planned }
 
 const executedBare = `"state":"executed","documents":[{"documentId":"d"}]`

@@ -579,7 +579,6 @@ func colours(p image.Image) map[color.Color]int {
 	return count
 }
 
-// differing counts the pixels in which two pictures differ.
 func differing(a, b image.Image) (n int) {
 	if a.Bounds() != b.Bounds() {
 		return a.Bounds().Dx() * a.Bounds().Dy()

@@ -175,7 +175,6 @@ func (s *Service) Events() (list []SentEvent) {
 	return list
 }
 
-// AllDelivered reports whether no event is still to be delivered.
 func (s *Service) AllDelivered() bool {
 	s.T.Helper()
 	for _, e := range s.Events() {

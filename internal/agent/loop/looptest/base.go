@@ -52,7 +52,6 @@ func Base(t testing.TB, changed func()) loop.Base {
 	}
 }
 
-// ErrFault is the error injected by EachFault.
 var ErrFault = errors.New("the disk cannot be read")
 
 // EachFault calls do repeatedly with a new service whose first, second and so on access to its data fails, until do makes no further
