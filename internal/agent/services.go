@@ -231,6 +231,7 @@ func (a *Agent) newOutbox() *outbox.Service {
 		},
 		Sender:       func() string { return a.account.Current().Sender() },
 		Home:         func() string { return issuer.Home(a.Settings()) },
+		Strayed:      func(d office.Draft) (message.Message, error) { return a.folders.Strayed(d) },
 		PackageAdded: a.packages.Wake, FindPackages: a.packages.ReadList, Listed: a.packages.Listed,
 		Requeued: func(tx *store.Tx, list string) error { return a.lists.Requeued(tx, list) }, Replaced: bulk.Replaced,
 	})

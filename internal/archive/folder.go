@@ -51,14 +51,14 @@ func OpenFolder(dir string) (*Folder, error) {
 	}
 	info, err := disk.Stat(dir)
 	if err != nil {
-		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
+		return nil, &Error{Kind: KindOf(err), Folder: dir, Err: err}
 	}
 	if !info.IsDir() {
 		return nil, &Error{Kind: ErrNotFolder, Folder: dir}
 	}
 	at, err := disk.OpenDir(dir)
 	if err != nil {
-		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
+		return nil, &Error{Kind: KindOf(err), Folder: dir, Err: err}
 	}
 	return ready(at)
 }
@@ -67,7 +67,7 @@ func OpenFolder(dir string) (*Folder, error) {
 func In(dir *disk.Dir) (*Folder, error) {
 	at, err := dir.Sub(".")
 	if err != nil {
-		return nil, &Error{Kind: kindOf(err), Folder: dir.Path(), Err: err}
+		return nil, &Error{Kind: KindOf(err), Folder: dir.Path(), Err: err}
 	}
 	return ready(at)
 }
@@ -81,7 +81,7 @@ func ready(at *disk.Dir) (*Folder, error) {
 	}
 	if err := disk.Anchor(dir); err != nil {
 		at.Close()
-		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
+		return nil, &Error{Kind: KindOf(err), Folder: dir, Err: err}
 	}
 	return &Folder{at: at, dir: dir, Syncs: NewSyncLimiter(1), largest: largest, free: disk.Free}, nil
 }
@@ -246,7 +246,7 @@ func (f *Folder) fail(rel string, kind, cause error) error {
 
 // because makes the error for one file from what the system reported.
 func (f *Folder) because(rel string, cause error) error {
-	return f.fail(rel, kindOf(cause), cause)
+	return f.fail(rel, KindOf(cause), cause)
 }
 
 // What can keep a document from being saved. Test for these with errors.Is; the errors returned are of type *[Error].
@@ -366,9 +366,9 @@ func (f *Folder) Refuses(err error) bool {
 		(!errors.As(err, &e) || e.File == "" || f.Try() != nil)
 }
 
-// kindOf classifies what the system reports. It checks for a full disk before missing permission, because a full disk is the
+// KindOf classifies what the system reports. It checks for a full disk before missing permission, because a full disk is the
 // temporary one.
-func kindOf(err error) error {
+func KindOf(err error) error {
 	switch {
 	case disk.Full(err):
 		return ErrFull

@@ -54,7 +54,7 @@ func TestSystemErrorsAreRecognised(t *testing.T) {
 		syscall.EPERM: ErrReadOnly, syscall.ENOENT: ErrMissing, syscall.ESTALE: ErrMissing, syscall.ENOTCONN: ErrMissing,
 		syscall.EEXIST: ErrExists, syscall.ENOTDIR: ErrNotFolder, syscall.EIO: nil,
 	} {
-		if got := kindOf(&fs.PathError{Op: "write", Path: "x", Err: errno}); got != want {
+		if got := KindOf(&fs.PathError{Op: "write", Path: "x", Err: errno}); got != want {
 			t.Errorf("%v: got %v, want %v", errno, got, want)
 		}
 	}

@@ -320,12 +320,19 @@ func FileBackIn(folder string) Message { return of("hot-folder.file-back-in", Na
 func FileCameTwice(file string, folder string) Message {
 	return of("hot-folder.file-came-twice", Name("File", file), Name("Folder", folder))
 }
+func FileChangedSince(file string) Message {
+	return of("hot-folder.file-changed-since", Name("File", file))
+}
 func FileDamaged() Message  { return of("hot-folder.file-damaged") }
 func FileInOutbox() Message { return of("hot-folder.file-in-outbox") }
 func FileInProblems(folder string) Message {
 	return of("hot-folder.file-in-problems", Name("Folder", folder))
 }
 func FileNotSent(file string) Message { return of("hot-folder.file-not-sent", Name("File", file)) }
+func FileRemovedSince(file string) Message {
+	return of("hot-folder.file-removed-since", Name("File", file))
+}
+func FileSentAsTaken() Message { return of("hot-folder.file-sent-as-taken") }
 func FileSentBefore(file string) Message {
 	return of("hot-folder.file-sent-before", Name("File", file))
 }

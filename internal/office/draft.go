@@ -80,6 +80,7 @@ type Delivery struct {
 	NextTry    time.Time       `json:"next_try,omitzero"`
 	Problem    message.Message `json:"problem,omitzero"`
 	Stopped    bool            `json:"stopped,omitempty"`     // held because a person stopped the sending
+	Astray     bool            `json:"astray,omitempty"`      // a person was asked about its file, which was changed in its watched folder, or removed
 	Decision   Decision        `json:"decision,omitzero"`     // what a person decided and can still undo, while it is held, refused or unknown
 	Replaces   []string        `json:"replaces,omitempty"`    // while it is held, the drafts that it replaces once it is sent
 	ReplacedBy string          `json:"replaced_by,omitempty"` // the draft that was sent in its place

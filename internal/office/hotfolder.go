@@ -24,6 +24,8 @@ type HotFolder struct {
 	By         string   `json:"by,omitempty"` // the account that set it up, and from which it sends; empty for whoever signs in first
 	// Real is where Path led, without links, when a person saved the folder; empty while unknown.
 	Real string `json:"real,omitempty"`
+	// Mount is where the disk with it was mounted when it was added, see disk.Mount.
+	Mount string `json:"mount,omitempty"`
 }
 
 // The fields of a HotFolder that can be wrong, named as in its JSON.
@@ -196,6 +198,7 @@ type Intake struct {
 	Created time.Time `json:"created"`
 	Size    int64     `json:"size,omitempty"`   // of the file when it was found, in bytes
 	Changed time.Time `json:"changed,omitzero"` // modification time of the file when it was found
+	SHA256  string    `json:"sha256,omitempty"` // hex, of the bytes that became the draft
 
 	Draft   string          `json:"draft,omitempty"`  // the draft that it became
 	Again   bool            `json:"again,omitempty"`  // the draft's file appeared again

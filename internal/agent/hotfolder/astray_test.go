@@ -2,11 +2,13 @@ package hotfolder
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/archive"
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -41,6 +44,93 @@ func (d *desk) looksWhileAway(folder string) {
 	noErr(d.t, errors.Join(os.Rename(folder, away), os.Mkdir(folder, 0o755)))
 	d.looks()
 	noErr(d.t, errors.Join(os.Remove(folder), os.Rename(away, folder)))
+}
+
+func TestWhatWasChangedInWaitingOrRemovedIsAskedAboutBeforeItIsSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(place string) error
+		want message.Message
+	}{
+		"untouched": {func(string) error { return nil }, message.Message{}},
+		"touched":   {func(place string) error { return os.Chtimes(place, time.Time{}, time.Unix(1, 0)) }, message.Message{}},
+		"changed":   {func(place string) error { return os.WriteFile(place, pdf("lease, corrected"), 0o644) }, message.FileChangedSince("Lease.pdf")},
+		"removed":   {os.Remove, message.FileRemovedSince("Lease.pdf")},
+		"away": {func(place string) error {
+			folder := filepath.Dir(filepath.Dir(filepath.Dir(place)))
+			return os.Rename(folder, folder+" away")
+		}, message.Message{}},
+	} {
+		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
+			d.takesLease(f)
+			noErr(t, c.do(must(filepath.Glob(filepath.Join(f.Path, office.HotWaiting, "*", "Lease.pdf")))[0]))
+			why := must(d.Strayed(d.drafts()[0]))
+			if expect(t, why, c.want, "it says %v"); why.IsZero() {
+				return
+			}
+			d.decide(func(x *office.Draft) { x.State, x.Problem, x.Astray = office.DraftHeld, why, true })
+			d.looks()
+			d.looks()
+			if len(d.facts) != 1 || d.facts[0].About() != office.DraftSubject(d.drafts()[0].ID) {
+				t.Errorf("told are %+v", d.facts)
+			}
+		})
+	}
+}
+
+func TestWhatLiesInSentIsWhatWasSent(t *testing.T) {
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+		d.takesLease(f)
+		write(t, must(filepath.Glob(filepath.Join(f.Path, office.HotWaiting, "*", "Lease.pdf")))[0], pdf("lease, corrected"))
+		d.executed("Lease.pdf", pdf("signed"))
+		d.looks()
+		d.restart()
+		d.looks()
+		if want := []string{"Problems/Lease.pdf", "Problems/Lease.pdf.txt", "Signed/Lease signed.pdf"}; !slices.Equal(files(t, f.Path), want) || len(d.drafts()) != 1 {
+			t.Errorf("there are %q, and %d packages", files(t, f.Path), len(d.drafts()))
+		}
+		if len(d.facts) != 1 || d.facts[0].Body != message.FileSentAsTaken() {
+			t.Errorf("told are %+v", d.facts)
+		}
+	})
+}
+
+// What appears in a share's mount point while it is not mounted is not in the share.
+func TestAMountPointIsNotTheFolderThatWasMountedThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		at := "/mnt/scans"
+		d.mount = func(string) (string, error) { return at, nil }
+		f := d.folder()
+		d.takesLease(f)
+		noErr(t, errors.Join(os.Rename(f.Path, f.Path+" share"), os.Mkdir(f.Path, 0o755)))
+		at = "/"
+		write(t, filepath.Join(f.Path, "stray.pdf"), pdf("stray"))
+		d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+		d.put(named(d.rows()[0].HotFolder))
+		d.looks()
+		expect(t, files(t, f.Path), []string{"stray.pdf"}, "in the mount point are %q")
+		expect(t, d.rows()[0].Problem, message.SendFolderAway(f.Called()), "people read %q")
+		noErr(t, errors.Join(os.RemoveAll(f.Path), os.Rename(f.Path+" share", f.Path)))
+		at = "/mnt/scans"
+		d.looks()
+		expect(t, files(t, f.Path), []string{"Sent/Lease.pdf"}, "in the share are %q")
+	})
+}
+
+func TestWhyAFolderCannotBeUsedIsTold(t *testing.T) {
+	for err, want := range map[error]message.Message{
+		fs.ErrPermission:       message.Then(message.FolderForbidden("Scans"), message.SendFolderResumes()),
+		archive.ErrReadOnly:    message.Then(message.FolderForbidden("Scans"), message.SendFolderResumes()),
+		syscall.EROFS:          message.Then(message.FolderForbidden("Scans"), message.SendFolderResumes()),
+		syscall.ENOSPC:         message.Then(message.DiskFull("Scans"), message.SendFolderResumes()),
+		fs.ErrNotExist:         message.SendFolderAway("Scans"),
+		os.ErrDeadlineExceeded: message.SendFolderAway("Scans"),
+	} {
+		if _, posix := err.(syscall.Errno); posix && runtime.GOOS == "windows" {
+			continue
+		}
+		expect(t, folderTrouble("/office/Scans", &fs.PathError{Op: "rename", Err: err}), want, "%v: people read %v", err)
+	}
 }
 
 // Where a name cannot be given without replacing another in one step, a kill between the two leaves both.

@@ -74,6 +74,10 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	if err != nil {
 		real = "" // its share is unavailable
 	}
+	mount, err := r.mount(f.Path)
+	if err != nil {
+		mount = ""
+	}
 	all, err := r.folders()
 	if err != nil {
 		return f, err
@@ -93,8 +97,9 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 			if kept.Real = real; real == "" || kept.Paused && list[i].Real != "" { // pausing is not a confirmation
 				kept.Real = list[i].Real
 			}
+			kept.Mount = cmp.Or(list[i].Mount, mount)
 			if kept.Path != list[i].Path {
-				kept.Real = real
+				kept.Real, kept.Mount = real, mount
 			}
 			if gone {
 				r.follow(tx, list[i], kept, renamed)
@@ -102,7 +107,7 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 			list[i] = kept
 		} else {
 			r.own(&kept, office.HotFolder{Paused: f.Paused})
-			kept.ID, kept.Real = uuid.NewString(), real
+			kept.ID, kept.Real, kept.Mount = uuid.NewString(), real, mount
 			list = append(list, kept)
 		}
 		f = kept

@@ -60,11 +60,7 @@ func (r *Service) makeReadable(f office.HotFolder, dir *disk.Dir, name string) e
 
 // advance processes a file as far as possible now.
 func (r *Service) advance(ctx context.Context, in office.Intake) error {
-	real, err := r.realOf(in)
-	if err != nil {
-		return err
-	}
-	dir, err := openReal(in.Path, real)
+	dir, err := r.openOf(in)
 	if err != nil {
 		return err
 	}
@@ -94,6 +90,11 @@ func (r *Service) step(ctx context.Context, dir *disk.Dir, in *office.Intake) (g
 	place, err := r.place(in)
 	if err != nil {
 		return false, err
+	}
+	if place == office.HotSent && in.Place() != place {
+		if apart, err := r.setApart(dir, in); err != nil || apart {
+			return apart, err
+		}
 	}
 	if place != in.Place() {
 		return true, r.plan(dir, in, place)
@@ -155,7 +156,7 @@ func (r *Service) become(ctx context.Context, dir *disk.Dir, in *office.Intake) 
 	}
 	problem := message.FileType(in.Name)
 	if office.Sendable(in.Name) {
-		file, info, err := open(dir, in)
+		file, info, err := openFile(dir, in)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return false, r.drop(*in) // a person has removed it
@@ -196,6 +197,7 @@ func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolde
 	next := *in
 	err := r.deps.Send(ctx, f, file, r.fileOf(*in, in.At), func(tx *store.Tx, d *office.Draft) error {
 		next = *in
+		next.SHA256 = d.Files[0].SHA256
 		if in.Found {
 			d.State, d.Problem = office.DraftHeld, message.FileOfBefore(in.Name)
 		} else {
@@ -253,6 +255,9 @@ func (r *Service) place(in *office.Intake) (string, error) {
 		place, in.Problem = office.HotProblems, message.Then(d.Problem, message.FileInOutbox())
 	case d.State == office.DraftCancelled:
 		place, in.Problem = office.HotProblems, message.FileTakenBack()
+	case d.State == office.DraftHeld && d.Astray:
+		in.Problem = d.Problem
+		in.Ask = in.Ask || in.Problem != was.Problem
 	}
 	if in.Draft == was.Draft && in.Problem == was.Problem {
 		return place, nil

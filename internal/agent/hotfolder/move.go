@@ -2,7 +2,10 @@ package hotfolder
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -24,34 +27,44 @@ import (
 
 // A hot folder's files are moved between open folders by plain names, because others may replace paths with links at any time.
 
-// realOf returns the real path of in's folder when a person last saved it, or, if it no longer sends, when the file was found.
-func (r *Service) realOf(in office.Intake) (string, error) {
-	return data.Read(r.Data, "a folder that sends", func(tx *store.Tx) (string, error) {
+// openOf opens in's folder. It must be where it was when a person last saved it, or, if it no longer sends, when the file was found.
+func (r *Service) openOf(in office.Intake) (*disk.Dir, error) {
+	of, err := data.Read(r.Data, "a folder that sends", func(tx *store.Tx) (office.HotFolder, error) {
 		if f, known := folderIn(tx, in.Folder); known && f.Path == in.Path {
-			return f.Real, nil
+			return f, nil
 		}
-		return in.Real, nil
+		return office.HotFolder{Path: in.Path, Real: in.Real}, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return r.open(of)
 }
 
-// openReal opens a hot folder at the real path it had when a person saved it. Without such a path, it opens path as it is.
-func openReal(path, real string) (dir *disk.Dir, err error) {
-	if real == "" {
-		dir, err = disk.OpenDir(path)
-	} else if dir, err = disk.OpenReal(real); err == nil {
-		var now string
-		if now, err = disk.Real(path); err == nil && now != real { // a link may have been changed, perhaps by a person
+// open opens a hot folder at the real path it had when a person saved it. Without such a path, it opens the path as it is. A folder
+// whose disk was mounted there, and is not any more, is away.
+func (r *Service) open(f office.HotFolder) (dir *disk.Dir, err error) {
+	var now string
+	if f.Real == "" {
+		dir, err = disk.OpenDir(f.Path)
+	} else if dir, err = disk.OpenReal(f.Real); err == nil {
+		if now, err = disk.Real(f.Path); err == nil && now != f.Real { // a link may have been changed, perhaps by a person
 			err = disk.ErrSwapped
 		}
-		if err != nil {
-			dir.Close()
+	}
+	if err == nil && !isThere(dir) {
+		if now, err = r.mount(f.Path); err == nil && now != f.Mount && strings.HasPrefix(f.Mount, now) {
+			err = fs.ErrNotExist
 		}
+	}
+	if err != nil && dir != nil {
+		dir.Close()
 	}
 	switch {
 	case errors.Is(err, disk.ErrSwapped):
-		return nil, &folderError{message.SendFolderElsewhere(office.HotFolder{Path: path}.Called())}
+		return nil, &folderError{message.SendFolderElsewhere(f.Called())}
 	case err != nil:
-		return nil, trouble(path, err)
+		return nil, trouble(f.Path, err)
 	}
 	return dir, nil
 }
@@ -77,8 +90,8 @@ func find(dir *disk.Dir, in *office.Intake, at string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// open opens the file of in, so that what is validated is what is copied.
-func open(dir *disk.Dir, in *office.Intake) (*os.File, fs.FileInfo, error) {
+// openFile opens the file of in, so that what is validated is what is copied.
+func openFile(dir *disk.Dir, in *office.Intake) (*os.File, fs.FileInfo, error) {
 	place, name, err := dir.Parent(in.At)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		err = trouble(in.Path, err)
@@ -93,6 +106,82 @@ func open(dir *disk.Dir, in *office.Intake) (*os.File, fs.FileInfo, error) {
 	}
 	file, err := place.Open(name, info, 0)
 	return file, info, err
+}
+
+// strays reports whether a person has changed the file of in since it was taken, or removed it from Waiting.
+func strays(dir *disk.Dir, in office.Intake) (changed, removed bool, err error) {
+	place := in.Place()
+	info, err := find(dir, &in, in.At)
+	if err == nil && info == nil && in.Next != "" {
+		in.At = in.Next
+		info, err = find(dir, &in, in.At)
+	}
+	switch {
+	case err != nil, in.SHA256 == "":
+		return false, false, err
+	case info == nil:
+		return false, place == office.HotWaiting && isThere(dir), nil
+	case info.Size() == in.Size && info.ModTime().Equal(in.Changed):
+		return false, false, nil
+	}
+	file, _, err := openFile(dir, &in)
+	if err != nil {
+		return false, false, trouble(in.Path, err)
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return false, false, trouble(in.Path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)) != in.SHA256, false, nil
+}
+
+// Strayed returns what a person must decide before d is sent: its file is no longer what was taken. A folder that cannot be reached
+// says nothing.
+func (r *Service) Strayed(d office.Draft) (message.Message, error) {
+	all, err := r.intakes()
+	for _, in := range all {
+		if in.Draft != d.ID || in.Again {
+			continue
+		}
+		dir, err := r.openOf(in)
+		if err == nil {
+			var changed, removed bool
+			changed, removed, err = strays(dir, in)
+			dir.Close()
+			switch {
+			case changed:
+				return message.FileChangedSince(in.Name), nil
+			case removed:
+				return message.FileRemovedSince(in.Name), nil
+			}
+		}
+		if err != nil && !errors.As(err, new(*folderError)) {
+			return message.Message{}, err
+		}
+	}
+	return message.Message{}, err
+}
+
+// setApart keeps out of Sent what was not sent: a file that was changed since it was taken goes to Problems by itself.
+func (r *Service) setApart(dir *disk.Dir, in *office.Intake) (apart bool, err error) {
+	changed, _, err := strays(dir, *in)
+	if err != nil || !changed {
+		return false, err
+	}
+	other, next := *in, *in
+	other.ID, other.Draft, other.Problem = r.newID(), "", message.FileSentAsTaken()
+	next.At = path.Join(office.HotSent, in.Name)
+	err = r.Data.Update(func(tx *store.Tx) error {
+		putIntake(tx, other)
+		return putIntake(tx, next)
+	})
+	if err != nil {
+		return false, err
+	}
+	*in = next
+	r.Wake() // for the other
+	return true, nil
 }
 
 func (r *Service) fileOf(in office.Intake, at string) string {

@@ -173,14 +173,15 @@ func trouble(path string, err error) error { return &folderError{folderTrouble(p
 func folderTrouble(path string, err error) message.Message {
 	name := filepath.Base(path)
 	var at *fs.PathError
+	kind := archive.KindOf(err)
 	switch {
 	case (errors.Is(err, disk.ErrLink) || errors.Is(err, disk.ErrNotFolder)) && errors.As(err, &at):
 		return message.SendFolderLink(name, filepath.Base(at.Path))
 	case disk.Busy(err):
 		return message.SendFolderBusy(name)
-	case errors.Is(err, archive.ErrReadOnly), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, archive.ErrReadOnly), kind == archive.ErrReadOnly:
 		return message.Then(message.FolderForbidden(name), message.SendFolderResumes())
-	case errors.Is(err, archive.ErrFull):
+	case errors.Is(err, archive.ErrFull), kind == archive.ErrFull:
 		return message.Then(message.DiskFull(name), message.SendFolderResumes())
 	default:
 		return message.SendFolderAway(name)

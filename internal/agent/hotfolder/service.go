@@ -27,6 +27,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -73,8 +74,9 @@ const gap = 300 * time.Millisecond
 type Service struct {
 	loop.Base
 	deps    Deps
-	ring    chan struct{} // signals that something may have changed in a folder
-	changes sync.Mutex    // held while changing the list of folders
+	mount   func(path string) (string, error) // disk.Mount
+	ring    chan struct{}                     // signals that something may have changed in a folder
+	changes sync.Mutex                        // held while changing the list of folders
 
 	mu       sync.Mutex
 	problems map[string]message.Message // why folders cannot send, by id
@@ -87,7 +89,7 @@ type Service struct {
 }
 
 func New(t loop.Base, deps Deps) *Service {
-	return &Service{Base: t, deps: deps, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
+	return &Service{Base: t, deps: deps, mount: disk.Mount, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
 		waiting: map[string]message.Message{}, looks: map[string]look{}, recovered: map[string]bool{}, swept: map[string]bool{}}
 }
 
@@ -199,7 +201,7 @@ func (r *Service) lookInto(ctx context.Context, f office.HotFolder, all []office
 	if m := r.refusal(f, all); !m.IsZero() {
 		return 0, &folderError{m}
 	}
-	dir, err := openReal(f.Path, f.Real)
+	dir, err := r.open(f)
 	if err != nil {
 		return 0, err
 	}

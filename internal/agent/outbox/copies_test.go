@@ -544,6 +544,25 @@ func TestAFileOfAFolderIsSentOrHeldAsTheFolderSays(t *testing.T) {
 	expect(t, len(drafts), 2, "%d drafts")
 }
 
+func TestAPersonIsAskedOnceAboutAFileThatWasChangedInItsFolder(t *testing.T) {
+	x := newService(t, accept)
+	x.strayed.Store(true)
+	path := file(t, "Lease.pdf")
+	open := must(os.Open(path))
+	defer open.Close()
+	var id string
+	also := func(_ *store.Tx, d *office.Draft) error { id = d.ID; return nil }
+	noErr(t, x.FromFolder(t.Context(), office.HotFolder{ID: "f", Signers: []office.Signer{{FirstName: "Jan", Email: "jan@example.com"}}}, open, path, also))
+	became := func(state office.DraftState) func() bool {
+		return func() bool { return must(x.draftState(id)).State == state }
+	}
+	eventually(t, "it is held", became(office.DraftHeld))
+	expect(t, must(x.draftState(id)).Problem, message.FileChangedSince("Lease.pdf"), "it says %v")
+	expect(t, len(x.service.sent()), 0, "%d files were uploaded")
+	noErr(t, x.Resolve(id, true, 0))
+	eventually(t, "it is sent as a person says", became(office.DraftSent))
+}
+
 func TestADraftOfAnotherComputerHasItsFilesHere(t *testing.T) {
 	d := office.Draft{ID: "d", Template: lease(), Files: []office.DraftFile{{Path: "/there/a.pdf", Name: "a.pdf", Copy: "d-1"}, {Path: "/there/b.pdf", Name: "b.pdf", Copy: "d-2", Original: 4}, {Original: 9}}}
 	here := Adopted(d, "/data")

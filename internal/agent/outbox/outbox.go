@@ -52,8 +52,9 @@ type Deps struct {
 	FindPackages func()      // has the service's list read soon, and its packages claimed, see Claim
 	Listed       func() bool // the list was read since the start of the program, or cannot be; Wake follows
 
-	Requeued func(tx *store.Tx, list string) error    // a list's draft waits again, because the service did not take it
-	Replaced func(tx *store.Tx, old, by office.Draft) // by takes the place of old; called before either is stored
+	Strayed  func(office.Draft) (message.Message, error) // what a person must decide first about a watched folder's document; zero for nothing
+	Requeued func(tx *store.Tx, list string) error       // a list's draft waits again, because the service did not take it
+	Replaced func(tx *store.Tx, old, by office.Draft)    // by takes the place of old; called before either is stored
 }
 
 // The longest pauses before a draft is retried, and before the packages of drafts are looked for again.
@@ -255,6 +256,15 @@ func (r *Service) sendDraft(ctx context.Context, client *esign.Client, uploader 
 	}
 	if doc, _, err := r.lost(d); err != nil || doc != "" {
 		return cmp.Or(err, r.askFirst(d, doc))
+	}
+	if d.Folder != "" && !d.Astray {
+		why, err := r.deps.Strayed(d)
+		if err != nil {
+			return err
+		}
+		if d.Astray = !why.IsZero(); d.Astray {
+			return r.setAside(d, office.DraftHeld, why)
+		}
 	}
 	d.Problem = message.Message{} // drop the last attempt's problem once this one progresses
 	for i := range d.Files {

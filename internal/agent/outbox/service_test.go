@@ -128,6 +128,7 @@ type testService struct {
 	end     func()        // ends what runs
 
 	unlisted atomic.Bool // the service's list is not read yet
+	strayed  atomic.Bool // files of watched folders were changed there
 }
 
 // newService is a Service that runs until the test ends.
@@ -153,8 +154,14 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		Sender:            func() string { return "" },
 		FindPackages:      func() { x.found() },
 		Listed:            func() bool { return !x.unlisted.Load() },
-		PackageAdded:      func() { x.wakes <- struct{}{} },
-		Replaced:          func(*store.Tx, office.Draft, office.Draft) {},
+		Strayed: func(office.Draft) (why message.Message, err error) {
+			if x.strayed.Load() {
+				why = message.FileChangedSince("Lease.pdf")
+			}
+			return why, nil
+		},
+		PackageAdded: func() { x.wakes <- struct{}{} },
+		Replaced:     func(*store.Tx, office.Draft, office.Draft) {},
 	})
 	x.end = looptest.Run(t, x.Run)
 	return x
