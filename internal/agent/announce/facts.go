@@ -58,7 +58,7 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) []off
 	}
 	found := wereThere(jobs)
 	// A package executed long before it was saved here is old news.
-	f.CaughtUp = found || r.Now().Sub(p.Executed.Time) > office.NewFor
+	f.CaughtUp = found || r.Latest().Sub(p.Executed.Time) > office.NewFor
 	if first, _ := tx.Once(f.Key); !first || !r.concerns(p) {
 		return nil
 	}

@@ -222,6 +222,13 @@ func TestThatAPackageIsSavedIsToldOnceAllOfItIsThatCanBeHad(t *testing.T) {
 			if len(facts) != 1 || !facts[0].CaughtUp {
 				t.Errorf("executed long ago: %+v", facts)
 			}
+			right := x.Now().AddDate(7, 0, 0) // by the service's clock
+			x.Served.Note(right)
+			old.ID, old.Executed.Time = "older", right.Add(-2*office.NewFor)
+			if facts = x.Saved(tx, old, []office.Job{a}); len(facts) != 1 || !facts[0].CaughtUp {
+				t.Errorf("executed long ago, by a clock that stands in the past: %+v", facts)
+			}
+			x.Served.Note(time.Unix(0, 0))
 			elsewhere := x.Saved(tx, office.Package{ID: "elsewhere", Saving: office.Saving{Planned: true, Saved: true}, Executed: office.When{Time: x.Now()}}, nil)
 			if len(elsewhere) != 1 || elsewhere[0].Body != message.SavedByOtherDesk() {
 				t.Errorf("saved by another desk: %+v", elsewhere)

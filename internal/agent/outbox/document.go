@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -256,7 +257,8 @@ func (r *Service) sweepCopies() {
 // added again.
 const refusedKeep = 30
 
-// ForgetCopies drops the copies of drafts refused long ago, so that they do not accumulate.
+// ForgetCopies drops the copies of drafts refused long ago, so that they do not accumulate, and what was sent before a restore long
+// ago.
 func (r *Service) ForgetCopies() error {
 	err := r.Data.Update(func(tx *store.Tx) error {
 		today, _ := tx.Day()
@@ -273,6 +275,11 @@ func (r *Service) ForgetCopies() error {
 				continue
 			}
 			tx.PutDraft(d)
+		}
+		for doc, lost := range maps.Collect(store.Docs[lostDraft](tx, docLost, "")) {
+			if r.Age(lost.Since) >= restoredLately {
+				tx.PutDoc(doc, nil)
+			}
 		}
 		return nil
 	})

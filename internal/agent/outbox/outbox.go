@@ -63,7 +63,8 @@ const (
 	maxFindPause  = time.Hour
 )
 
-// restoredLately is for how long after a restore drafts wait for the service's list: it was read by then.
+// restoredLately is for how long after a restore drafts wait for the service's list, which was read by then, and are compared with
+// what it showed.
 const restoredLately = 30 * 24 * time.Hour
 
 // mayNotSend is after how many tries the account counts as one that may not send if the service refuses a sign-in that works.

@@ -330,6 +330,7 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 		p.MemberID = cmp.Or(added.MemberID, p.MemberID)
 		if added.Status != nil {
 			apply.Status(&p, *added.Status, r.Latest())
+			p.Checked = r.Now()
 		}
 		if p.NextCheck.IsZero() {
 			p.NextCheck = r.Now()
@@ -421,7 +422,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	}
 	if !ok {
 		p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
-		tx.PutDoc(docLost+p.ID, r.Now())
+		tx.PutDoc(docLost+p.ID, lostDraft{message.OneLine(p.Name, office.MaxName), r.Now()})
 		return
 	}
 	fromDraft(p, d, office.At(time.Time{}, r.Latest()))
@@ -514,8 +515,13 @@ func Doubt(tx *store.Tx, now time.Time) {
 }
 
 // docLost and its ID name the document of a package that was sent from here without its draft being known: the state was restored
-// since. The document says since when it is known. A draft that looks like it may be its second sending, and waits for a person. Each package makes only one draft wait.
+// since. A draft that looks like it may be its second sending, and waits for a person. Each package makes only one draft wait.
 const docLost = "lost/"
+
+type lostDraft struct {
+	Name  string    `json:"name,omitempty"` // of the package; empty while it was not known
+	Since time.Time `json:"since"`          // when the package was found
+}
 
 // lost returns the document of the package that d looks like; empty for none. unsure means that the service has yet to say who signs
 // one that it may be.
@@ -523,17 +529,21 @@ func (r *Service) lost(d office.Draft) (doc string, unsure bool, err error) {
 	if d.Repeat || d.Was == office.DraftUnknown { // a person knows
 		return "", false, nil
 	}
+	other := func(name string) bool { return name != "" && name != message.OneLine(d.Name, office.MaxName) }
 	doc, err = data.Read(r.Data, "what was sent before the state was restored", func(tx *store.Tx) (string, error) {
-		for doc, since := range store.Docs[time.Time](tx, docLost, "") {
+		for doc, lost := range store.Docs[lostDraft](tx, docLost, "") {
+			if other(lost.Name) { // reading each package takes long
+				continue
+			}
 			p, ok, err := tx.Package(strings.TrimPrefix(doc, docLost))
 			switch {
 			case err != nil && !store.OfOneRecord(err):
 				return "", err
-			case !ok, p.Away, p.State.Over(), p.ID == d.Corrects, p.Name != "" && p.Name != message.OneLine(d.Name, office.MaxName):
+			case !ok, p.Away, p.State.Over(), p.ID == d.Corrects, other(p.Name):
 			case office.SameSigners(p.Signers, d.Signers):
 				return doc, nil
 			case len(p.Signers) > 0, p.Gone, !p.Checked.IsZero() && p.RecordPending.IsZero():
-			case r.Age(since) < office.WithheldAfter:
+			case r.Age(lost.Since) < office.WithheldAfter:
 				unsure = true
 			case p.Name != "": // the service has yet to answer, and others need not wait for that
 				return doc, nil

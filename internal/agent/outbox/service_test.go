@@ -127,8 +127,9 @@ type testService struct {
 	wakes   chan struct{} // rings for each package that was added
 	end     func()        // ends what runs
 
-	unlisted atomic.Bool // the service's list is not read yet
-	strayed  atomic.Bool // files of watched folders were changed there
+	unlisted atomic.Bool  // the service's list is not read yet
+	strayed  atomic.Bool  // files of watched folders were changed there
+	passed   atomic.Int64 // how much time has, besides, as a time.Duration
 }
 
 // newService is a Service that runs until the test ends.
@@ -141,6 +142,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 	var watchers loop.Watchers[office.Change]
 	base := looptest.Base(t, func() {})
 	base.Pace, base.Signal = loop.Pace{Retry: 10 * time.Millisecond}.Complete(), watchers.Signal
+	base.Now = func() time.Time { return time.Now().Add(time.Duration(x.passed.Load())) }
 	base.Watch, base.Session = watchers.Watch, looptest.Session{Client: client}
 	noErr(t, base.Data.Update(func(tx *store.Tx) error { return tx.UseService(client.Home()) }))
 	x.Service = New(base, Deps{
@@ -699,9 +701,6 @@ func (x *testService) restored(t *testing.T, sent ...office.Package) {
 
 func TestOnePackageThatTheServiceDoesNotTellOfHoldsUpOthersForAnHourAtMost(t *testing.T) {
 	x := newService(t, accept)
-	x.end()
-	var passed atomic.Int64
-	x.Now = func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
 	x.restored(t, office.Package{ID: "lost"}, office.Package{ID: "lost lease", Name: "Lease"})
 	send := func(name string) string {
 		d := x.newPackage(t)
@@ -713,13 +712,22 @@ func TestOnePackageThatTheServiceDoesNotTellOfHoldsUpOthersForAnHourAtMost(t *te
 		return state.DraftID
 	}
 	lease, offer := send("Lease"), send("Offer")
-	passed.Store(int64(office.WithheldAfter))
+	x.passed.Store(int64(office.WithheldAfter))
 	x.Wake()
 	eventually(t, "what has another name is sent", func() bool { return must(x.draftState(offer)).State == office.DraftSent })
 	if now := must(x.draftState(lease)); now.State != office.DraftUnknown || now.Problem != message.DraftOfBefore() {
 		t.Errorf("what may have been sent: %+v", now)
 	}
 	expect(t, must(x.Send(t.Context(), x.newPackage(t), nil)).State, office.DraftSent, "once somebody was asked, the next is %v")
+}
+
+func TestWhatWasSentBeforeTheRestoringIsForgottenOnceTheRestoringIsLongAgo(t *testing.T) {
+	x := newService(t, accept)
+	d := x.newPackage(t)
+	x.restored(t, office.Package{ID: "lost", Name: d.Name, Signers: d.Signers})
+	x.passed.Store(int64(restoredLately))
+	noErr(t, x.ForgetCopies())
+	expect(t, must(x.Send(t.Context(), d, nil)).State, office.DraftSent, "a month later the same is %v")
 }
 
 // Of packages, names are kept as they are shown.

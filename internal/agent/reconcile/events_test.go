@@ -165,7 +165,6 @@ func TestAPackageThatAnEventMakesKnownIsAsOldAsThatSays(t *testing.T) {
 	}
 }
 
-// One signature is enough to see that events go elsewhere.
 // The clock of a computer whose battery is empty begins in 2020. When the service last answered is the better witness.
 func TestTheServicesTimesCountWhereTheClockStandsInThePast(t *testing.T) {
 	looptest.Bubble(t, "", func(t *testing.T) {
@@ -194,27 +193,51 @@ func TestTheServicesTimesCountWhereTheClockStandsInThePast(t *testing.T) {
 	})
 }
 
+// One signature is enough to see that events go elsewhere.
 func TestASignatureThatNoEventToldOfIsOneThatWasMissed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	missed := func(t *testing.T, behind time.Duration) {
 		x := newService(t)
+		x.Now = func() time.Time { return time.Now().Add(-behind) }
 		x.known(office.PackageOpen)
 		status := esign.Status{PackageID: "p", Name: "Lease", State: "open", Signers: []esign.Signer{{ID: "a"}, {ID: "j"}}, Documents: []esign.Document{{ID: "d"}}}
+		check := func() {
+			x.Served.Note(time.Now())
+			x.check(status)
+		}
 		x.listening = x.Now()
 		time.Sleep(time.Hour)
-		x.check(status)
+		check()
 		time.Sleep(time.Hour)
-		x.check(status)
+		check()
 		expect(t, x.missed, 0, "%d events are missed though nothing has happened")
 		status.Documents[0].Revisions = []esign.Revision{{SignerID: "a", IsSigned: true}}
-		x.check(status)
+		check()
 		expect(t, x.missed, 1, "%d events are missed")
 		x.happens("e", esign.DocumentExecuted, "p", "d", "") // overtakes the event of the other signature
 		status.Documents[0].Revisions = append(status.Documents[0].Revisions, esign.Revision{SignerID: "j", IsSigned: true})
-		x.check(status)
+		check()
 		expect(t, x.missed, 1, "%d events are missed, though they do arrive")
 		status.State = office.PackageExecuted
-		x.check(status)
+		check()
 		expect(t, x.missed, 2, "%d events are missed since the last that arrived")
+	}
+	for name, behind := range map[string]time.Duration{"by a right clock": 0, "by one that is behind": 2 * time.Hour} {
+		looptest.Bubble(t, name, func(t *testing.T) { missed(t, behind) })
+	}
+}
+
+func TestWhatWasSignedLongAgoIsNoNewsByAClockThatStandsInThePast(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		right := time.Now().UTC()
+		x.Now = func() time.Time { return time.Now().AddDate(-7, 0, 0) }
+		x.Served.Note(right)
+		made := right.AddDate(0, -6, 0)
+		s := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageOpen, TimeCreated: made, Signers: []esign.Signer{{ID: "a", FirstName: "Ana", TimeExecuted: made}, {ID: "j"}},
+			Documents: []esign.Document{{ID: "d", Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}, {SignerID: "j"}}}}}
+		noErr(t, x.meetPackages("", []esign.Status{s}, time.Time{}, false))
+		x.check(s)
+		expect(t, len(x.told), 0, "%d facts are told")
 	})
 }
 

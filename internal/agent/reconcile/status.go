@@ -151,7 +151,7 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 // tells reports whether to report what an answer shows of p beyond what is known. Signatures made before the package was known are
 // old, unless the whole package is new. What happened to a package from a backup was reported after the backup was made.
 func (r *Service) tells(p office.Package) bool {
-	return p.Restored.IsZero() && (!p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor)
+	return p.Restored.IsZero() && (!p.Checked.IsZero() || r.Latest().Sub(p.Created) < office.NewFor)
 }
 
 // noteStatus applies a status answer to p, with its consequences: signatures, whether to request the record, save jobs once
@@ -161,6 +161,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	was, tell := *p, r.tells(*p)
 	was.Signers = slices.Clone(p.Signers)
 	news := apply.Status(p, status, r.Latest())
+	p.Checked = r.Now() // to be compared with other times of this computer's
 	if slices.ContainsFunc(status.Signers, func(x esign.Signer) bool { return x.StateTold }) {
 		p.Heard = r.Now()
 	}
