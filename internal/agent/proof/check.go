@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -79,17 +80,18 @@ func (r *Service) checkFiles(ctx context.Context) error {
 			return err
 		}
 		done.Checked = today
-	} else if now.Files, err = r.stillAstray(nil); err != nil {
-		return err
 	}
-	last, _, err := data.Doc[astrayFiles](r.Data, docAstray)
+	last, _, err := data.Doc[astrayFiles](r.Data, docAstray) // only now: somebody may have asked for a check meanwhile
+	if err == nil {
+		now.Files, err = r.stillAstray(now.Files, last.Files)
+	}
 	if err == nil {
 		now.Away, err = r.followAll(ctx, slices.DeleteFunc(slices.Clone(last.Away), func(folder string) bool { return r.deps.FolderAway(folder) == nil }))
 	}
 	if err != nil || !due && len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
 		return errors.Join(err, r.tellAstray())
 	}
-	return r.found(now, done.Checked, false)
+	return r.found(now, last, done.Checked, false)
 }
 
 // CheckFiles is that check when somebody asks for it: at once, from the beginning, showing its progress, and telling which folders are
@@ -108,19 +110,28 @@ func (r *Service) CheckFiles(ctx context.Context, show func(done, all int)) erro
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	return r.found(astrayFiles{found, slices.Sorted(maps.Keys(x.away))}, today, true)
+	last, _, err := data.Doc[astrayFiles](r.Data, docAstray)
+	if err == nil {
+		found, err = r.stillAstray(found, last.Files)
+	}
+	if err != nil {
+		return err
+	}
+	return r.found(astrayFiles{found, slices.Sorted(maps.Keys(x.away))}, last, today, true)
 }
 
-// found records what a check found, with the jobs and packages as well. What somebody has read stays read until there is more, or until
-// somebody asks for a check.
-func (r *Service) found(now astrayFiles, checked int, asked bool) error {
+// found records what a check found, with the jobs and packages as well; but what somebody asked for or read since last was read stands.
+// What somebody has read stays read until there is more, or until somebody asks for a check.
+func (r *Service) found(now, last astrayFiles, checked int, asked bool) error {
 	var news []office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var before astrayFiles
 		var done kept
 		tx.GetDoc(docAstray, &before)
 		tx.GetDoc(docKept, &done)
-		news = nil
+		if news = nil; !asked && !reflect.DeepEqual(before, last) {
+			now = before
+		}
 		for _, x := range now.Files {
 			if j, _, _ := tx.Job(x.Key); j.Astray != x.Text {
 				news = append(news, office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: x.Package, Text: x.Text})
@@ -169,11 +180,10 @@ func noteAstray(tx *store.Tx, x astray, read bool) {
 	}
 }
 
-// stillAstray adds to what a check found what was found before, also by another one meanwhile, except what is back, or saved again.
-func (r *Service) stillAstray(found []astray) (still []astray, err error) {
-	last, _, err := data.Doc[astrayFiles](r.Data, docAstray)
+// stillAstray adds to what a check found what was found before, except what is back, or saved again.
+func (r *Service) stillAstray(found, before []astray) (still []astray, err error) {
 	still = found
-	for _, x := range last.Files {
+	for _, x := range before {
 		j, failed := r.job(x.Key)
 		if err = errors.Join(err, failed); j.State != office.JobDone || slices.ContainsFunc(found, func(f astray) bool { return f.Key == x.Key }) {
 			continue
@@ -357,10 +367,7 @@ func (r *Service) lookAtAll(ctx context.Context, x *looked, pause time.Duration,
 		missing, failed := r.findRenamed(ctx, pause, folder, lost[folder])
 		found, err = append(found, missing...), errors.Join(err, failed)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r.stillAstray(found)
+	return found, err
 }
 
 // checkFile checks j's file, unless its folder is unreachable.

@@ -476,6 +476,18 @@ func TestTheQuietCheckTakesBackNothingThatSomebodyAskedForMeanwhile(t *testing.T
 		expect(t, x.said(health.FilesAstray), message.FolderMissing("far"), "it says %v")
 		noErr(t, x.ReadAstray(message.FolderMissing("far")))
 		expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"a.pdf"}), "then it says %v")
+		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		x.deps.FolderAway = func(folder string) error {
+			if folder == far { // followed at the end of the quiet check
+				x.deps.FolderAway = stat
+				noErr(t, os.Remove(filepath.Join(x.folder, "b.pdf")))
+				noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+			}
+			return stat(folder)
+		}
+		noErr(t, os.Rename(far+" away", far))
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(2, []string{"a.pdf", "b.pdf"}), "after it followed it says %v")
 	})
 }
 
