@@ -82,6 +82,12 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops b
 	q.Window, q.Title = env.Handle(d.Window), strings.TrimSuffix(q.Title, "…") // the "…" belongs only on the button
 	var panel *widgets.PopUp
 	left := false
+	pass := func(paths []string, desktops bool) {
+		if end := filepath.Ext(q.Name); q.Kind == system.SaveFile && !strings.EqualFold(filepath.Ext(paths[0]), end) { // what it is, whatever was typed
+			paths[0], desktops = paths[0]+end, false
+		}
+		chosen(paths, desktops)
+	}
 	stop := async.Then(d.Work, func(ctx context.Context) ([]string, error) { return d.System.Choose(ctx, q) }, func(paths []string, err error) {
 		if left {
 			return
@@ -91,9 +97,9 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops b
 		case err != nil:
 			slog.Info("the window asks for files itself", "err", err)
 			var ours *picker
-			ours = pick(d, q, func(paths []string) { chosen(paths, ours.there != "") })
+			ours = pick(d, q, func(paths []string) { pass(paths, ours.there != "") })
 		case len(paths) > 0:
-			chosen(paths, true)
+			pass(paths, true)
 		}
 	})
 	text := widgets.NewParagraph(lang.L("Choose in the window that opens."))

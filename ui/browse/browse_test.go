@@ -354,6 +354,10 @@ func TestTheDesktopsDialogIsAskedFirst(t *testing.T) {
 			Save(b.Env, "Export", "x.csv", func(path string, replace bool) { got = fmt.Sprint(path, replace) })
 		},
 			system.SaveFile, []string{"/x.csv"}, "/x.csvtrue"},
+		"another ending": {func() {
+			Save(b.Env, "Proof", "x.zip", func(path string, replace bool) { got = fmt.Sprint(path, replace) })
+		},
+			system.SaveFile, []string{"/x.pdf"}, "/x.pdf.zipfalse"},
 		"cancelled":        {func() { Files(b.Env, "", func(paths []string) { t.Errorf("took %q", paths) }) }, system.OpenFiles, nil, ""},
 		"a folder not set": {func() { Folder(b.Env, "", func(path string) { t.Errorf("took %q", path) }) }, system.OpenFolder, nil, ""},
 	} {

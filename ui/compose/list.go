@@ -163,17 +163,19 @@ type listPanel struct {
 	heads    []string
 	rows     []int // those lines that are shown
 
-	page        *fyne.Container // the first one that is sent
-	title, note *widgets.Line
-	tabs        *widgets.Tabs // all lines, and those that need somebody
-	again       *widgets.Check
-	save, stop  *widgets.Button
-	table       *widgets.Table
-	bar         *bar
+	page       *fyne.Container // the first one that is sent
+	title      *widgets.Line
+	note       *widgets.Prose
+	tabs       *widgets.Tabs // all lines, and those that need somebody
+	again      *widgets.Check
+	save, stop *widgets.Button
+	table      *widgets.Table
+	bar        *bar
+	said       string // in the bar, of the whole list
 }
 
 func (s *Screen) newListPanel() *listPanel {
-	p := &listPanel{screen: s, title: widgets.NewHeading(""), note: widgets.NewCaption(""), page: container.NewStack()}
+	p := &listPanel{screen: s, title: widgets.NewHeading(""), note: widgets.NewFullCaption(""), page: container.NewStack()}
 	p.tabs = widgets.NewTabs([]string{"", ""}, func(int) { p.refresh() })
 	p.again = widgets.NewCheck("", func(bool) { p.refresh() })
 	p.save = widgets.NewButtonWithIcon(lang.L("Export as CSV…"), fynetheme.DocumentSaveIcon(), p.export).Quiet()
@@ -217,6 +219,13 @@ func (s *Screen) Leave() (left bool) {
 		s.closeList()
 	}
 	return left
+}
+
+// LeaveSent shows the form in place of a list that was sent, which is no draft any more.
+func (s *Screen) LeaveSent() {
+	if p := s.lists.panel; p != nil && p.id != "" {
+		s.closeList()
+	}
 }
 
 // closeList shows the form again, if a list covers it.
@@ -349,6 +358,7 @@ func (p *listPanel) refresh() {
 		p.bar.send.SetText(lang.L("Send {{.Packages}}", i18n.V{"Packages": packages(waiting)}))
 	}
 	widgets.Enable(p.bar.send, ready)
+	p.said = said
 	p.bar.tell(said, wrong)
 	widgets.Show(p.bar.content, said != "" || !p.bar.send.Hidden || !p.stop.Hidden)
 	p.again.Refresh()
@@ -452,12 +462,13 @@ func (p *listPanel) newCell() fyne.CanvasObject {
 // Tapped chooses the cell.
 func (c *listCell) Tapped(*fyne.PointEvent) { c.panel.table.Select(c.at) }
 
-// chosen shows at the bottom the chosen cell's content and what is wrong with it, or the package that became of the line.
+// chosen shows the package that became of the line, or at the bottom the chosen cell's content and what is wrong with it, below what
+// is said of the list.
 func (p *listPanel) chosen(at widget.TableCellID) {
 	if at.Row < 0 || at.Row >= len(p.rows) || at.Col < 0 {
 		return
 	}
-	if n := p.rows[at.Row]; at.Col == ownColumns-1 && p.id != "" && p.results[n].State == office.DraftSent {
+	if n := p.rows[at.Row]; p.id != "" && p.results[n].State == office.DraftSent {
 		p.screen.env.Go.ShowPackage(p.results[n].PackageID)
 		return
 	}
@@ -465,7 +476,7 @@ func (p *listPanel) chosen(at widget.TableCellID) {
 	if p.cell(at, c); at.Col < ownColumns && c.More == "" {
 		return
 	}
-	p.bar.tell(cmp.Or(c.More, c.line.Text), c.line.Colour == theme.Attention)
+	p.bar.tell(strings.TrimSpace(p.said+"\n"+cmp.Or(c.More, c.line.Text)), p.bar.text.Colour == theme.Attention && p.said != "" || c.line.Colour == theme.Attention)
 	widgets.Show(p.bar.content, true)
 }
 

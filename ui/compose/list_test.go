@@ -51,7 +51,7 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 		t.Errorf("lines with mistakes: %v", p.rows)
 	}
 	p.table.Select(widget.TableCellID{Col: 3})
-	if p.bar.text.Text != noAddress {
+	if p.bar.text.Text != "2 lines have mistakes and will not be sent. Correct the file and drop it again.\n"+noAddress {
 		t.Errorf("of the chosen cell it says %q", p.bar.text.Text)
 	}
 	b.screen.Leave()
@@ -104,9 +104,15 @@ func TestWhatIsAddedIsSeenInThePlaceOfAList(t *testing.T) {
 func TestALineThatWasSentLeadsToItsPackage(t *testing.T) {
 	b := sending(t, officetest.Busy())
 	for row := range 2 { // the second one was not sent
-		b.screen.lists.panel.table.Select(widget.TableCellID{Row: row, Col: ownColumns - 1})
+		for _, column := range []int{ownColumns - 1, ownColumns} {
+			b.screen.lists.panel.table.Select(widget.TableCellID{Row: row, Col: column})
+		}
 	}
-	screentest.Equal(t, "it leads to", b.Went, []string{"package sent-1"})
+	screentest.Equal(t, "it leads to", b.Went, []string{"package sent-1", "package sent-1"})
+	b.screen.LeaveSent()
+	if b.screen.lists.panel != nil {
+		t.Error("it covers the form for the next package")
+	}
 }
 
 func TestTheBarSaysThatAListIsBeingSent(t *testing.T) {

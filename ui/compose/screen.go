@@ -58,7 +58,6 @@ type Documents interface {
 	NewDelivery() *agent.Delivery
 	Preview(ctx context.Context, path string, width int) (image.Image, error)
 	KeepForm(form office.Form)
-	Form() office.Form
 	Send(ctx context.Context, draft office.NewPackage, progress func(office.SendState)) (office.SendState, error)
 	Cancel(draftID string) (inTime bool, err error)
 }
@@ -178,7 +177,7 @@ func (s *Screen) layOutAnew() {
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 func (s *Screen) Focus() {
-	if s.lists.panel != nil {
+	if s.LeaveSent(); s.lists.panel != nil {
 		return
 	}
 	if s.documentCount() > 0 && len(s.people) > 0 {

@@ -26,6 +26,7 @@ type Office interface {
 	Decide(draftID string, send bool, undo time.Duration) error
 	UndoDecision(draftID string) (inTime bool, err error)
 	Stop(draftID string) (inTime bool, err error)
+	Form() office.Form
 }
 
 // RowID returns the list row id of a draft, which never equals a package's.
@@ -44,7 +45,7 @@ func State(d office.Draft) (theme.Mark, string) {
 		case !d.Problem.IsZero():
 			return theme.MarkNext, i18n.Message(d.Problem)
 		case d.Folder != "":
-			return theme.MarkNext, lang.L("From a folder: waits for your OK.")
+			return theme.MarkNext, lang.L("Waiting for your OK")
 		}
 		return theme.MarkLater, ""
 	case office.DraftUnknown:
@@ -134,7 +135,17 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 		if again {
 			name = lang.L("Send again")
 		}
-		add(name, fynetheme.MailSendIcon(), soon(open, true, Sending))
+		send := soon(open, true, Sending)
+		add(name, fynetheme.MailSendIcon(), func() {
+			edited := slices.IndexFunc(open, func(d office.Draft) bool { return d.ID == o.Form().Replaces })
+			if edited < 0 {
+				send()
+				return
+			}
+			widgets.Ask(at.Window.Canvas(), widgets.Question{Title: lang.L("Send without your changes?"),
+				Text: lang.L("“{{.Name}}” is being edited under “Send”. What you changed there is not included.", i18n.V{"Name": i18n.Title(open[edited].Name)}),
+				Safe: lang.L("Continue editing"), OnSafe: at.Go.ShowCompose, Do: lang.L("Send anyway"), OnDo: send})
+		})
 		if len(drafts) == 1 {
 			add(lang.L("Edit"), fynetheme.DocumentCreateIcon(), func() { edit(drafts[0]) })
 			if again { // what was refused would be refused again

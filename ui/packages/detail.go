@@ -190,6 +190,9 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		line.Colour = colour
 		head.Add(line)
 	}
+	if old := p.draft.Corrects; old != "" {
+		head.Add(widgets.Row(0, widgets.NewLink(lang.L("Replaces a withdrawn package"), func() { s.Show(old) })))
+	}
 	actions, first := s.actionsOf([]listed{shown}, &p)
 	head.Add(s.actions(actions, first, 2))
 	return head
@@ -362,7 +365,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, len(d.Files))
 	mark, text := outbox.State(d)
-	s.upload = newUpload(cmp.Or(text, lang.L("Not sent yet")), mark)
+	s.upload = newUpload(sentence(cmp.Or(text, lang.L("Not sent yet"))), mark)
 	if state := s.sending[r.line.ID]; d.State == office.DraftQueued && d.Problem.IsZero() {
 		s.upload.show(state)
 	} else { // the last state is outdated
@@ -373,6 +376,9 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	facts := []string{i18n.Since(s.env.Now(), d.Created)}
 	if d.Folder != "" && s.folders[d.Folder] != "" {
 		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
+	}
+	if !d.Due.IsZero() {
+		facts = append(facts, i18n.DueDate(s.env.Now(), d.Due))
 	}
 	head.Add(widgets.NewProse(strings.Join(facts, " · ")))
 	if actions, first := s.actionsOf([]listed{r}, nil); len(actions) > 0 {
@@ -394,8 +400,11 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	if len(files) > 0 {
 		page.Add(tiles(files...))
 	}
-	if len(d.Signers) > 0 {
-		page.Add(widgets.Part(lang.L("Signers"), 0, people))
+	if title := lang.L("Signers"); len(d.Signers) > 0 {
+		if d.Sequential && len(d.Signers) > 1 {
+			title += "  ·  " + lang.L("in this order")
+		}
+		page.Add(widgets.Part(title, 0, people))
 	}
 	if len(d.Recipients) > 0 {
 		page.Add(copiesTo(d.Recipients))
@@ -450,6 +459,9 @@ func (s *Screen) draftTile(r listed) fyne.CanvasObject {
 	note := widgets.Stack(1, widgets.NewFullCaption(named(d.Signers)))
 	if folder := s.folders[d.Folder]; folder != "" {
 		note.Add(widgets.NewProse(lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": folder})))
+	}
+	if !d.Due.IsZero() {
+		note.Add(widgets.NewProse(i18n.DueDate(s.env.Now(), d.Due)))
 	}
 	return newTile(s.page(pictureOf(d, 0), pageSize(3)), i18n.Title(d.Name), note, func() { s.Show(r.line.ID) })
 }

@@ -155,6 +155,9 @@ func (s *Screen) fill(n news, err error) {
 	}
 	s.reveal()
 	s.settle(anchor, above, top, hidden)
+	if s.retell != nil {
+		s.retell()
+	}
 }
 
 // resorted returns the anchor for a new sort order: the chosen row if visible, otherwise the top of the list.
@@ -289,6 +292,9 @@ func (s *Screen) present() {
 		s.tabs.Offer(tab, s.counts[tab] > 0 || s.tabs.Chosen() == tab)
 	}
 	s.tabs.Label(s.tabTexts())
+	if s.tabs.MinSize().Height != s.tabs.Size().Height { // they take more or fewer lines
+		s.content.Refresh()
+	}
 	if s.rows() == 0 {
 		widgets.Remake(s.side, s.nothing())
 	} else if len(s.side.Objects) == 0 || s.side.Objects[0] != s.list {

@@ -50,12 +50,20 @@ func (s *Screen) chose(row int) {
 		}
 		s.mark(id, !s.marked[id])
 		s.from = id
+		if len(s.marked) == 1 { // it alone is chosen
+			for id = range s.marked {
+			}
+			s.clearMarks()
+		}
 	default:
 		s.clearMarks()
 		s.from = id
 	}
 	s.left, s.wanted = "", ""
-	s.choose(id)
+	if s.choose(id); id != s.at(row).line.ID {
+		top, hidden := s.list.Top()
+		s.list.Renew(s.rowOf(id), top, hidden, s.parts()...)
+	}
 	if had+len(s.marked) > 0 {
 		s.showMarked()
 	}

@@ -84,6 +84,11 @@ func TestSeveralPackagesAreMarkedAsInOtherLists(t *testing.T) {
 	if got := b.markedIDs(); got != "" {
 		t.Errorf("after a press without either %s are marked", got)
 	}
+	b.press("n5", ctrl)
+	b.press("n4", ctrl)
+	if s := b.screen; len(s.marked) != 0 || s.chosen != "n5" || s.list.At() != s.rowOf("n5") {
+		t.Errorf("of two, one is taken out: %v are marked, %s is chosen, row %d is lit", s.marked, s.chosen, s.list.At())
+	}
 }
 
 func TestAPackageThatIsLedToEndsTheMarking(t *testing.T) {
@@ -223,6 +228,31 @@ func TestWhatWaitsForAnOKIsSentTogether(t *testing.T) {
 		screentest.Equal(t, d.Name, d.State, office.DraftQueued)
 	}
 	screentest.Equal(t, "marked are", len(b.screen.marked), 0)
+}
+
+func TestWhatIsBeingEditedIsNotSentWithoutAQuestion(t *testing.T) {
+	b := newBench(t, scanned())
+	b.Office.Typed.Replaces = "Lease Sonnenweg 7"
+	b.press("draft Lease Sonnenweg 7", 0)
+	b.screen.markAll()
+	b.Settle()
+	sent := func() (n int) {
+		for _, d := range officetest.Must(b.Office.Drafts()) {
+			if d.State == office.DraftQueued {
+				n++
+			}
+		}
+		return n
+	}
+	b.do(t, "Send")
+	screentest.Button(b.Env.Window.Canvas().Overlays().Top(), "Continue editing").OnTapped()
+	b.Settle()
+	screentest.Equal(t, "it leads to", b.Went, []string{"compose"})
+	screentest.Equal(t, "sent are", sent(), 0)
+	b.do(t, "Send")
+	screentest.Button(b.Env.Window.Canvas().Overlays().Top(), "Send anyway").OnTapped()
+	b.Settle()
+	screentest.Equal(t, "sent are", sent(), 2)
 }
 
 // onlyFirst makes a method work once.

@@ -90,6 +90,8 @@ type Screen struct {
 	resting bool // the window is closed
 	asks    int  // how often something that opens was asked for; see last
 
+	retell func() // tells an open question what is known by now; nil for none
+
 	OnListed func() // called when packages are new or changed; may be nil
 
 	where *widgets.Line
@@ -131,7 +133,7 @@ func New(d *env.Env, o Office) *Screen {
 			r, i := s.at(id), o.(*item)
 			r.lost = s.lost[r.line.ID]
 			i.show(s.env.Now(), s.all.days, r, s.all.order, s.twin(id))
-			i.Mark(s.marked[r.line.ID])
+			i.Mark(s.marked[r.line.ID], len(s.several()) > 0)
 		})
 	s.list.Says = func() string { return lang.L("Packages") }
 	s.list.OnSelected = s.chose
@@ -627,6 +629,16 @@ func (s *Screen) Stuck() (now Stuck) {
 		}
 	}
 	return now
+}
+
+// ForOK returns the rows of what watched folders ask about, newest first.
+func (s *Screen) ForOK() (ids []string) {
+	for _, r := range s.drafts {
+		if d := r.draft; d.State == office.DraftHeld && d.Folder != "" && !d.Decision.Pending() {
+			ids = append(ids, r.line.ID)
+		}
+	}
+	return ids
 }
 
 // Problems counts what is listed under that tab when nothing is sought: what needs somebody.

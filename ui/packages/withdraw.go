@@ -78,9 +78,19 @@ func (s *Screen) askWithdrawal(list []listed, first func(withdraw func())) {
 	button.Importance = widget.DangerImportance
 	prose := widgets.NewParagraph(text)
 	prose.Colour = theme.Text
-	content := widgets.Pad(20, widgets.Stack(14, widgets.NewFullHeading(title), prose, s.briefly(list, mostAsked),
+	rows := widgets.Stack(10)
+	s.retell = func() {
+		for i, r := range list {
+			if place, still := s.all.places[r.line.ID]; still {
+				list[i] = s.all.listed(place)
+			}
+		}
+		widgets.Remake(rows, s.briefly(list, mostAsked))
+	}
+	s.retell()
+	content := widgets.Pad(20, widgets.Stack(14, widgets.NewFullHeading(title), prose, rows,
 		widgets.Outdent(notify), field, widgets.Row(8, layout.NewSpacer(), leave, button)))
-	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(460, 0), words, nil)
+	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(460, 0), words, func() { s.retell = nil })
 }
 
 // withdraw withdraws packages after some seconds to undo, and reports the result.

@@ -116,7 +116,7 @@ func (f *folders) menu(x office.HotFolderRow) *fyne.Menu {
 	return fyne.NewMenu("", fyne.NewMenuItem(lang.L("Open"), func() { f.screen.env.OpenFile(x.Path) }),
 		fyne.NewMenuItem(lang.L("Test"), func() { f.test(x.HotFolder) }),
 		fyne.NewMenuItem(pause, func() { f.pause(x.HotFolder) }),
-		fyne.NewMenuItem(lang.L("Remove"), func() { f.remove(x.HotFolder) }))
+		fyne.NewMenuItem(lang.L("Remove"), func() { f.remove(x) }))
 }
 
 func people(signers []office.Signer) string {
@@ -157,9 +157,16 @@ func (f *folders) forget(id string) {
 	f.reload()
 }
 
-func (f *folders) remove(x office.HotFolder) {
+func (f *folders) remove(x office.HotFolderRow) {
+	text := lang.L("The folder and its files stay as they are.")
+	switch {
+	case x.Waiting > 0 && x.Ask:
+		text += " " + lang.N("{{.PluralCount}} documents keep waiting for your OK under “Packages”.", x.Waiting)
+	case x.Waiting > 0:
+		text += " " + lang.L("Documents already picked up are still sent.")
+	}
 	widgets.Ask(f.screen.env.Window.Canvas(), widgets.Question{Title: lang.L("Stop sending from this folder?"),
-		Text: lang.L("The folder and its files stay as they are. Documents already picked up are still sent."), Safe: lang.L("Keep the folder"), Do: lang.L("Remove"),
+		Text: text, Safe: lang.L("Keep the folder"), Do: lang.L("Remove"),
 		OnDo: func() {
 			f.screen.env.Attempt(func(context.Context) error {
 				_, err := f.screen.office.RemoveHotFolder(x.ID)

@@ -228,6 +228,7 @@ type ListRow struct {
 	Most    float32 // its greatest width, scaled with the text size; 0 for the list's
 	hovered bool
 	marked  bool
+	several bool    // some rows are marked: they alone are chosen
 	list    *List   // the list that shows it
 	at      int     // its row number
 	head    string  // the title above it; may be empty
@@ -253,7 +254,9 @@ func (r *ListRow) ringed() bool {
 	return r.list != nil && r.at == max(0, r.list.at) && r.list.focused // without a choice, the arrow keys begin at the first row
 }
 
-func (r *ListRow) chosen() bool { return r.list != nil && r.list.at == r.at }
+func (r *ListRow) chosen() bool {
+	return r.marked || r.list != nil && r.list.at == r.at && !r.several
+}
 
 // Tapped chooses the row and reports it even if already chosen, which may end a selection. Fyne's row does not get taps on a widget
 // that handles either mouse button.
@@ -281,9 +284,10 @@ func (r *ListRow) choose() {
 	}
 }
 
-func (r *ListRow) Mark(marked bool) {
-	if r.marked != marked {
-		r.marked = marked
+// Mark marks a row, or not, among several marked rows or none.
+func (r *ListRow) Mark(marked, several bool) {
+	if r.marked != marked || r.several != several {
+		r.marked, r.several = marked, several
 		r.Refresh()
 	}
 }
@@ -314,12 +318,12 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 		paint: func() {
 			th, variant := r.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
 			bar.FillColor, bar.CornerRadius = color.Transparent, barWidth/2
-			if r.marked || r.chosen() { // for people who cannot see the shade
+			if r.chosen() { // for people who cannot see the shade
 				bar.FillColor = th.Color(theme.Ink, variant)
 			}
 			back.FillColor, back.CornerRadius = color.Transparent, th.Size(fynetheme.SizeNameSelectionRadius)
 			switch {
-			case r.marked || r.chosen():
+			case r.chosen():
 				back.FillColor = th.Color(fynetheme.ColorNameSelection, variant)
 			case r.hovered:
 				back.FillColor = th.Color(fynetheme.ColorNameHover, variant)

@@ -34,12 +34,12 @@ func TestARowOfAListAnswersToBothMouseButtons(t *testing.T) {
 			continue
 		}
 		var o fyne.CanvasObject = r
-		r.Mark(true)
+		r.Mark(true, true)
 		o.(fyne.SecondaryTappable).TappedSecondary(&fyne.PointEvent{})
 		if menu != 2 || chosen != -1 {
 			t.Errorf("the other button asks for the menu of row %d and chooses %d, which ends the marking", menu, chosen)
 		}
-		r.Mark(false)
+		r.Mark(false, false)
 		if o.(fyne.SecondaryTappable).TappedSecondary(&fyne.PointEvent{}); chosen != 2 || w.Canvas().Focused() != l {
 			t.Errorf("the other button chooses %d, %T has the focus", chosen, w.Canvas().Focused())
 		}

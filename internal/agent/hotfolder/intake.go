@@ -438,6 +438,6 @@ func (r *Service) explain(dir *disk.Dir, in office.Intake) error {
 	if err := place.WriteNew(name, []byte(strings.Join(lines, end+end)+end), 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
 		return trouble(in.Path, err)
 	}
-	r.Record(office.Activity{Kind: office.ActivityProblem, Text: message.Then(message.FileNotSent(in.Name), in.Problem)})
+	r.Record(office.Activity{Kind: office.ActivityProblem, Text: message.Then(message.FileNotSent(in.Name), in.Problem, message.FileInProblems(calledFolder(in)))})
 	return nil
 }
