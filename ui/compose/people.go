@@ -362,11 +362,10 @@ func (c *chooser) choose(at int) {
 	c.screen.UseTemplate(t)
 }
 
-// templateRow is one template; a tap uses it.
+// templateRow is one template.
 type templateRow struct {
 	widgets.ListRow
 	chooser    *chooser
-	at         int
 	name, what *widgets.Line
 }
 
@@ -377,14 +376,8 @@ func (c *chooser) newRow() fyne.CanvasObject {
 	return r
 }
 
-func (r *templateRow) Tapped(*fyne.PointEvent) {
-	r.chooser.list.Select(r.at)
-	r.chooser.choose(r.at)
-}
-
 func (r *templateRow) show(at int) {
 	t := r.chooser.shown[at]
-	r.at = at
 	r.name.Set(t.Name)
 	r.what.Set(templateFacts(t))
 	r.Shown()

@@ -423,7 +423,11 @@ func (s *Screen) Follow(state office.SendState) {
 	}
 	switch looked := s.chosen == id || s.left == id; {
 	case looked && state.State == office.DraftSent:
+		r, _ := s.headOfID(id)
 		s.Show(state.PackageID)
+		if s.record.row.Name = cmp.Or(s.record.row.Name, r.line.Name); s.record.row.Name != "" {
+			s.draw(true) // at once: what was sent can no longer be cancelled
+		}
 	case looked && s.upload != nil:
 		s.upload.show(state)
 	}

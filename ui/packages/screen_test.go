@@ -574,6 +574,12 @@ func TestWhatIsSentIsFollowedUntilItIsAPackage(t *testing.T) {
 	if part := b.screen.upload.arc.Done; part < 0.6 || part > 0.7 || !shows(b, "Uploading… 60 KB / 96 KB") {
 		t.Errorf("of the files %v is sent", part)
 	}
+	early := newBench(t, sending())
+	uploading(early)
+	early.screen.Follow(office.SendState{DraftID: "w", State: office.DraftSent, PackageID: "p1"})
+	if shows(early, "Cancel sending") {
+		t.Error("what was sent can be cancelled until it is read")
+	}
 	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = nil })
 	b.Reload()
 	b.screen.Follow(office.SendState{DraftID: "w", State: office.DraftSent, PackageID: "p1"})

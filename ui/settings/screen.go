@@ -207,6 +207,11 @@ func (s *Screen) Continue(old *Screen, focused fyne.Focusable) {
 func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
 	s.tests.show(status)
+	alone := slices.ContainsFunc(status.Health, func(i agent.Issue) bool { return i.ID == agent.IssueHub }) // health says why
+	if s.desks.where.Hidden != alone {
+		s.desks.where.Hidden = alone
+		s.desks.section.Refresh()
+	}
 	var away bool
 	if s.moved, away = status.MovedAway(); away != s.desks.away {
 		s.into.Set(i18n.Message(s.moved.Message))
