@@ -140,10 +140,12 @@ func (w *Window) asksToQuit() bool {
 
 func (w *Window) lookForUndone(then func(text string)) {
 	var lists []office.Bulk
-	async.Then(w.pool, func(context.Context) (drafts []office.Draft, err error) {
+	var desks []office.DeskRow
+	async.Then(w.pool, func(ctx context.Context) (drafts []office.Draft, err error) {
 		lists, _ = w.office.Lists()
+		desks = w.office.Desks(ctx)
 		return w.office.Drafts()
-	}, func(drafts []office.Draft, _ error) { then(w.leftUndone(drafts, lists)) })
+	}, func(drafts []office.Draft, _ error) { then(w.leftUndone(drafts, lists, desks)) })
 }
 
 func (w *Window) showQuestion(text string) {
@@ -167,7 +169,7 @@ func (w *Window) askAnew() {
 }
 
 // leftUndone describes the work that quitting now would leave unfinished; empty for none. What waits for a person does not count.
-func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk) string {
+func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk, desks []office.DeskRow) string {
 	if w.grace.Busy() {
 		return w.grace.Text() + "\n" + lang.L("If you quit now, you can no longer undo it. What is not done yet will be done when you start Countersign again.")
 	}
@@ -195,7 +197,7 @@ func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk) string {
 		return i18n.Names(unsent) + "\n" + lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", open)
 	case unknown > 0:
 		return i18n.Message(message.OutcomesUnknown(unknown))
-	case w.office.Settings().IsHub():
+	case len(desks) > 0 && w.office.Settings().IsHub():
 		return lang.L("This is the main computer. While Countersign is closed here, the others hear of signatures later.")
 	}
 	return ""
