@@ -640,7 +640,7 @@ func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
 	b := showing(t, o, "draft w")
 	text := screentest.Text(b.screen.Content())
 	if !strings.Contains(text, "from the template") || !strings.Contains(text, "Our rules.pdf") || strings.Contains(text, "House rules") ||
-		!strings.Contains(text, "waiting to be sent, 2 documents") || !strings.Contains(text, "Outbox") {
+		!strings.Contains(text, "Waiting to be sent, 2 documents") || !strings.Contains(text, "Outbox") {
 		t.Errorf("it shows\n%s", text)
 	}
 	if n := strings.Count(text, "No preview"); n != 2 { // of the template's own document, and of the file that is not there
