@@ -393,9 +393,10 @@ func (r *Service) missedNow(now time.Time, none bool) (lost, overdue bool) {
 // explained forgets missed changes that an event received then accounts for, and reports whether the event proves that events arrive
 // here after all, which one received before the loss does not.
 func (r *Service) explained(packageID string, received time.Time) (found bool) {
+	forged := r.inbox.Rejected()[inbox.Forged]
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.strange = 0
+	r.believed = forged
 	maps.DeleteFunc(r.missed, func(id string, found time.Time) bool { return id == packageID || received.After(found) })
 	return !r.gone.IsZero() && received.After(r.gone)
 }
@@ -448,13 +449,13 @@ const (
 
 // doubted reports whether such requests are reason to read the list now. Later ones are, too, but not before strangePause.
 func (r *Service) doubted() bool {
-	now := r.Now()
+	now, forged := r.Now(), r.inbox.Rejected()[inbox.Forged]
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.strange < manyStrange || !r.believed.Over(now) {
+	if forged-r.believed < manyStrange || !r.listing.Over(now) {
 		return false
 	}
-	r.strange, r.believed = manyStrange-1, loop.CoolFor(now, strangePause)
+	r.believed, r.listing = forged-manyStrange+1, loop.CoolFor(now, strangePause)
 	return true
 }
 

@@ -99,10 +99,10 @@ type Service struct {
 	restart                  atomic.Bool // reopen the address although its settings are unchanged
 	wakeTunnel, wakeEndpoint chan struct{}
 
-	mu       sync.Mutex // guards what follows
-	refused  []Refusal  // samples, oldest first
-	strange  int        // samples with a signature that is not ours since the last event, see doubted
-	believed loop.Cooldown
+	mu       sync.Mutex    // guards what follows
+	refused  []Refusal     // samples, oldest first
+	believed int64         // how many requests with another signature than ours had come by the last event, see doubted
+	listing  loop.Cooldown // until such requests are reason to read the list again
 	address  Address
 	moved    chan struct{} // closed when address changes
 	trouble  trouble
@@ -367,9 +367,6 @@ func (r *Service) noteRefusal(x inbox.Refusal) {
 	r.refused = append(r.refused, Refusal{x.At, refusalMessage(x.Reason), x.Remote, int(x.Suppressed)})
 	if over := len(r.refused) - maxRefusals; over > 0 {
 		r.refused = slices.Delete(r.refused, 0, over)
-	}
-	if x.Reason == inbox.Forged {
-		r.strange++
 	}
 	r.mu.Unlock()
 	r.Signal(office.ActivityChanged)
