@@ -159,7 +159,11 @@ func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 
 // accept takes the choice. A typed path comes first: a folder is listed, a file is chosen.
 func (p *picker) accept() {
-	if p.typed() && p.asks != system.OpenFolder {
+	switch {
+	case p.asks == system.SaveFile && (p.typed() || p.folder == ""):
+		p.openThen(p.path.Text, p.acceptName)
+		return
+	case p.typed() && p.asks != system.OpenFolder:
 		p.open(p.path.Text)
 		return
 	}
@@ -187,9 +191,6 @@ func (p *picker) accept() {
 func (p *picker) typed() bool { return p.path.Text != p.shown }
 
 func (p *picker) acceptName() {
-	if p.folder == "" { // as is said
-		return
-	}
 	name := p.name.Typed()
 	path := filepath.Join(p.folder, filepath.Base(name))
 	async.Then(p.env.Work, func(context.Context) (fs.FileInfo, error) { return os.Lstat(path) }, func(info fs.FileInfo, err error) {
@@ -252,7 +253,10 @@ func (p *picker) show(title string) {
 
 // open lists a folder off the UI goroutine; a relative path starts in the home folder. When choosing a folder, one that does not
 // exist yet is allowed, and its nearest existing parent is listed.
-func (p *picker) open(folder string) {
+func (p *picker) open(folder string) { p.openThen(folder, func() {}) }
+
+// openThen is open that calls then once the folder is listed.
+func (p *picker) openThen(folder string, then func()) {
 	type content struct {
 		folder, listed string
 		file           string // set if the path is a file
@@ -286,6 +290,9 @@ func (p *picker) open(folder string) {
 		p.count()
 		if err != nil {
 			p.say(lang.L("This folder cannot be opened."), "")
+			p.entries = nil
+			widgets.Show(p.none, false)
+			p.list.Refresh()
 			return
 		}
 		hint := ""
@@ -302,6 +309,7 @@ func (p *picker) open(folder string) {
 			p.list.Select(at)
 			p.press(at)
 		}
+		then()
 	})
 }
 

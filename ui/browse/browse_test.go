@@ -185,26 +185,28 @@ func TestNoFileIsOverwritten(t *testing.T) {
 	fresh.leave()
 	d := pick(b.Env, system.FileDialog{Kind: system.SaveFile, Name: "b.pdf"}, func(paths []string) { got = paths[0] })
 	b.Settle()
-	d.open(dir)
-	b.Settle()
+	d.path.SetText(dir)
 	d.accept()
 	b.Settle()
 	if got != "" || b.Window.Canvas().Overlays().Top() == nil {
 		t.Fatalf("took %s, which is there already", got)
 	}
 	d.name.SetText("c.pdf")
-	d.open(filepath.Join(dir, "nowhere"))
-	b.Settle()
-	d.accept()
-	b.Settle()
-	if got != "" {
-		t.Fatalf("took %s, which is not in the folder shown", got)
+	stick := filepath.Join(dir, "stick")
+	d.path.SetText(stick)
+	for range 2 {
+		d.accept()
+		b.Settle()
 	}
-	d.open(dir)
-	b.Settle()
+	if got != "" || d.none.Visible() {
+		t.Fatalf("took %s, which is not in a folder", got)
+	}
+	if err := os.Mkdir(stick, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	d.accept()
 	b.Settle()
-	if got != filepath.Join(dir, "c.pdf") || d.there != "" {
+	if got != filepath.Join(stick, "c.pdf") || d.there != "" {
 		t.Errorf("got %s, replacing %q", got, d.there)
 	}
 	b.closed(t)

@@ -362,7 +362,7 @@ func slow(o *officetest.Office) (begun <-chan struct{}) {
 		o.Change(office.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = append(o.Waiting, office.Draft{ID: "d1", Name: d.Name, State: office.DraftQueued, Created: officetest.Now, Files: []office.DraftFile{{Path: d.Files[0]}}})
 		})
-		progress(office.SendState{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422})
+		progress(office.SendState{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422, Undo: true})
 		close(began)
 		<-ctx.Done()
 		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
@@ -377,7 +377,7 @@ func TestWhatIsSentIsShownInTheOutboxAndMakesRoomForTheNext(t *testing.T) {
 	b.send()
 	<-begun
 	screentest.Equal(t, "went", b.Went, []string{"package draft d1"})
-	screentest.Equal(t, "told", b.sending, []office.SendState{{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422}})
+	screentest.Equal(t, "told", b.sending, []office.SendState{{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422, Undo: true}})
 	if !b.screen.form().Empty() || !o.Form().Empty() || b.screen.add.Disabled() {
 		t.Errorf("typed is still %+v", b.screen.form())
 	}
@@ -405,6 +405,23 @@ func TestTheBarSaysThatItIsBeingSentUntilThatIsListed(t *testing.T) {
 	screentest.Equal(t, "went", b.Went, []string{"package draft d1"})
 	screentest.Equal(t, "can be undone since", b.Deeds[0].Since, b.Env.Now())
 	screentest.Equal(t, "the bar says then", b.screen.bar.text.Text, "")
+}
+
+func TestUndoIsNotOfferedForWhatIsOnItsWayOnceItIsListed(t *testing.T) {
+	o := officetest.Busy()
+	begun := slow(o)
+	b := ready(t, o)
+	listed := func() {}
+	b.screen.List = func(then func()) { listed = then }
+	b.screen.Send()
+	b.Until(func() bool { return len(b.sending) > 0 })
+	<-begun
+	h := b.screen.handing
+	b.screen.progress(h, h.parcels[0], office.SendState{DraftID: "d1", State: office.DraftQueued, Total: 100, Sent: 50})
+	listed()
+	if len(b.Deeds) > 0 || b.screen.handing != nil {
+		t.Errorf("undo is offered for %q", b.Deeds)
+	}
 }
 
 func TestWhatWasSentIsTakenBackInTimeOrItSaysThatItIsTooLate(t *testing.T) {
@@ -471,7 +488,7 @@ func TestWhatTheOfficeDidNotTakeStaysWhenTheRestIsTakenBack(t *testing.T) {
 		o.Change(office.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = append(o.Waiting, office.Draft{ID: "d1", Name: d.Name, State: office.DraftQueued})
 		})
-		progress(office.SendState{DraftID: "d1", State: office.DraftQueued})
+		progress(office.SendState{DraftID: "d1", State: office.DraftQueued, Undo: true})
 		<-ctx.Done()
 		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
 	}

@@ -260,7 +260,7 @@ func (s *Screen) finish(h *handing) {
 	s.bar.say(wrong)
 	var names []string
 	for _, p := range h.parcels {
-		if p.taken {
+		if p.taken && p.state.Undo { // the list may have taken longer than the time to undo
 			names = append(names, i18n.Title(p.draft.Name))
 		}
 	}

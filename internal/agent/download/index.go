@@ -192,7 +192,7 @@ func (r *Service) list(ctx context.Context, s office.Settings, folder string, mi
 			return r.writeLines(folder, x, nil, w, true)
 		}
 		after = jobs[len(jobs)-1].Key()
-		jobs = slices.DeleteFunc(jobs, func(j office.Job) bool { return j.Listed != "" && x.Has(pathIn(folder, j), listedSum(j)) })
+		jobs = slices.DeleteFunc(jobs, func(j office.Job) bool { return j.Listed != "" && isListed(x, folder, j, listedSum(j)) })
 		if len(jobs) == 0 {
 			continue
 		}
@@ -232,7 +232,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 		sum := r.sumOf(*j)
 		j.Listed = cmp.Or(sum, noSum)
 		path := pathIn(folder, *j)
-		if x.Has(path, sum) || listed[path+"\x00"+sum] {
+		if isListed(x, folder, *j, sum) || listed[path+"\x00"+sum] {
 			continue
 		}
 		p, known := packages[j.PackageID]
@@ -286,6 +286,13 @@ func pathIn(folder string, j office.Job) string {
 		return office.Cell(j.At())
 	}
 	return office.Cell(j.Path())
+}
+
+// isListed reports whether the index lists j, under its name or the one it had before somebody renamed it.
+func isListed(x *archive.Index, folder string, j office.Job, sum string) bool {
+	first := j
+	first.Renamed = ""
+	return x.Has(pathIn(folder, j), sum) || x.Has(pathIn(folder, first), sum)
 }
 
 // sumOf returns the SHA-256 of the saved file; empty if it has been replaced or is gone.

@@ -158,6 +158,17 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 		wantListed(t, here, ',', a, b, c, d, e)
 		x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, nil) })
 	}
+
+	// Renamed by a person, and the index as a whole is compared anew.
+	noErr(t, os.Rename(filepath.Join(here, a.Target), filepath.Join(here, "renamed.pdf")))
+	x.update(func(tx *store.Tx) error {
+		renamed := x.job(a)
+		renamed.Renamed = "renamed.pdf"
+		tx.PutJob(renamed)
+		return tx.PutDoc(docIndexes, nil)
+	})
+	x.list()
+	wantListed(t, here, ',', a, b, c, d, e)
 }
 
 func TestFilesAreListedInTheirOrderAndAKillBetweenTheLineAndItsRecordDoublesNone(t *testing.T) {
