@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/archive"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -137,7 +138,7 @@ func checkUnknown(name, found message.Message) office.Check {
 }
 
 func (a *Agent) steps(ctx context.Context) []step {
-	if _, away := a.movedAway(); away { // nothing leads anywhere
+	if a.Health.Has(health.MovedAway) { // nothing leads anywhere
 		return nil
 	}
 	s := a.Settings()

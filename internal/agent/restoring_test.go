@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +125,9 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 	}
 	o.signAll(o.send())
 	o.toldOf(4) // work goes on
+	if !slices.ContainsFunc(o.Status().Health, func(i Issue) bool { return i.Message == message.DraftsOfBefore(1) }) {
+		t.Errorf("that a person has to decide is not said: %+v", o.Status().Health)
+	}
 	for _, n := range o.notifications()[told:] {
 		if strings.Contains(n, "igned") && !strings.Contains(n, "backup") {
 			again = append(again, n)

@@ -516,6 +516,7 @@ func CopiesLeftOut(people string) Message {
 func DraftLeftOut(draft string) Message { return of("moving.draft-left-out", Name("Draft", draft)) }
 func DraftOfBefore() Message            { return of("moving.draft-of-before") }
 func DraftOfBeforeWaits() Message       { return of("moving.draft-of-before-waits") }
+func DraftsOfBefore(n int) Message      { return of("moving.drafts-of-before", Count("N", n)) }
 func FileOfBefore(file string) Message  { return of("moving.file-of-before", Name("File", file)) }
 func FolderLeftOut(folder string) Message {
 	return of("moving.folder-left-out", Name("Folder", folder))

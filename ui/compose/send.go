@@ -205,13 +205,13 @@ func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err erro
 	} else if !p.taken {
 		s.take(h, p)
 	}
-	switch {
+	switch told := state.State == office.DraftUnknown || state.State == office.DraftFailed; {
+	case told && !state.Problem.IsZero():
+		s.env.Notice(i18n.Message(state.Problem))
 	case state.State == office.DraftUnknown:
 		s.env.Notice(i18n.Message(message.OutcomeUnknown(p.draft.Name)))
-	case state.State == office.DraftFailed && state.Problem.IsZero():
+	case told:
 		s.env.Notice(lang.L("The signing service did not accept the package."))
-	case state.State == office.DraftFailed:
-		s.env.Notice(i18n.Message(state.Problem))
 	}
 	s.OnSending(state)
 	s.tell(h)

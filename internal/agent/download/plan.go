@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -317,18 +318,19 @@ func (r *Service) keepMount(path string) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMount, now) })
 }
 
-// holdsSaved reports whether a folder holds any of the files saved last.
+// holdsSaved reports whether a folder holds the file saved last in it, of the last hundred. An older one may have been saved in its
+// mount point.
 func (r *Service) holdsSaved(path string) (bool, error) {
 	recent, err := r.Recent(100)
-	for _, j := range recent {
-		if j.Folder != path {
-			continue
-		}
-		if _, err := disk.Stat(j.Path()); !errors.Is(err, fs.ErrNotExist) {
-			return err == nil, err
-		}
+	last := slices.IndexFunc(recent, func(j office.Job) bool { return j.Folder == path })
+	if err != nil || last < 0 {
+		return false, err
 	}
-	return false, err
+	_, err = disk.Stat(recent[last].Path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // AcceptFolder is FolderChosen after a person has chosen the office's folder anew, as it is now.

@@ -476,8 +476,41 @@ func TestAnEmptyMountPointIsNotTheFolderThatWasMountedThere(t *testing.T) {
 			noErr(t, x.AcceptFolder())
 			time.Sleep(time.Second)
 			x.wantSaved(j)
+
+			point := filepath.Join(t.TempDir(), "point") // what was accepted once is not for ever
+			noErr(t, os.Rename(here, point))
+			noErr(t, os.Rename(share, here))
+			gone.Store(false)
+			x.wantSaved(save("mounted"))
+			noErr(t, os.Rename(here, share))
+			noErr(t, os.Rename(point, here))
+			gone.Store(true)
+			j = save("unmounted")
+			expect(t, x.job(j).State, office.JobPending, "in a mount point that holds a file its file is %v")
 		})
 	}
+}
+
+// The service's answers tell the time.
+func TestAFileIsSavedAfterItWasSignedThoughTheClockIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		right := time.Now().UTC()
+		x.Now = func() time.Time { return time.Now().AddDate(-7, 0, 0) }
+		x.Served.Note(right)
+		defer x.from(&giver{})()
+		j := x.plan("p")[0]
+		x.Wake()
+		time.Sleep(time.Minute)
+		x.wantSaved(j)
+		p, _, err := x.Data.Package("p")
+		noErr(t, err)
+		for _, m := range p.History {
+			if m.What == office.EntrySaved && m.Time.Before(right) || x.job(j).Done.Before(right) {
+				t.Errorf("signed by %v, saved at %v and %v", right, m.Time, x.job(j).Done)
+			}
+		}
+	})
 }
 
 func TestAFolderInWhichNothingCanBeSavedIsAwayOnlyWithoutItsShare(t *testing.T) {

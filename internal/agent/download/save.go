@@ -173,7 +173,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		} else if !mine {
 			return errMoved
 		}
-		j.State, j.Done, j.Seal, j.Problem, j.NextTry = office.JobDone, r.Now(), office.Seal{}, message.Message{}, time.Time{}
+		j.State, j.Done, j.Seal, j.Problem, j.NextTry = office.JobDone, r.Latest(), office.Seal{}, message.Message{}, time.Time{}
 		j.Refused, j.Found = time.Time{}, j.Found || recognised
 		if j.Compared != j.Digest { // saved again, with other bytes
 			j.Match = office.Match{}
@@ -181,7 +181,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		r.planLine(tx, &j)
 		tx.PutJob(j)
 		if p, ok, _ := tx.Package(j.PackageID); ok { // otherwise the file is saved regardless
-			p.AddHistory(office.HistoryEntry{Time: office.When{Time: r.Now(), By: recognised}, What: office.EntrySaved, Ref: j.Target})
+			p.AddHistory(office.HistoryEntry{Time: office.When{Time: j.Done, By: recognised}, What: office.EntrySaved, Ref: j.Target})
 			facts = r.NoteFiles(tx, &p)
 			tx.PutPackage(p)
 		}

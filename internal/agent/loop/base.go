@@ -286,8 +286,13 @@ func (t Base) Due(longest time.Duration) store.Due {
 
 // Age returns how long ago then was. A time in the future comes from a differing clock: it counts as equally far in the past, but a
 // day at most, so that nothing counts as new until that time arrives.
-func (t Base) Age(then time.Time) time.Duration {
-	age := t.Now().Sub(then)
+func (t Base) Age(then time.Time) time.Duration { return ageAt(t.Now(), then) }
+
+// AgeTold is Age of a time that the service has told.
+func (t Base) AgeTold(then time.Time) time.Duration { return ageAt(t.Latest(), then) }
+
+func ageAt(now, then time.Time) time.Duration {
+	age := now.Sub(then)
 	if age < 0 {
 		return min(-age, 24*time.Hour)
 	}

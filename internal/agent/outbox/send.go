@@ -610,7 +610,15 @@ func (r *Service) TellUnknown() {
 		return
 	}
 	here := slices.DeleteFunc(slices.Clone(unknown), func(d office.Draft) bool { return d.Away })
+	before := 0 // only a person can tell
+	for _, d := range here {
+		if d.Problem == message.DraftOfBefore() {
+			before++
+		}
+	}
 	switch {
+	case before > 0:
+		r.Health.Set(health.OutcomeUnknown, message.DraftsOfBefore(before))
 	case len(here) > 1:
 		r.Health.Set(health.OutcomeUnknown, message.OutcomesUnknown(len(here)))
 	case len(here) == 1:

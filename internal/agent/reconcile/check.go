@@ -352,16 +352,16 @@ func (r *Service) putOff(asked office.Package, pause time.Duration) error {
 
 // checkPause returns how long a package may go unchecked: longer for older ones, less without events.
 func (r *Service) checkPause(p office.Package, s office.Settings) time.Duration {
-	age := r.Age(p.Created)
+	age := r.AgeTold(p.Created)
 	if sent := p.Sent(); !sent.By { // possibly days later than its creation
-		age = min(age, r.Age(sent.Time))
+		age = min(age, r.AgeTold(sent.Time))
 	}
 	var pause time.Duration
 	switch {
 	case p.State == office.PackageExecuted && !p.Planned: // waits until its documents are listed
 		return min(max(r.Age(p.Refused), r.Pace.Retry), time.Hour)
 	case p.State == office.PackageExecuted && !p.Unlisted().IsZero():
-		return min(max(r.Age(p.Unlisted()), r.Pace.Retry), time.Hour)
+		return min(max(r.AgeTold(p.Unlisted()), r.Pace.Retry), time.Hour)
 	case p.State.Over() && !p.RecordPending.IsZero():
 		return min(max(r.Age(p.RecordPending), r.Pace.Retry), time.Hour)
 	case age < time.Hour:

@@ -633,6 +633,18 @@ func TestADocumentThatIsNoLongerListedIsNotWaitedForButStillLookedFor(t *testing
 	}
 }
 
+func TestANewPackageIsAskedAboutAsOftenThoughTheClockIsBehind(t *testing.T) {
+	looptest.Bubble(t, "behind", func(t *testing.T) {
+		x := newService(t)
+		right := x.checkPause(office.Package{Created: x.Now(), State: office.PackageOpen}, office.Settings{})
+		for _, behind := range []time.Duration{2 * time.Hour, 25 * time.Hour, 7 * 365 * 24 * time.Hour} {
+			x.Now = func() time.Time { return time.Now().Add(-behind) }
+			x.Served.Note(time.Now())
+			expect(t, x.checkPause(office.Package{Created: x.Latest(), State: office.PackageOpen}, office.Settings{}), right, "it is asked about every %v")
+		}
+	})
+}
+
 // A service that ails is not asked about each package, and nothing is said of a package for that.
 func TestWhatTheServiceFailsToTellOfSeveralIsPutOffAndNotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
