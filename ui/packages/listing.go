@@ -20,6 +20,7 @@ import (
 
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
 	"countersign/ui/theme"
@@ -138,6 +139,7 @@ func (s *Screen) fill(n news, err error) {
 		s.Reload()
 		return
 	}
+	was := s.chosen
 	anchor, top, hidden := s.anchor()
 	above := 0 // rows between upper edge and anchor
 	if n.all != nil && n.all.order != s.all.order {
@@ -155,9 +157,29 @@ func (s *Screen) fill(n news, err error) {
 	}
 	s.reveal()
 	s.settle(anchor, above, top, hidden)
+	if was != "" && s.left == was && s.chosen == "" {
+		s.follow(was, n.changed)
+	}
 	if s.retell != nil {
 		s.retell()
 	}
+}
+
+// follow chooses the package that became of the draft whose row was chosen, which is one of those that have changed.
+func (s *Screen) follow(row string, changed []office.PackedLine) {
+	env.Get(s.env, func(context.Context) (id string, err error) {
+		for _, l := range changed {
+			line, _ := l.Unpack()
+			if d, known, err := s.office.DraftOf(line.ID); err != nil || known && outbox.RowID(d.ID) == row {
+				return line.ID, err
+			}
+		}
+		return "", nil
+	}, func(id string) {
+		if id != "" && s.left == row && s.chosen == "" {
+			s.Show(id)
+		}
+	})
 }
 
 // resorted returns the anchor for a new sort order: the chosen row if visible, otherwise the top of the list.
@@ -351,6 +373,10 @@ func (l *packageList) keepOrChooseFirst(byPerson bool) {
 			return
 		}
 		l.left = l.chosen
+	}
+	if !byPerson && l.left != "" { // a neighbour in its place would have its buttons there, too
+		l.chosen, l.unasked = "", ""
+		return
 	}
 	if byPerson {
 		l.before = cmp.Or(l.before, l.chosen)
