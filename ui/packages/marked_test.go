@@ -330,6 +330,16 @@ func TestALetterThatNoMailProgramTookIsNotNoted(t *testing.T) {
 	b.screen.remind([]string{"p1"})
 	b.Settle()
 	screentest.Equal(t, "said, noted", [2]int{len(b.Notices), b.Office.Asked("letter p1 to ana.ruiz@example.com")}, [2]int{1, 0})
+
+	to := func(email string) letter {
+		return letter{office.Signer{Email: email}, []ask{{b.Office.Rows[2], ""}}}
+	}
+	b.screen.write(to("ana@example.com"), to("bo@example.com"))
+	b.Settle()
+	last := b.Copied[len(b.Copied)-1]
+	if !strings.Contains(last, "ana@example.com") || !strings.Contains(last, "bo@example.com") || !strings.Contains(b.Notices[len(b.Notices)-1], "2 e-mails were copied") {
+		t.Errorf("copied %q, said %q", last, b.Notices)
+	}
 }
 
 func TestTheMenuKeyOpensTheMenuOfTheChosenPackage(t *testing.T) {

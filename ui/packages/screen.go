@@ -494,8 +494,8 @@ type ask struct {
 	address string
 }
 
-// write opens a letter in the mail program, in the recipient's language if known.
-func (s *Screen) write(l letter) {
+// mail returns a letter's mailto address and its text, in the recipient's language if known.
+func (s *Screen) mail(l letter) (address, body string) {
 	words, now := i18n.WordsFor(l.to.Locale), s.env.Now()
 	text := []string{words.Text(message.LetterGreeting(i18n.Name(l.to)))}
 	linked := false
@@ -517,21 +517,30 @@ func (s *Screen) write(l letter) {
 	if linked {
 		text = append(text, words.Text(message.LetterPersonal()))
 	}
-	body := strings.Join(text, "\n\n") + "\n"
-	mail := env.Mailto(l.to.Email, words.Text(message.LetterSubject(l.names())), body)
-	s.env.Browse(mail, func(err error) {
-		if err != nil {
-			s.env.Copy(l.to.Email + "\n\n" + body)
-			s.env.Notice(lang.L("No mail program could be opened. The e-mail was copied: paste it where you write e-mails."))
-			return
-		}
-		s.env.Attempt(func(context.Context) (err error) {
-			for _, a := range l.asks {
-				err = errors.Join(err, s.office.NoteLetter(a.row.ID, l.to.Email))
+	body = strings.Join(text, "\n\n") + "\n"
+	return env.Mailto(l.to.Email, words.Text(message.LetterSubject(l.names())), body), body
+}
+
+// write opens the letters in the mail program, or copies them if there is none.
+func (s *Screen) write(letters ...letter) {
+	var copied []string
+	for _, l := range letters {
+		mail, body := s.mail(l)
+		s.env.Browse(mail, func(err error) {
+			if err != nil {
+				copied = append(copied, l.to.Email+"\n\n"+body)
+				s.env.Copy(strings.Join(copied, "\n\n"))
+				s.env.Notice(lang.N("No mail program could be opened. {{.PluralCount}} e-mails were copied: paste them where you write e-mails.", len(copied)))
+				return
 			}
-			return err
-		}, nil)
-	})
+			s.env.Attempt(func(context.Context) (err error) {
+				for _, a := range l.asks {
+					err = errors.Join(err, s.office.NoteLetter(a.row.ID, l.to.Email))
+				}
+				return err
+			}, nil)
+		})
+	}
 }
 
 // mostLetters is how many mails are opened at once without asking.
@@ -546,11 +555,7 @@ func (s *Screen) remind(ids []string) {
 	wanted, links := s.last(), s.office.LinksOffered()
 	async.Then(s.env.Work, func(ctx context.Context) ([]letter, error) { return s.letters(ctx, ids, links) }, func(letters []letter, err error) {
 		s.asking = false
-		send := func() {
-			for _, l := range letters {
-				s.write(l)
-			}
-		}
+		send := func() { s.write(letters...) }
 		switch {
 		case errors.Is(err, context.Canceled):
 		case err != nil:

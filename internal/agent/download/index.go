@@ -73,7 +73,9 @@ func (r *Service) RunIndex(ctx context.Context) error {
 			tries++
 			pause = r.Backoff(tries, indexBusy, indexPause)
 			r.Log.Debug("the index waits", "err", err, "pause", pause)
-			r.Health.Set(health.IndexWaits, message.IndexWaits())
+			if !errors.Is(err, archive.ErrMissing) || errors.Is(err, archive.ErrBusy) { // that the folder is missing is said where files are saved
+				r.Health.Set(health.IndexWaits, message.IndexWaits())
+			}
 		}
 		if !loop.Wait(ctx, pause, r.index) {
 			return nil

@@ -317,6 +317,9 @@ func (t Base) Latest() time.Time {
 	return now
 }
 
+// AtService returns when at, a time of this computer, was by the service's clock.
+func (t Base) AtService(at time.Time) time.Time { return at.Add(t.Latest().Sub(t.Now())) }
+
 // MaxCommits is how many goroutines of a loop may wait for a commit; those waiting at the same time share one write.
 const MaxCommits = 48
 

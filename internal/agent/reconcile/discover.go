@@ -278,7 +278,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 			} else {
 				old := r.wasBefore(tx, home, s, since, first)
 				p, news = r.meet(s)
-				if news = news && !old; s.TimeCreated.Before(restored) {
+				if news = news && !old; s.TimeCreated.Before(r.AtService(restored)) {
 					p.Restored = restored
 				}
 			}

@@ -169,7 +169,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 			return err
 		}
 		restored := data.Restored(tx, r.Now())
-		again := !e.Time.IsZero() && e.Time.Before(restored.Add(-loop.ClockSlack)) // passed on once more by a hub
+		again := !e.Time.IsZero() && e.Time.Before(r.AtService(restored).Add(-loop.ClockSlack)) // passed on once more by a hub
 		p, known, err := r.packageForEvent(tx, e, received)
 		if err != nil {
 			return err

@@ -633,6 +633,31 @@ func TestADocumentThatIsNoLongerListedIsNotWaitedForButStillLookedFor(t *testing
 	}
 }
 
+// The service tells when a package was made, this computer when its state was restored.
+func TestNothingIsToldAgainAfterARestoreThoughTheClockIsBehind(t *testing.T) {
+	for name, behind := range map[string]time.Duration{"right": 0, "two hours": 2 * time.Hour, "seven years": 7 * 365 * 24 * time.Hour} {
+		looptest.Bubble(t, name, func(t *testing.T) {
+			x := newService(t)
+			x.Now = func() time.Time { return time.Now().Add(-behind) }
+			made := time.Now()
+			time.Sleep(time.Hour) // in which people were told of it
+			x.Served.Note(time.Now())
+			x.update(func(tx *store.Tx) error {
+				data.MarkRestored(tx, x.Now())
+				MarkRestored(tx, x.Now())
+				return nil
+			})
+			time.Sleep(time.Second)
+			x.Served.Note(time.Now())
+			s := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageOpen, TimeCreated: made, Signers: []esign.Signer{{ID: "a", FirstName: "Ana", TimeExecuted: made.Add(time.Minute)}, {ID: "j"}},
+				Documents: []esign.Document{{ID: "d", Name: "Lease", Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}, {SignerID: "j"}}}}}
+			noErr(t, x.meetPackages("", []esign.Status{s}, time.Time{}, false))
+			x.check(s)
+			expect(t, len(x.told), 0, "told %d times of what was signed before")
+		})
+	}
+}
+
 func TestANewPackageIsAskedAboutAsOftenThoughTheClockIsBehind(t *testing.T) {
 	looptest.Bubble(t, "behind", func(t *testing.T) {
 		x := newService(t)

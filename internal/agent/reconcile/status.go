@@ -115,7 +115,7 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 	restored := data.Restored(tx, r.Now())
 	since := r.deps.Since()
 	old := func(when time.Time) bool {
-		return !tell || when.Before(since) || when.Before(restored.Add(-loop.ClockSlack))
+		return !tell || when.Before(since) || when.Before(r.AtService(restored).Add(-loop.ClockSlack))
 	}
 	heard := tell && was.Heard.After(since) && was.Heard.After(restored) // then somebody not recorded as declined has declined since, whatever the clocks say
 	before, lately := p, p
