@@ -463,8 +463,11 @@ func ListNameMissing() Message             { return of("list.list-name-missing")
 func ListOfAnotherAccount(file string) Message {
 	return of("list.list-of-another-account", Name("File", file))
 }
-func ListPaused(file string) Message       { return of("list.list-paused", Name("File", file)) }
-func ListProtected(file string) Message    { return of("list.list-protected", Name("File", file)) }
+func ListPaused(file string) Message    { return of("list.list-paused", Name("File", file)) }
+func ListProtected(file string) Message { return of("list.list-protected", Name("File", file)) }
+func ListQuoteOpen(line int, file string) Message {
+	return of("list.list-quote-open", Number("Line", line), Name("File", file))
+}
 func ListRestored(file string) Message     { return of("list.list-restored", Name("File", file)) }
 func ListRoleOpen(given string) Message    { return of("list.list-role-open", Name("Given", given)) }
 func ListRoleUnknown(given string) Message { return of("list.list-role-unknown", Name("Given", given)) }

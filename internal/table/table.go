@@ -43,11 +43,18 @@ var (
 	ErrUnreadable = errors.New("cannot be read")
 )
 
+// QuoteError is ErrUnreadable: a quotation mark is not closed, or stands inside a text.
+type QuoteError struct{ Line int }
+
+func (e *QuoteError) Error() string { return fmt.Sprintf("line %d: a quotation mark is not closed", e.Line) }
+func (e *QuoteError) Unwrap() error { return ErrUnreadable }
+
 var verdicts = map[string]error{"protected": ErrProtected, "large": ErrTooLarge, "unreadable": ErrUnreadable}
 
 type answer struct {
 	Rows    []office.ListRow `json:"rows,omitempty"`
 	Verdict string           `json:"verdict,omitempty"`
+	Quote   int              `json:"quote,omitempty"` // QuoteError.Line
 }
 
 // Serve reads a list and writes it in the format of Decode.
@@ -56,6 +63,9 @@ func Serve(in io.Reader, out io.Writer) error {
 	a := answer{Rows: rows}
 	if err != nil {
 		a.Verdict = "unreadable"
+	}
+	if quote, ok := errors.AsType[*QuoteError](err); ok {
+		a.Quote = quote.Line
 	}
 	for name, known := range verdicts {
 		if errors.Is(err, known) {
@@ -70,6 +80,9 @@ func Decode(data []byte) ([]office.ListRow, error) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if a.Quote > 0 {
+		return nil, &QuoteError{a.Quote}
 	}
 	if a.Verdict != "" {
 		if err := verdicts[a.Verdict]; err != nil {
@@ -146,6 +159,9 @@ func readCSV(data []byte) (rows []office.ListRow, err error) {
 		if err == io.EOF {
 			return rows, nil
 		}
+		if quote, ok := errors.AsType[*csv.ParseError](err); ok { // fields may differ in number: nothing else can be wrong
+			return nil, &QuoteError{quote.StartLine + lines}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
@@ -170,7 +186,11 @@ func decodeText(data []byte) (string, error) {
 	if err != nil || bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
 		return "", ErrUnreadable
 	}
-	return strings.TrimPrefix(string(data), "\ufeff"), nil
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	if !strings.Contains(text, "\n") { // as Excel for Mac can end lines
+		text = strings.ReplaceAll(text, "\r", "\n")
+	}
+	return text, nil
 }
 
 // separator is what separates cells: according to a "sep=" line, otherwise the most frequent candidate in the first line
@@ -314,10 +334,10 @@ func (s sheet) shown(raw string, column, line int) (string, error) {
 	date, known := s.dates[style]
 	if !known {
 		how, err := s.file.GetStyle(style)
-		if err != nil {
+		if err != nil && style != 0 { // there need not be any styles
 			return "", err
 		}
-		date = isDate(how)
+		date = err == nil && isDate(how)
 		s.dates[style] = date
 	}
 	if !date {

@@ -57,6 +57,9 @@ func TestTextIsReadAsSpreadsheetsWriteIt(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
+	if got, err := read(t, []byte("A;B\r1;2\r")); err != nil || got != "1 A|B\n2 1|2" {
+		t.Errorf("with a Mac's line ends: %q, %v", got, err)
+	}
 	if got, err := read(t, []byte("sep=|\nA|B\n1|2\n")); err != nil || got != "2 A|B\n3 1|2" {
 		t.Errorf("with its own separator: %q, %v", got, err)
 	}
@@ -90,7 +93,7 @@ func TestAWorkbookIsReadAsPeopleSeeIt(t *testing.T) {
 	}
 }
 
-// workbook has one sheet, as a program may write it that is not Excel.
+// workbook has one sheet and no styles, as a program may write it that is not Excel.
 func workbook(t *testing.T, sheet string) []byte {
 	b, err := excelize.NewFile().WriteToBuffer()
 	if err != nil {
@@ -100,7 +103,7 @@ func workbook(t *testing.T, sheet string) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for _, f := range from.File {
-		if f.Name != "xl/worksheets/sheet1.xml" {
+		if f.Name != "xl/worksheets/sheet1.xml" && f.Name != "xl/styles.xml" {
 			err = errors.Join(err, z.Copy(f))
 		}
 	}
@@ -108,6 +111,17 @@ func workbook(t *testing.T, sheet string) []byte {
 	_, written := io.WriteString(w, `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`+sheet+`</worksheet>`)
 	noErr(t, errors.Join(err, failed, written, z.Close()))
 	return out.Bytes()
+}
+
+func TestAQuotationMarkThatIsNotClosedIsSaidByItsLine(t *testing.T) {
+	for _, list := range []string{"A,B\n1,2\n\"3,4\n5,6\n", "A,B\n1,2\nAna \"R\",4\n"} {
+		var out bytes.Buffer
+		noErr(t, Serve(strings.NewReader(list), &out))
+		_, err := Decode(out.Bytes())
+		if quote, ok := errors.AsType[*QuoteError](err); !ok || quote.Line != 3 {
+			t.Errorf("%q: %v", list, err)
+		}
+	}
 }
 
 func TestNoCellOfAWorkbookIsTakenForAnother(t *testing.T) {

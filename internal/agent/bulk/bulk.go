@@ -110,6 +110,7 @@ func (r *Service) Prepare(ctx context.Context, path string, common office.NewPac
 	if err == nil {
 		rows, err = table.Decode(answer)
 	}
+	var quote *table.QuoteError
 	switch {
 	case ctx.Err() != nil:
 		return l, ctx.Err()
@@ -119,6 +120,8 @@ func (r *Service) Prepare(ctx context.Context, path string, common office.NewPac
 		return l, message.Error(message.ListTooLarge(name, table.MaxLines), err)
 	case errors.Is(err, preview.ErrNotStarted):
 		return l, message.Error(message.FileNotRead(name), err)
+	case errors.As(err, &quote):
+		return l, message.Error(message.ListQuoteOpen(quote.Line, name), err)
 	case err != nil:
 		return l, message.Error(message.ListUnreadable(name), err)
 	}
