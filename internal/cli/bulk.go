@@ -37,6 +37,7 @@ type bulkAnswer struct {
 	Lines    int                 `json:"lines"`
 	Left     int                 `json:"left"` // lines to be sent
 	Before   int                 `json:"before"`
+	Waiting  int                 `json:"waiting"` // of those before: in a list that is not sent to its end
 	Progress office.BulkProgress `json:"progress"`
 	Results  []office.BulkResult `json:"results,omitempty"` // at the end: those that were not sent
 }
@@ -58,8 +59,11 @@ func (l *local) sendList(ctx context.Context, q bulkRequest, tell func(bulkAnswe
 		if line.Before != "" {
 			a.Before++
 		}
+		if line.Before == office.BeforeWaiting {
+			a.Waiting++
+		}
 	}
-	if q.Check || len(a.List.Wrong)+len(a.List.Lines) > 0 || a.Left == 0 {
+	if q.Check || len(a.List.Wrong)+len(a.List.Lines) > 0 || a.Left == 0 || q.Again && a.Waiting > 0 {
 		return a, nil
 	}
 	id, err := l.agent.SendList(ctx, list, q.Again, 0)
@@ -118,21 +122,30 @@ func (c *sendCmd) sendList(r *run, o *instance, d office.NewPackage) error {
 	if err := printWrong(r.out, a.List); err != nil {
 		return err
 	}
+	waiting := fmt.Sprintf("%d lines are in a list that is not sent to its end: see countersign lists.", a.Waiting)
 	switch p := a.Progress; {
 	case len(a.List.Wrong) > 0:
 		return &failure{a.List.Wrong[0].String()}
 	case len(a.List.Lines) > 0:
 		return &failure{fmt.Sprintf("Nothing was sent, since something is wrong in %s: %d of %d lines.", filepath.Base(path), len(a.List.Lines), a.Lines)}
 	case c.Check:
-		return r.out.Line("%d packages would be sent; %d were sent before.", a.Left, a.Before)
+		if err := r.out.Line("%d packages would be sent; %d were sent before.", a.Left, a.Before-a.Waiting); err != nil || a.Waiting == 0 {
+			return err
+		}
+		return r.out.Line("%s", waiting)
+	case a.Waiting > 0 && (c.Again || a.Left == 0):
+		return &failure{"Nothing was sent. " + waiting}
 	case a.Left == 0:
 		return r.out.Line("Nothing to send: every line was sent before. Send them again with --again.")
 	default:
 		for _, x := range a.Results {
 			err = errors.Join(err, r.out.Line("line %d: %s", x.Line, cmp.Or(x.Problem.String(), "not sent")))
 		}
-		if a.Before > 0 && !c.Again {
-			err = errors.Join(err, r.out.Line("%d lines were sent before and left out.", a.Before))
+		if sent := a.Before - a.Waiting; sent > 0 && !c.Again {
+			err = errors.Join(err, r.out.Line("%d lines were sent before and left out.", sent))
+		}
+		if a.Waiting > 0 {
+			err = errors.Join(err, r.out.Line("%s", waiting))
 		}
 		err = errors.Join(err, r.out.Line("Sent %d of %d packages. List %s", p.Sent, p.Lines, p.ID))
 		if err != nil || p.Sent == p.Lines {
