@@ -103,9 +103,11 @@ func TestWhatIsHandedOverIsWaitedFor(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	fill(b)
 	taken := make(chan struct{})
-	b.Office.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
+	b.Office.OnSend = func(ctx context.Context, _ office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 		<-taken
-		return office.SendState{DraftID: "d", State: office.DraftSent, PackageID: "p1"}, nil
+		progress(office.SendState{DraftID: "d", State: office.DraftHeld, Undo: true})
+		<-ctx.Done()
+		return office.SendState{DraftID: "d", State: office.DraftHeld}, ctx.Err()
 	}
 	b.window.compose.get().Send()
 	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "de" })
@@ -389,11 +391,19 @@ func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 
 func TestTheMainComputerIsNotLeftWithoutAQuestion(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Waiting, o.Kept.OfficeListen = nil, ":4443" })
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) {
+		o.Waiting, o.Kept.OfficeListen, o.DeskRows = nil, ":4443", []office.DeskRow{{}}
+	})
 	b.Settle()
 	b.window.askToQuit()
 	b.Until(func() bool { return strings.Contains(b.asks(), "This is the main computer.") })
 	screentest.Equal(t, "quit", b.quits, 0)
+	b.key(fyne.KeyEscape)
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.DeskRows = nil })
+	b.Settle()
+	b.window.askToQuit()
+	b.Settle()
+	screentest.Equal(t, "quit where there is no other", b.quits, 1)
 }
 
 func TestAPressOnANotificationShowsWhatItIsAbout(t *testing.T) {
