@@ -46,7 +46,9 @@ var (
 // QuoteError is ErrUnreadable: a quotation mark is not closed, or stands inside a text.
 type QuoteError struct{ Line int }
 
-func (e *QuoteError) Error() string { return fmt.Sprintf("line %d: a quotation mark is not closed", e.Line) }
+func (e *QuoteError) Error() string {
+	return fmt.Sprintf("line %d: a quotation mark is not closed", e.Line)
+}
 func (e *QuoteError) Unwrap() error { return ErrUnreadable }
 
 var verdicts = map[string]error{"protected": ErrProtected, "large": ErrTooLarge, "unreadable": ErrUnreadable}
