@@ -590,6 +590,9 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
+// Unmounted reports whether the disk of a folder that was mounted at was is not any more: now is where Mount finds the folder's disk.
+func Unmounted(was, now string) bool { return now != was && strings.HasPrefix(was, now) }
+
 // Empty reports whether a folder is missing or empty, as the mount point of a share that is not mounted is.
 func Empty(folder string) bool {
 	_, err := Ask(folder, func() ([]string, error) {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -429,14 +428,7 @@ type exported struct {
 
 func withExports(t *testing.T) (list []exported) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./internal/agent/...")
-	cmd.Dir = root
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, &stderr)
-	}
+	out := goList(t, "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./internal/agent/...")
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p exported
 		noErr(t, d.Decode(&p))

@@ -41,9 +41,10 @@ type goPackage struct {
 	XTestImports []string
 }
 
-func packages(t *testing.T) []goPackage {
+// goList runs go list from the top.
+func goList(t *testing.T, args ...string) []byte {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,Deps,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -51,6 +52,12 @@ func packages(t *testing.T) []goPackage {
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, &stderr)
 	}
+	return out
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	out := goList(t, "-json=ImportPath,Dir,GoFiles,Imports,Deps,TestImports,XTestImports", "./...")
 	var list []goPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage

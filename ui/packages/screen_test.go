@@ -589,31 +589,23 @@ func TestWhatIsSentIsFollowedUntilItIsAPackage(t *testing.T) {
 	screentest.Equal(t, "whoever has gone on stays at", b.screen.chosen, "p2")
 }
 
-// telling tells of packages as the office does: once of all, then of those that have changed.
-type telling struct{ *officetest.Office }
-
-func (c telling) LinesSince(version uint64) (office.Lines, error) {
-	lines, err := c.Office.LinesSince(version)
-	lines.All, lines.Version = version == 0, 1
-	return lines, err
-}
-
 func TestTheChoiceFollowsADraftThatTheOfficeSendsByItself(t *testing.T) {
 	for name, sent := range map[string]bool{"sent": true, "discarded elsewhere": false} {
-		o := sending()
-		b := newBench(t, o)
-		b.screen.office = telling{o}
+		b, c := newChanging(t, 3)
+		p := c.lines[1]
+		b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = sending().Waiting })
 		b.Reload()
 		b.show("draft w")
-		o.Change(office.OutboxChanged, func(o *officetest.Office) {
+		c.change(p)
+		b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = nil
 			if sent {
-				o.Origins["p2"] = office.Draft{ID: "w"}
+				o.Origins = map[string]office.Draft{p.ID: {ID: "w"}}
 			}
 		})
 		b.Reload()
 		b.Settle()
-		want := map[bool]string{true: "p2"}[sent]
+		want := map[bool]string{true: p.ID}[sent]
 		screentest.Equal(t, name+": chosen", b.screen.chosen, want)
 		b.Reload()
 		b.Settle()

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -306,7 +305,7 @@ func (r *Service) keepMount(path string) error {
 	if err != nil || last == now {
 		return err
 	}
-	if last.Folder == path && strings.HasPrefix(last.At, at) {
+	if last.Folder == path && disk.Unmounted(last.At, at) {
 		own, err := r.holdsSaved(path)
 		if err == nil && !own {
 			err = &archive.Error{Kind: archive.ErrMissing, Folder: path}

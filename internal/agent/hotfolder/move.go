@@ -2,10 +2,7 @@ package hotfolder
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -53,7 +50,7 @@ func (r *Service) open(f office.HotFolder) (dir *disk.Dir, err error) {
 		}
 	}
 	if err == nil && !isThere(dir) {
-		if now, err = r.mount(f.Path); err == nil && now != f.Mount && strings.HasPrefix(f.Mount, now) {
+		if now, err = r.mount(f.Path); err == nil && disk.Unmounted(f.Mount, now) {
 			err = fs.ErrNotExist
 		}
 	}
@@ -129,11 +126,11 @@ func strays(dir *disk.Dir, in office.Intake) (changed, removed bool, err error) 
 		return false, false, trouble(in.Path, err)
 	}
 	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
+	_, sum, err := archive.Sums(file)
+	if err != nil {
 		return false, false, trouble(in.Path, err)
 	}
-	return hex.EncodeToString(sum.Sum(nil)) != in.SHA256, false, nil
+	return sum != in.SHA256, false, nil
 }
 
 // Strayed returns what a person must decide before d is sent: its file is no longer what was taken. A folder that cannot be reached

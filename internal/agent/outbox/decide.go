@@ -253,7 +253,9 @@ func (r *Service) waits(d office.Draft) bool {
 	var why message.Message
 	if standing, name, err := r.corrected(d); err == nil && standing == withdrawing {
 		why = message.CorrectedWaits(name)
-	} else if _, unsure, err := r.lost(d); err == nil && unsure && r.restored {
+	} else if !r.restored {
+		return false
+	} else if _, unsure, err := r.lost(d); err == nil && unsure {
 		why = message.DraftOfBeforeWaits()
 	} else {
 		return false

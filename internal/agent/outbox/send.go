@@ -529,7 +529,8 @@ func (r *Service) lost(d office.Draft) (doc string, unsure bool, err error) {
 	if d.Repeat || d.Was == office.DraftUnknown { // a person knows
 		return "", false, nil
 	}
-	other := func(name string) bool { return name != "" && name != message.OneLine(d.Name, office.MaxName) }
+	own := message.OneLine(d.Name, office.MaxName)
+	other := func(name string) bool { return name != "" && name != own }
 	doc, err = data.Read(r.Data, "what was sent before the state was restored", func(tx *store.Tx) (string, error) {
 		for doc, lost := range store.Docs[lostDraft](tx, docLost, "") {
 			if other(lost.Name) { // reading each package takes long
