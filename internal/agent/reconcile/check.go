@@ -150,13 +150,13 @@ func (c *checks) start(ctx context.Context, g *errgroup.Group) (idle bool, pause
 			return !c.atWork(), max(pause, loop.MinPause), nil
 		}
 		if len(c.due) == 0 {
-			if pause, err = c.look(sweep); err != nil {
+			if idle, pause, err = c.look(sweep); err != nil {
 				return false, 0, err
 			}
 		}
 		r.setBacklog(len(c.due))
 		if len(c.due) == 0 {
-			return !c.atWork(), pause, nil
+			return idle, pause, nil
 		}
 		p := c.due[0]
 		urgent := p.NextCheck.Equal(office.AtOnce)
@@ -181,8 +181,9 @@ const catchingUpMany = 5
 // dueAtOnce is how many due packages are read together.
 const dueAtOnce = 200
 
-// look finds packages that are due and not busy; if there are none, how long until then, at most longest.
-func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
+// look finds packages that are due and not busy; if there are none, how long until then, at most longest, and whether none was busy:
+// one that was may be due again by now.
+func (c *checks) look(longest time.Duration) (idle bool, pause time.Duration, err error) {
 	r, now := c.service, c.service.Now()
 	c.mu.Lock()
 	busy := maps.Clone(c.busy)
@@ -193,7 +194,7 @@ func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
 		return tx.PackagesDue(r.Due(loop.MaxPackageWait), dueAtOnce+len(busy)+r.Quarantine.Waiting(r.Now()))
 	})
 	if err != nil {
-		return 0, err
+		return false, 0, err
 	}
 	all := len(due)
 	due = slices.DeleteFunc(due, func(p office.Package) bool {
@@ -215,7 +216,7 @@ func (c *checks) look(longest time.Duration) (pause time.Duration, err error) {
 	alone := all - len(due)
 	c.due = slices.DeleteFunc(due, func(p office.Package) bool { return busy[p.ID] })
 	pause = loop.UntilNext(now, next, longest)
-	return r.PauseBeside(alone+len(busy), max(pause, loop.MinPause)), nil
+	return len(busy) == 0, r.PauseBeside(alone+len(busy), max(pause, loop.MinPause)), nil
 }
 
 // begin reserves a slot for a package, if one is free.
