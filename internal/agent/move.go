@@ -366,13 +366,7 @@ func (a *Agent) MoveIn(ctx context.Context, path, password, digest, saveTo strin
 	}
 	a.p.Crash("move adopted")
 	a.form.Keep(o.Form)
-	if err := a.reload(ctx); err != nil {
-		return err
-	}
-	for _, x := range told {
-		a.Tell(x)
-	}
-	return nil
+	return a.reload(ctx)
 }
 
 // adopt stores everything moved in besides the settings, with the notes for people, in the commit that stores those.

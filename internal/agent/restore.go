@@ -64,7 +64,7 @@ func (a *Agent) header() transfer.Header {
 
 type restoration struct {
 	date   string          // date of the backup; empty if none exists or can be opened
-	told   office.Activity // what people are told of it
+	told   message.Message // what people are told of it
 	locked bool            // there are backups, but this key opens none
 	waits  bool            // the key is unavailable
 }
@@ -100,7 +100,7 @@ func (a *Agent) restoreNewest(ctx context.Context, aside string) (r restoration,
 		if _, err := os.Lstat(filepath.Join(locations.Backups(a.p.DataDir), wanted)); err == nil { // requested by a person
 			what = message.DataPutAside()
 		}
-		told := office.Activity{Time: a.Now(), Kind: office.ActivityProblem, Text: message.Then(what, message.FromBackup(f.Date), message.LookThroughDrafts())}
+		told := message.Then(what, message.FromBackup(f.Date), message.LookThroughDrafts())
 		err := a.restore(f.Path, safe.Secret(derived), mine, told)
 		if err == nil {
 			a.Log.Info("restored the state from a backup", "file", f.Path)
@@ -140,7 +140,7 @@ func lost(aside string) message.Message {
 
 // restore replaces the state with a backup, which must be of that installation unless that is empty, and stores what people are told
 // of it in the same commit.
-func (a *Agent) restore(path string, key safe.Secret, installation string, told office.Activity) error {
+func (a *Agent) restore(path string, key safe.Secret, installation string, told message.Message) error {
 	h, documents, err := transfer.CheckBackup(path, key)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (a *Agent) restore(path string, key safe.Secret, installation string, told 
 	}
 	defer file.Close()
 	now := a.Now()
-	err = a.Data.Store.Update(func(tx *store.Tx) error {
+	err = a.Data.UpdateFrozen(func(tx *store.Tx) error {
 		if err := transfer.ImportBackup(tx, file, key); err != nil {
 			return err
 		}
@@ -177,8 +177,8 @@ func (a *Agent) restore(path string, key safe.Secret, installation string, told 
 		reconcile.MarkRestored(tx, now)
 		announce.ForgetPending(tx)
 		a.noteDueSoon(tx, now)
-		tx.PutDoc(docUnread, told.Text)
-		tx.AddActivity(told)
+		tx.PutDoc(docUnread, told)
+		tx.AddActivity(office.Activity{Time: now, Kind: office.ActivityProblem, Text: told})
 		return tx.AddFact(record.Fact{Kind: record.Restored})
 	})
 	a.p.Crash("restored")
@@ -258,7 +258,7 @@ func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 	if aside == "" && !settings && r.date == "" {
 		return
 	}
-	what, text, state := lost(aside), r.told.Text, health.DataRestored
+	what, text, state := lost(aside), r.told, health.DataRestored
 	switch {
 	case r.date != "":
 	case r.waits:
@@ -277,9 +277,7 @@ func (a *Agent) tellRestored(aside string, settings bool, r restoration) {
 	if state == health.DataRestored {
 		a.keepUnread(text)
 	}
-	if r.date != "" {
-		a.Tell(r.told)
-	} else if !r.waits {
+	if r.date == "" && !r.waits {
 		a.Record(office.Activity{Kind: office.ActivityProblem, Text: text})
 	}
 }

@@ -196,7 +196,10 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Claim:  a.claim,
 		Drafts: func() { a.outbox.Wake(); a.withdrawals.Wake() }, WokeUp: a.wokeUp,
 	})
-	a.Data.Committed = a.announcer.WorkEnded
+	a.Data.Committed = func(added []office.Activity) {
+		a.Committed(added)
+		a.announcer.WorkEnded()
+	}
 	a.outbox = a.newOutbox()
 	a.lists = a.newLists()
 	a.withdrawals = withdraw.New(a.Base, withdraw.Deps{

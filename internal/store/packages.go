@@ -526,8 +526,14 @@ func (tx *Tx) AddActivity(a office.Activity) error {
 	tx.put(bucketActivity, tx.newRow(bucketActivity, a.Time), value)
 	tx.add("activity", 1)
 	tx.trimActivity()
+	if !tx.importing {
+		tx.added = append(tx.added, a)
+	}
 	return tx.err
 }
+
+// Added returns the activity that the transaction has added so far, for all that share it.
+func (tx *Tx) Added() []office.Activity { return tx.added }
 
 func (tx *Tx) trimActivity() {
 	over := tx.counter("activity") - maxActivities

@@ -48,6 +48,7 @@ type Tx struct {
 	buckets map[string]*bolt.Bucket // cache, because bbolt looks buckets up each time in a read-only transaction
 	changes *lineChanges
 	lines   []string // rows of lines written or removed
+	added   []office.Activity
 }
 
 func (s *Store) newTx(b *bolt.Tx) *Tx {

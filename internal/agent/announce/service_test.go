@@ -228,7 +228,7 @@ func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, nil)
 		commits := 0
-		r.Data.Committed = func() {
+		r.Data.Committed = func([]office.Activity) {
 			if commits++; commits == 2 { // first that it stands; now the note that it was told is on disk, and at that moment the end comes
 				go r.stop()
 				time.Sleep(time.Millisecond) // whatever ends by itself has ended

@@ -240,7 +240,6 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 	if len(lines) == 0 {
 		return "", message.Error(message.ListEmpty(l.File), nil)
 	}
-	var begun office.Activity
 	err = r.deps.Keep(ctx, l.Common, l.Documents, func(tx *store.Tx, d *office.Draft) error {
 		before, failed, err := known(tx, l.Lines, "")
 		if err != nil {
@@ -274,14 +273,12 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			tx.PutDoc(lineDoc(id, n), line{BulkLine: office.BulkLine{ListRow: x.ListRow}, Problem: message.Then(why...)})
 			n++
 		}
-		begun = office.Activity{Time: r.Now(), Kind: office.ActivitySent, Text: message.ListBegun(len(lines), l.File)}
 		put(tx, b)
-		return tx.AddActivity(begun)
+		return tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivitySent, Text: message.ListBegun(len(lines), l.File)})
 	})
 	if err != nil {
 		return "", err
 	}
-	r.Tell(begun)
 	r.Wake()
 	r.Signal(office.OutboxChanged)
 	return id, nil
@@ -552,7 +549,6 @@ func (r *Service) Decide(id string, to office.BulkState) error {
 
 // change does so and records it. why is given for a list that pauses by itself.
 func (r *Service) change(id string, to office.BulkState, why message.Message) (err error) {
-	var told office.Activity
 	err = r.Data.Update(func(tx *store.Tx) (err error) {
 		var b office.Bulk
 		tx.GetDoc(docLists+id, &b)
@@ -578,7 +574,7 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 			return err
 		}
 		b.Since, b.Day = b.Next, 0
-		told = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, Text: why}
+		told := office.Activity{Time: r.Now(), Kind: office.ActivityProblem, Text: why}
 		if why.IsZero() {
 			says := map[office.BulkState]func(string) message.Message{office.BulkPaused: message.ListPaused, office.BulkRunning: message.ListContinued, office.BulkStopped: message.ListStopped}
 			told.Kind, told.Text = office.ActivitySent, says[to](b.File)
@@ -586,9 +582,6 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 		put(tx, b)
 		return tx.AddActivity(told)
 	})
-	if err == nil {
-		r.Tell(told)
-	}
 	r.deps.TookBack()
 	r.Wake()
 	r.Signal(office.OutboxChanged)

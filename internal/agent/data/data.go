@@ -24,8 +24,9 @@ import (
 // concurrent use.
 type Data struct {
 	Store *store.Store // only for closing it; access its content through Read, Doc and Update
-	// Committed is called after each commit and must not block. Set it before anybody else uses the Data; may be nil.
-	Committed func()
+	// Committed is called after each commit with the activity that it added, and must not block. Set it before anybody else uses the
+	// Data; may be nil.
+	Committed func(added []office.Activity)
 
 	log     *slog.Logger
 	health  *health.Tracker
@@ -89,8 +90,11 @@ var errFrozen = errors.New("the state is not to change")
 
 func (s *Data) change(commit func(func(*store.Tx) error) error, fn func(*store.Tx) error) error {
 	var refused error // fn's own error is no disk problem
+	var added []office.Activity
 	err := commit(func(tx *store.Tx) error {
+		before := len(tx.Added())
 		refused = cmp.Or(fn(tx), tx.Err())
+		added = tx.Added()[before:]
 		return refused
 	})
 	s.tellUnreadable()
@@ -98,7 +102,7 @@ func (s *Data) change(commit func(func(*store.Tx) error) error, fn func(*store.T
 	case refused == nil, errors.Is(err, store.ErrCorrupt):
 		s.Note(err)
 		if err == nil && s.Committed != nil {
-			s.Committed()
+			s.Committed(added)
 		}
 	case store.OfOneRecord(err):
 		err = OfObject(err)

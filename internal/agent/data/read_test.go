@@ -139,7 +139,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 func TestHealthTellsWhatKeepsTheStateFromBeingKept(t *testing.T) {
 	d, issues := open(t)
 	commits := 0
-	d.Committed = func() { commits++ }
+	d.Committed = func([]office.Activity) { commits++ }
 	told := func(when string, want ...message.Message) {
 		t.Helper()
 		var got []message.Message

@@ -165,9 +165,8 @@ func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 // before this program saved it.
 func (r *Service) finish(j office.Job, recognised bool) error {
 	var facts []office.Fact
-	var line office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
-		facts, line = nil, office.Activity{}
+		facts = nil
 		if mine, err := settle(tx, j); err != nil {
 			return err
 		} else if !mine {
@@ -185,7 +184,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 			facts = r.NoteFiles(tx, &p)
 			tx.PutPackage(p)
 		}
-		line = office.Activity{
+		line := office.Activity{
 			Time: r.Now(), Kind: office.ActivitySaved, PackageID: j.PackageID,
 			Text: message.Saved(j.Target, j.Folder),
 		}
@@ -203,7 +202,6 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 	case err != nil:
 		return fmt.Errorf("record the saved file %s: %w", j.Target, err)
 	}
-	r.Tell(line)
 	r.deps.Announce(facts...)
 	r.Asked.Worked(j.Key())
 	r.TellGiven()

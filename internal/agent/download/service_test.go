@@ -75,6 +75,7 @@ func newService(t *testing.T) *testService {
 		defer x.mu.Unlock()
 		x.shown[a.Text]++
 	}
+	x.Data.Committed = x.Committed
 	return x
 }
 

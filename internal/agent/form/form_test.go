@@ -24,7 +24,7 @@ func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 		commits := 0
 		tools := looptest.Base(t, func() {})
 		st := tools.Data
-		st.Committed = func() { commits++ }
+		st.Committed = func([]office.Activity) { commits++ }
 		r, err := New(tools)
 		noErr(t, err)
 		onDisk := func() (kept office.Form) {

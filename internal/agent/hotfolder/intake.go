@@ -217,11 +217,10 @@ func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolde
 	if errors.Is(err, errAgain) && in.Found {
 		err = r.put(next)
 	} else if errors.Is(err, errAgain) {
-		line := office.Activity{Time: r.Now(), Kind: office.ActivitySent, Text: message.FileCameTwice(in.Name, filepath.Base(in.Path))}
-		err = r.Data.Update(func(tx *store.Tx) error { putIntake(tx, next); return tx.AddActivity(line) })
-		if err == nil {
-			r.Tell(line)
-		}
+		err = r.Data.Update(func(tx *store.Tx) error {
+			putIntake(tx, next)
+			return tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivitySent, Text: message.FileCameTwice(in.Name, filepath.Base(in.Path))})
+		})
 	}
 	if err == nil {
 		*in = next

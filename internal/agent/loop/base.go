@@ -231,19 +231,14 @@ func (t Base) Activity(limit int) ([]office.Activity, error) {
 
 // TellUnusable adds a line to the activity list, once for each id.
 func (t Base) TellUnusable(id, packageID string, text message.Message) {
-	line := office.Activity{Time: t.Now(), Kind: office.ActivityProblem, PackageID: packageID, Text: text}
-	var first bool
-	err := t.Data.Update(func(tx *store.Tx) (err error) {
-		if first, err = tx.Once("unusable/" + id); err != nil || !first {
+	err := t.Data.Update(func(tx *store.Tx) error {
+		if first, err := tx.Once("unusable/" + id); err != nil || !first {
 			return err
 		}
-		return tx.AddActivity(line)
+		return tx.AddActivity(office.Activity{Time: t.Now(), Kind: office.ActivityProblem, PackageID: packageID, Text: text})
 	})
 	if err != nil {
 		t.Log.Error("record an id that cannot be used", "err", err)
-	}
-	if err == nil && first {
-		t.Tell(line)
 	}
 }
 
@@ -255,13 +250,16 @@ func (t Base) Record(x office.Activity) {
 	if err := t.Data.Update(func(tx *store.Tx) error { return tx.AddActivity(x) }); err != nil {
 		t.Log.Error("record an activity", "err", err)
 	}
-	t.Tell(x)
 }
 
-// Tell shows an activity that is already stored.
-func (t Base) Tell(x office.Activity) {
-	t.Show(x)
-	t.Signal(office.ActivityChanged)
+// Committed shows activity that was stored (data.Data.Committed).
+func (t Base) Committed(added []office.Activity) {
+	for _, x := range added {
+		t.Show(x)
+	}
+	if len(added) > 0 {
+		t.Signal(office.ActivityChanged)
+	}
 }
 
 // Daily runs do at once and then on each new day (UTC) until ctx ends. It checks the date hourly, without touching the disk.

@@ -113,6 +113,7 @@ func TestAnIDThatCannotBeUsedIsToldOnceAndNotWhereItCannotBeKept(t *testing.T) {
 	signals := 0
 	b.Show = func(a office.Activity) { shown = append(shown, a) }
 	b.Signal = func(office.Change) { signals++ }
+	b.Data.Committed = b.Committed
 	for range 2 {
 		b.TellUnusable("x", "p", message.NoSigner())
 	}

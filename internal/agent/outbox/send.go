@@ -316,7 +316,6 @@ func (r *Service) upload(ctx context.Context, client *esign.Client, d office.Dra
 
 // accepted records that the service has accepted d, with the draft and its package in one commit.
 func (r *Service) accepted(d office.Draft, added esign.Added) error {
-	var line office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.FirstPackage(apply.Cases(added.PackageID))
 		if err != nil {
@@ -336,17 +335,15 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 			p.NextCheck = r.Now()
 		}
 		markSent(&d, p.ID, r.Now())
-		line = r.sentLine(p)
 		tx.PutPackage(p)
 		tx.PutDraft(d)
 		rememberPeople(tx, d.Signers)
 		r.noteTemplate(tx, d)
-		return tx.AddActivity(line)
+		return tx.AddActivity(r.sentLine(p))
 	})
 	if err != nil {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
 	}
-	r.Tell(line)
 	r.TellUnknown()
 	r.deps.PackageAdded()
 	for _, c := range []office.Change{office.OutboxChanged, office.PackagesChanged, office.StatusChanged} {

@@ -159,9 +159,6 @@ func (r *Service) found(now, last astrayFiles, checked int, asked bool) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range news {
-		r.Tell(x)
-	}
 	r.Signal(office.PackagesChanged)
 	return r.tellAstray()
 }
@@ -242,9 +239,6 @@ func (r *Service) moved(j, to office.Job, news ...office.Activity) (done bool, e
 		return nil
 	})
 	if done = done && err == nil; done {
-		for _, x := range news {
-			r.Tell(x)
-		}
 		r.Signal(office.PackagesChanged)
 	}
 	return done, err

@@ -399,6 +399,7 @@ func TestTheQuietCheckTellsOfWhatIsNotAsItWasSaved(t *testing.T) {
 		want := message.FilesAstray(2, []string{"changed.pdf", "lost.pdf"})
 		shown := 0
 		x.Show = func(office.Activity) { shown++ }
+		x.Data.Committed = x.Committed
 		expect(t, check(), want, "it says %v")
 		expect(t, shown, 3, "%d lines are shown")
 		lines := must(x.Activity(9))

@@ -159,9 +159,7 @@ func isUnread(err error) bool {
 
 // keep records the result for j's file, unless it is a different file by now.
 func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) error {
-	var line office.Activity
-	err := r.Data.Update(func(tx *store.Tx) error {
-		line = office.Activity{}
+	return r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.State != office.JobDone || stored.Digest != j.Digest {
 			return err
@@ -173,13 +171,8 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 		if err := tellPackage(tx, j.PackageID); err != nil || !stored.Wrong() || told {
 			return err
 		}
-		line = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: j.PackageID, Text: stored.Fault()}
-		return tx.AddActivity(line)
+		return tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: j.PackageID, Text: stored.Fault()})
 	})
-	if err == nil && line.Kind != "" {
-		r.Tell(line)
-	}
-	return err
 }
 
 // tellPackage records with a package whether all its saved files are sealed, and what is wrong with one, if anything.

@@ -139,14 +139,11 @@ func (r *Service) handleEvent(ev office.Event) error {
 		return err
 	}
 	e = apply.AsKnown(before, e)
-	found, line, err := r.recordEvent(ev, e, problem)
+	found, err := r.recordEvent(ev, e, problem)
 	if err != nil {
 		return fmt.Errorf("handle event %s: %w", ev.ID, err)
 	}
 	r.Settled(ev.ID)
-	if !line.Text.IsZero() {
-		r.Tell(line)
-	}
 	r.publish(found)
 	r.deps.Webhook.Heard(e, ev.Received)
 	r.Wake()
@@ -157,13 +154,13 @@ func (r *Service) handleEvent(ev office.Event) error {
 }
 
 // recordEvent records in one commit what an event says of its package. problem is what is wrong with the event.
-func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Message) (found changes, line office.Activity, err error) {
+func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Message) (found changes, err error) {
 	received := ev.Received
 	if e.Time.Sub(received) > loop.ClockWrong { // this computer's clock is wrong, or was
 		received = r.Latest()
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
-		found, line = changes{}, office.Activity{}
+		found = changes{}
 		stored, ok, err := tx.Event(ev.ID)
 		if !ok || stored.Outcome != office.EventPending {
 			return err
@@ -214,13 +211,13 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if p.Withdrawal.Wished() && e.Action == esign.PackageRescinded {
 			return nil // people know, as they withdrew it
 		}
-		line = office.Activity{Time: ev.Received, Happened: office.At(e.Time, received), Kind: office.ActivityEvent, PackageID: p.ID, Text: eventMessage(p, e)}
+		line := office.Activity{Time: ev.Received, Happened: office.At(e.Time, received), Kind: office.ActivityEvent, PackageID: p.ID, Text: eventMessage(p, e)}
 		if e.Action == esign.PackageExecuted {
 			line.Kind = office.ActivityExecuted
 		}
 		return tx.AddActivity(line)
 	})
-	return found, line, err
+	return found, err
 }
 
 // checkSoon requests p's status: an event is a hint, the status call is the truth. Events in quick succession share a call; files,

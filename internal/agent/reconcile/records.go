@@ -201,7 +201,8 @@ func (r *Service) noteRecord(question recordQuestion, record *esign.Status) erro
 		if record != nil || !p.State.Over() || r.noRecords.Waits(p.Service, r.Now()) {
 			p.RecordPending = time.Time{}
 		}
-		found.facts, found.lines = r.ended(tx, was, p, question.tell, true)
+		found.facts = r.ended(tx, was, p, question.tell, true)
+		found.ended = len(found.facts) > 0
 		if p.State == office.PackageExecuted && !p.Planned {
 			p.NextCheck = office.AtOnce
 		}

@@ -86,7 +86,7 @@ func (r *Service) applyCheck(asked office.Package, status esign.Status, quiet, r
 // changes are the consequences of a status answer or an event, once recorded.
 type changes struct {
 	facts   []office.Fact
-	lines   []office.Activity
+	ended   bool            // a draft may be waiting for the end of the package, or of its withdrawal
 	planned int             // number of files planned
 	moved   bool            // something happened that an event should have reported
 	record  *recordQuestion // nil for none
@@ -94,11 +94,8 @@ type changes struct {
 
 // publish notifies others of what was found, after the commit.
 func (r *Service) publish(f changes) {
-	for _, line := range f.lines {
-		r.Tell(line)
-	}
-	if len(f.lines) > 0 {
-		r.deps.Drafts() // one may be waiting for the package it corrects
+	if f.ended {
+		r.deps.Drafts()
 	}
 	if f.planned > 0 {
 		r.deps.Files.Wake()
@@ -107,11 +104,11 @@ func (r *Service) publish(f changes) {
 	r.deps.Files.TellGiven()
 }
 
-// ended returns the facts that people declined to sign p and that it expired, with the activity lines; was is p as known before.
+// ended returns the facts that people declined to sign p and that it expired, and adds them to the activity; was is p as known before.
 // Expiry waits for the full record, which may name who declined. Neither notifications nor the activity report what happened before
 // the office first signed in, or before its state was restored from a backup, nor anything about a package that is old news as a
 // whole (tell is false): a new computer also learns of last year's.
-func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact, lines []office.Activity) {
+func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact) {
 	restored := data.Restored(tx, r.Now())
 	since := r.deps.Since()
 	old := func(when time.Time) bool {
@@ -141,11 +138,9 @@ func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (f
 	}
 	r.deps.News.Withhold(tx, past)
 	for _, d := range facts {
-		line := office.Activity{Time: r.Now(), Happened: d.When, Kind: office.ActivityProblem, PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
-		lines = append(lines, line)
-		tx.AddActivity(line)
+		tx.AddActivity(office.Activity{Time: r.Now(), Happened: d.When, Kind: office.ActivityProblem, PackageID: p.ID, Text: message.Then(d.Title, d.Body)})
 	}
-	return facts, lines
+	return facts
 }
 
 // tells reports whether to report what an answer shows of p beyond what is known. Signatures made before the package was known are
@@ -177,8 +172,8 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 		r.deps.News.Withhold(tx, f.facts)
 		f.facts = nil
 	}
-	ended, lines := r.ended(tx, was, *p, tell, f.record == nil)
-	f.facts, f.lines = append(f.facts, ended...), lines
+	ended := r.ended(tx, was, *p, tell, f.record == nil)
+	f.facts, f.ended = append(f.facts, ended...), len(ended) > 0
 	if p.State != office.PackageExecuted { // otherwise its files may have been saved before
 		p.Restored = time.Time{}
 	}
@@ -242,7 +237,7 @@ func (r *Service) settle(tx *store.Tx, p *office.Package, found *changes) {
 		found.facts = append(found.facts, r.deps.News.NotWithdrawn(tx, *p)...)
 		line.Kind, line.Text = office.ActivityProblem, message.Then(message.NotWithdrawn(p.DisplayName()), w.Problem)
 	}
-	found.lines = append(found.lines, line)
+	found.ended = true
 	tx.AddActivity(line)
 }
 

@@ -133,6 +133,7 @@ func newService(t *testing.T) *testService {
 		}
 		watchers.Signal(c)
 	}
+	base.Data.Committed = base.Committed
 	x.Service = New(base, Deps{
 		Who: func() string { return "olivia" }, Question: func(context.Context) error { return nil }, Note: x.note,
 		NoteGone: func(p office.Package) error {

@@ -539,10 +539,9 @@ func (r *Service) refuse(id string, problem message.Message) error {
 
 // end ends a request that, as far as is known, was not fulfilled. People are notified unless they ended it themselves.
 func (r *Service) end(id string, state office.WithdrawalState, problem message.Message) error {
-	var line office.Activity
 	var facts []office.Fact
 	err := r.Data.Update(func(tx *store.Tx) error {
-		line, facts = office.Activity{}, nil
+		facts = nil
 		p, known, err := tx.Package(id)
 		if err != nil || !known || !p.Withdrawal.Pending() {
 			return err
@@ -557,14 +556,10 @@ func (r *Service) end(id string, state office.WithdrawalState, problem message.M
 		} else {
 			facts = r.deps.NotDone(tx, p)
 		}
-		line = office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: id, Text: text}
-		return tx.AddActivity(line)
+		return tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivityProblem, PackageID: id, Text: text})
 	})
 	if err != nil {
 		return fmt.Errorf("record that package %s was not withdrawn: %w", id, err)
-	}
-	if !line.Text.IsZero() {
-		r.Tell(line)
 	}
 	r.deps.Announce(facts...)
 	r.Signal(office.PackagesChanged)
