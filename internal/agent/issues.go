@@ -233,19 +233,25 @@ type OutboxCounts struct {
 	Held    int `json:"held"`    // a person must decide
 }
 
-// Status returns the whole state. It only counts, without reading packages or drafts, and may be called often. If they cannot be
-// read, it returns the rest, with health reporting that, and an error.
+// Status returns the whole state. It only counts, without reading packages, or drafts except unknown ones, and may be called often.
+// If they cannot be read, it returns the rest, with health reporting that, and an error.
 func (a *Agent) Status() (Status, error) {
 	s, err := data.Read(a.Data, "the status", func(tx *store.Tx) (s Status, err error) {
 		events, _ := tx.EventCounts()
 		s.Packages, _ = tx.PackageCounts()
 		s.Saves, _ = tx.JobCounts()
 		pending, _ := tx.CountDrafts(office.DraftQueued, office.DraftAdding)
-		unknown, _ := tx.CountDrafts(office.DraftUnknown)
 		failed, _ := tx.CountDrafts(office.DraftFailed)
 		held, _ := tx.CountDrafts(office.DraftHeld)
+		unknown, _ := tx.Drafts(office.DraftUnknown)
+		left := len(unknown)
+		for _, d := range unknown {
+			if d.OfBefore() {
+				left, held = left-1, held+1
+			}
+		}
 		s.Events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Unprocessable}
-		s.Outbox = OutboxCounts{pending, unknown, failed, held}
+		s.Outbox = OutboxCounts{pending, left, failed, held}
 		return s, nil
 	})
 	o := a.account.Current()

@@ -128,6 +128,7 @@ func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *tes
 	if !slices.ContainsFunc(o.Status().Health, func(i Issue) bool { return i.Message == message.DraftsOfBefore(1) }) {
 		t.Errorf("that a person has to decide is not said: %+v", o.Status().Health)
 	}
+	expect(t, o.Status().Outbox, OutboxCounts{Held: 2}, "both drafts wait for a person, and the status counts %+v")
 	for _, n := range o.notifications()[told:] {
 		if strings.Contains(n, "igned") && !strings.Contains(n, "backup") {
 			again = append(again, n)

@@ -103,6 +103,11 @@ type DraftFile struct {
 	UploadedBy string    `json:"uploaded_by,omitempty"` // the account that uploaded it: nobody else can use the upload
 }
 
+// OfBefore reports whether only a person can tell if d was sent: the data was restored or moved since.
+func (d Draft) OfBefore() bool {
+	return d.State == DraftUnknown && d.Problem == message.DraftOfBefore()
+}
+
 // Again is d as a new package, without the documents added to it.
 func (d Draft) Again() NewPackage {
 	t := d.Template.Clone()

@@ -42,7 +42,11 @@ func expectations() []*expectation {
 			return w.full && w.saves() && !w.model.health.says("data") && w.model.health.waitsFor(w.settings.SaveTo)
 		}},
 		{issue: "outbox", within: 5 * time.Minute, so: func(w *world) bool {
-			return w.office != nil && w.flaky.Load() == 0 && must(w.office.Status()).Outbox.Unknown > 0 && slices.ContainsFunc(must(w.office.Drafts()), func(d office.Draft) bool { return d.State == office.DraftUnknown && !d.Away })
+			if w.office == nil || w.flaky.Load() != 0 {
+				return false
+			}
+			o := must(w.office.Status()).Outbox
+			return o.Unknown+o.Held > 0 && slices.ContainsFunc(must(w.office.Drafts()), func(d office.Draft) bool { return d.State == office.DraftUnknown && !d.Away })
 		}},
 		{issue: "service", within: time.Hour, so: func(w *world) bool {
 			return w.office != nil && w.offline && must(w.office.Status()).SignedIn && w.wrong == 0 && !w.full && w.flaky.Load() == 0 && !w.model.health.says("keyring") && w.model.health.young()

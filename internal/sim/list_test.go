@@ -239,13 +239,17 @@ func (m *model) lookAtCounts() {
 	if said.Packages != c {
 		m.breaks("people see how things are: the status counts %+v, and the list shows %+v", said.Packages, c)
 	}
-	unknown := 0
+	unknown, held := 0, 0
 	for _, d := range must(m.w.office.Drafts()) {
-		if d.State == office.DraftUnknown {
+		switch {
+		case d.State == office.DraftHeld, d.OfBefore():
+			held++
+		case d.State == office.DraftUnknown:
 			unknown++
 		}
 	}
-	if said.Outbox.Unknown != unknown {
-		m.breaks("people see how things are: the status counts %d drafts of which nobody knows what became, and there are %d", said.Outbox.Unknown, unknown)
+	if said.Outbox.Unknown != unknown || said.Outbox.Held != held {
+		m.breaks("people see how things are: the status counts %d drafts of which nobody knows what became and %d that wait for a person, and there are %d and %d",
+			said.Outbox.Unknown, said.Outbox.Held, unknown, held)
 	}
 }

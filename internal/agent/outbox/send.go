@@ -610,7 +610,7 @@ func (r *Service) TellUnknown() {
 	here := slices.DeleteFunc(slices.Clone(unknown), func(d office.Draft) bool { return d.Away })
 	before := 0 // only a person can tell
 	for _, d := range here {
-		if d.Problem == message.DraftOfBefore() {
+		if d.OfBefore() {
 			before++
 		}
 	}
