@@ -106,6 +106,7 @@ func (f Fact) About() Subject {
 
 type FactKind int
 
+// The kinds of facts. A summary names the latter of two about one package.
 const (
 	FactOther    FactKind = iota
 	FactSigned            // one person's signature on one document

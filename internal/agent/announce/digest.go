@@ -134,8 +134,13 @@ func (m *digest) take(now time.Time, all bool) []notice {
 		}
 		return taken
 	})
+	crowd := slices.DeleteFunc(slices.Clone(groups), func(f office.Fact) bool { return !burst || f.PackageID == "" })
+	summed := len(crowd) > 1
 	notices := make([]notice, 0, len(groups))
 	for _, f := range groups {
+		if summed && f.PackageID != "" {
+			continue
+		}
 		if saysEveryone(f) && ends[f.PackageID] != about(f) {
 			f.Body = message.Message{}
 		}
@@ -144,8 +149,8 @@ func (m *digest) take(now time.Time, all bool) []notice {
 		}
 		notices = append(notices, notice{f.Title, message.Then(f.Document, f.Body), f.About(), f.Files})
 	}
-	if burst && len(groups) > 1 {
-		notices = []notice{summary(groups, caughtUp > 0)}
+	if summed {
+		notices = append(notices, summary(crowd, caughtUp > 0))
 	} else {
 		m.note(groups)
 	}
@@ -309,36 +314,42 @@ func manySigned(f office.Fact, n int) message.Message {
 	return message.SignedDocuments(f.Name, n, f.Called)
 }
 
-// summary reports many facts at once: the number of packages and the first few facts, finished packages before single signatures.
+// summary reports many facts about packages at once: the number of packages, and the most important fact about each of the first few.
+// The title, the body and a press count the same packages.
 func summary(facts []office.Fact, away bool) notice {
 	const show, most = 3, 30 // most: packages shown by a press, limited because desktops store the notification
-	about := map[office.Subject]bool{}
-	var packages []string
-	var titles []message.Message
-	for _, finished := range []bool{true, false} {
-		for _, f := range facts {
-			if id, ok := f.About().Package(); ok && !about[f.About()] {
-				packages = append(packages, id)
-			}
-			about[f.About()] = true
-			if (f.Kind == office.FactSaved) == finished && len(titles) < show {
-				titles = append(titles, f.Title)
-			}
+	var ids []string
+	news := map[string]office.Fact{}
+	for _, f := range facts {
+		was, known := news[f.PackageID]
+		if !known {
+			ids = append(ids, f.PackageID)
+		}
+		if f.Kind >= was.Kind {
+			news[f.PackageID] = f
 		}
 	}
-	title := message.PackagesChanged(len(about))
+	slices.SortStableFunc(ids, func(a, b string) int { return int(news[b].Kind - news[a].Kind) })
+	var said []message.Message
+	for _, id := range ids[:min(show, len(ids))] {
+		said = append(said, news[id].Title)
+	}
+	n := notice{title: message.PackagesChanged(len(ids))}
 	if away {
-		title = message.PackagesChangedMeanwhile(len(about))
+		n.title = message.PackagesChangedMeanwhile(len(ids))
 	}
-	if more := len(facts) - show; more > 0 {
-		titles = append(titles, message.AndMore(more))
+	switch more := len(ids) - show; {
+	case more > 0:
+		said = append(said, message.AndMore(more))
+	case len(ids) == 1:
+		said = append(said, news[ids[0]].Body)
 	}
-	n := notice{title: title, body: message.Then(titles...)}
+	n.body = message.Then(said...)
 	switch {
-	case len(about) == 1:
-		n.about = facts[0].About()
-	case len(packages) == len(about) && len(packages) <= most:
-		n.about = office.PackagesSubject(packages)
+	case len(ids) == 1:
+		n.about = office.PackageSubject(ids[0])
+	case len(ids) <= most:
+		n.about = office.PackagesSubject(ids)
 	default:
 		n.about = office.ActivitySubject
 	}

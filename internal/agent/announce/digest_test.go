@@ -187,11 +187,10 @@ func TestAPressOnASummaryShowsWhatItIsAbout(t *testing.T) {
 	}
 	ids := []string{"p0", "p1", "p2", "p3"}
 	for want, list := range map[office.Subject][]office.Fact{
-		facts(1, 1)[0].About(): facts(1, 5), office.PackagesSubject(ids): facts(4, 1), office.PackagesSubject(ids[:2]): facts(2, 3),
-		office.ActivitySubject: append(facts(4, 1), office.Fact{Title: message.SignedOut()}),
+		facts(1, 1)[0].About(): facts(1, 5), office.PackagesSubject(ids): facts(4, 3), office.PackagesSubject(ids[:2]): facts(2, 3),
 	} {
 		n := summary(list, false)
-		if more := message.AndMore(len(list) - 3); n.about != want || strings.Contains(n.body.String(), more.String()) != (len(list) > 3) {
+		if n.about != want || strings.Contains(n.body.String(), message.AndMore(1).String()) != (want == office.PackagesSubject(ids)) {
 			t.Errorf("it shows %q, want %q: %q", n.about, want, n.body)
 		}
 	}
@@ -200,6 +199,26 @@ func TestAPressOnASummaryShowsWhatItIsAbout(t *testing.T) {
 		t.Errorf("what is finished comes first, and three are named: %q", body)
 	}
 	expect(t, summary(facts(31, 1), true).about, office.ActivitySubject, "more than a desktop keeps: %q")
+}
+
+// Thirteen packages are signed by two people each; meanwhile something else goes wrong.
+func TestTheNumbersOfASummaryFitEachOther(t *testing.T) {
+	var m digest
+	for i := range 13 {
+		for _, who := range []string{"Ana", "Jan"} {
+			f := signedBy(who, fmt.Sprint("P", i), "a", false)
+			f.CaughtUp, f.Last = true, false
+			m.add(noon, f)
+		}
+	}
+	m.add(noon, office.Fact{Kind: office.FactProblem, ProblemID: "signin", Title: message.SignedOut()})
+	want := []string{message.SignedOut().String(), "13 packages changed while you were away " +
+		"Jan signed “P0”. Jan signed “P1”. Jan signed “P2”. And 10 more."}
+	got := texts(m.take(noon.Add(time.Hour), false))
+	for i, text := range got {
+		got[i] = strings.Join(strings.Fields(text), " ")
+	}
+	expect(t, got, want, "told %q")
 }
 
 func TestFewNotificationsAreNotDelayedByACrowdLongPast(t *testing.T) {
