@@ -110,6 +110,13 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 	}
 }
 
+func TestThatThereIsNothingToVerifyIsSaid(t *testing.T) {
+	s := newShell(t)
+	if code, stdout, stderr := s.run("verify", t.TempDir()); code != 0 || stdout != "There is no document to check.\n" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
 func TestAnEmptyVariableIsNone(t *testing.T) {
 	t.Setenv("COUNTERSIGN_DATA", "")
 	s := newShell(t)

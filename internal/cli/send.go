@@ -382,6 +382,11 @@ func (c *sendCmd) fromTemplate(d *office.NewPackage, list []office.Template) err
 
 // fill puts --field and --replace into t's documents.
 func (c *sendCmd) fill(t *office.Template) error {
+	type place struct { // in the template; no field for a document as a whole
+		document int
+		field    string
+	}
+	given := map[place]bool{}
 	for _, text := range c.Replace {
 		name, path, ok := strings.Cut(text, "=")
 		if !ok {
@@ -397,7 +402,10 @@ func (c *sendCmd) fill(t *office.Template) error {
 		if at < 0 {
 			return &failure{fmt.Sprintf("The template %q has no document %q.", t.Name, name)}
 		}
-		t.Documents[at].File = abs
+		if given[place{at, ""}] {
+			return &usage{fmt.Sprintf("--replace names the document %q twice.", name)}
+		}
+		given[place{at, ""}], t.Documents[at].File = true, abs
 	}
 	for _, text := range c.Field {
 		name, value, ok := strings.Cut(text, "=")
@@ -414,7 +422,10 @@ func (c *sendCmd) fill(t *office.Template) error {
 				if known = true; d.Data == nil {
 					d.Data = map[string]string{}
 				}
-				d.Data[f.ID] = value
+				if given[place{i, f.ID}] {
+					return &usage{fmt.Sprintf("--field names the field %q twice.", name)}
+				}
+				given[place{i, f.ID}], d.Data[f.ID] = true, value
 			}
 		}
 		if !known {

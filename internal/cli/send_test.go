@@ -104,6 +104,7 @@ func TestFieldsAndDocumentsOfATemplateAreNamed(t *testing.T) {
 		"2 templates are called": {Template: "Lease"}, "no template": {Template: "Rent"},
 		"no text field": {Template: "1", Field: []string{"x=1"}}, "no document": {Template: "1", Replace: []string{"x=1"}},
 		"write it as \"FIELD=VALUE\"": {Template: "1", Field: []string{"rent"}}, "write it as \"DOCUMENT=FILE\"": {Template: "1", Replace: []string{"Lease"}},
+		"the field \"Monthly Rent\" twice": {Template: "1", Field: []string{"rent=1", "Monthly Rent=1"}}, "the document \"d2\" twice": {Template: "1", Replace: []string{"House rules=a", "d2=a"}},
 	} {
 		d := office.NewPackage{Signers: []office.Signer{{Email: "a@x.org"}}}
 		if err := says.fromTemplate(&d, list); err == nil || !strings.Contains(err.Error(), wrong) {

@@ -72,6 +72,9 @@ func (c *verifyCmd) Run(r *run) error {
 	if err == nil && c.JSON {
 		err = c.print(r, all, func(*terminal.Writer) error { return nil })
 	}
+	if err == nil && count == 0 && !c.JSON {
+		err = r.out.Line("There is no document to check.")
+	}
 	if r.ctx.Err() != nil && last != "" && !c.JSON {
 		err = &failure{"Stopped. Go on with --after " + last}
 	}

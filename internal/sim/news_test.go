@@ -11,8 +11,8 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// news checks that people are notified once of each fact, of nothing untrue, and in time. A summary covers what it names
-// and, if it says so, more about the packages that it shows. It does not check what was in a notification that was lost with
+// news checks that people are notified once of each fact, of nothing untrue, and in time. A summary names one fact
+// about each of some packages, and covers all about the packages that it shows. It does not check what was in a notification that was lost with
 // its process, what happened before the office had heard of the package, and what people do not want to be notified of
 // according to the settings.
 type news struct {
@@ -52,7 +52,6 @@ type summed struct {
 
 var (
 	aSentence   = regexp.MustCompile(`[^“”]*“[^”]*”[^“”]*?\.(?: |$)`)
-	thereIsMore = regexp.MustCompile(`And \d+ more\.$`)
 	aCompletion = regexp.MustCompile(`Everyone has signed “([^”]+)”\.|^“([^”]+)” is (?:completed|saved)\.`)
 	aSignature  = regexp.MustCompile(`^(.+) signed (?:\d+ documents in )?“([^”]+)”\.`)
 	aRefusal    = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
@@ -142,9 +141,6 @@ func (x *news) sum(n office.Notice, facts []string) {
 				x.settled[x.onThis(f.what)] = true
 			}
 		}
-	}
-	if !thereIsMore.MatchString(n.Body) {
-		return
 	}
 	about, some := n.About.Packages()
 	if id, one := n.About.Package(); one {
