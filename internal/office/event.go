@@ -144,6 +144,7 @@ type Activity struct {
 	Happened  When            `json:"happened,omitzero"` // if it happened earlier; see When
 	Kind      ActivityKind    `json:"kind"`
 	PackageID string          `json:"package_id,omitempty"`
+	List      string          `json:"list,omitempty"` // the list whose sending it is about, by Bulk.ID
 	Text      message.Message `json:"text"`
 }
 

@@ -230,6 +230,40 @@ func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
 		"“Mandate Keller” was not withdrawn · The signing service did not answer. Check the internet connection · 1 file saved · Withdrawn by olivia.office · “Wrong version”")
 }
 
+// Twelve equal rows for one press would hide what else happened.
+func TestSendingAListIsOneRowThatOpensIt(t *testing.T) {
+	o := officetest.Busy()
+	o.Bulk = []office.BulkProgress{{Bulk: office.Bulk{ID: "b1", File: "Tenants.csv", Documents: []string{"Lease"}, Lines: 4, Faulty: 1}}}
+	o.Happened = []office.Activity{
+		{Time: officetest.Now, Kind: office.ActivityProblem, List: "b1", Text: message.NotSent("Lease Zoë")},
+		{Time: officetest.Now, Kind: office.ActivitySent, PackageID: "p2", List: "b1", Text: message.SentTo("Offer 2026-118", 2)},
+		{Time: officetest.Now, Kind: office.ActivityEvent, PackageID: "p1", Text: message.Signed("Jan Weber", "Lease Sonnenweg 4")},
+		{Time: officetest.Now, Kind: office.ActivitySent, PackageID: "p1", List: "b1", Text: message.SentTo("Lease Sonnenweg 4", 1)},
+		{Time: officetest.Now, Kind: office.ActivitySent, List: "b1", Text: message.ListBegun(3, "Tenants.csv")},
+		{Time: officetest.Now.Add(-24 * time.Hour), Kind: office.ActivitySent, PackageID: "p5", List: "forgotten", Text: message.SentTo("Old offer", 1)}}
+	b := newBench(t, o)
+	says := func() (all []string) {
+		for _, r := range b.screen.happened.rows {
+			title, below := r.says()
+			all = append(all, title+": "+below)
+		}
+		return all
+	}
+	screentest.Equal(t, "it says", strings.Join(says(), "|"),
+		"Lease: 2 of 3 packages sent · “Lease Zoë” was not sent.|Lease Sonnenweg 4: Jan Weber signed|Old offer: Sent to 1 person")
+	screentest.Equal(t, "its mark", b.screen.happened.rows[0].mark(), theme.MarkProblem)
+	b.screen.openRow(b.screen.happened.rows[0])
+	screentest.Equal(t, "a press opens", strings.Join(b.Went, ""), "list b1")
+	o.Change(office.ActivityChanged, func(o *officetest.Office) {
+		o.Happened = append([]office.Activity{{Time: officetest.Now, Kind: office.ActivitySent, PackageID: "p9", List: "b1", Text: message.SentTo("Lease Zoë", 1)}}, o.Happened...)
+	})
+	b.Reload()
+	screentest.Equal(t, "once it was sent after all", says()[0]+string(b.screen.happened.rows[0].mark()), "Lease: 3 of 3 packages sent · “Lease Zoë” was not sent."+string(theme.MarkSent))
+	o.Change(office.ActivityChanged, func(o *officetest.Office) { o.Happened = o.Happened[5:6] })
+	b.Reload()
+	screentest.Equal(t, "before the first is sent", says()[0], "Lease: Sending 3 packages from the list “Tenants.csv”.")
+}
+
 func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.happened.list.Select(0)

@@ -34,7 +34,6 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
 )
 
 // most is how many diary lines, and how many events, are listed.
@@ -46,6 +45,7 @@ type Office interface {
 	Refused() []agent.Refusal
 	RetryEvent(eventID string) error
 	Activity(limit int) ([]office.Activity, error)
+	Lists() ([]office.Bulk, error)
 	Status() (agent.Status, error)
 }
 
@@ -137,7 +137,11 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	if err != nil {
 		return n, err
 	}
-	n.happened = grouped(s.office, s.env.Now(), happened)
+	lists, err := s.office.Lists()
+	if err != nil {
+		return n, err
+	}
+	n.happened = grouped(s.office, s.env.Now(), happened, lists)
 	n.events, _, err = s.office.Events("", most)
 	return n, err
 }
@@ -225,21 +229,18 @@ func (f *feed[T]) follow(old *feed[T]) {
 	f.list.ScrollToOffset(old.list.GetScrollOffset())
 }
 
-// line shows a row: a shape, what, when, and whether pressing it opens something.
+// line shows a row: a shape, what, and when. What pressing it opens is bold.
 type line struct {
 	widgets.ListRow
 	title, below, when *widgets.Line
 	mark               *widgets.Avatar
-	leads              *widget.Icon
 	press              func()
 }
 
 func newLine() *line {
-	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widgets.NewAvatar("", theme.MarkLater),
-		leads: widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuExpandIcon(), theme.Secondary))}
+	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widgets.NewAvatar("", theme.MarkLater)}
 	l.title.Begins, l.below.Begins, l.Most = true, true, 808
-	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(l.mark,
-		widgets.Stack(3, l.title, l.below), widgets.Row(4, l.when, widgets.Mark(18, l.leads))))
+	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(widgets.Mark(32, l.mark), widgets.Stack(3, l.title, l.below), l.when))
 	l.ExtendBaseWidget(l)
 	return l
 }
@@ -260,30 +261,44 @@ func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 		l.below.Colour = theme.Attention
 	}
 	l.mark.Set("", mark)
-	l.below.Hidden, l.leads.Hidden = below == "", !leads
+	l.mark.Hidden = mark == theme.MarkLater // what every day brings is quiet
+	l.below.Hidden = below == ""
 }
 
-// row is what happened to a package on a day, newest first, or one entry without a package.
+// row is what happened on a day, newest first, to a package, to the sending of a list, or to the program itself, or one other entry.
 type row struct {
 	entries []office.Activity
+	about   string      // the package or list by its ID, routine, or empty for one other entry
+	list    office.Bulk // empty if it is about no list
 	name    string      // the package's name, with its signers if another one has the same name
+	sent    int         // how many of the list's packages were sent
 	files   int         // how many files the package has; 0 if unknown
-	mended  bool        // all of them are saved, or it is withdrawn, so earlier problems are over
+	mended  bool        // all of them are saved or sent, or it is withdrawn, so earlier problems are over
 	ended   office.When // when the package could no longer be signed, which may be known better by now
 	day     string
 }
 
-// grouped turns entries, newest first, into rows. An entry without a package gets its own row.
-func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
+// routine is what every day brings: signing in, connections.
+const routine = "routine"
+
+// grouped turns entries, newest first, into rows.
+func grouped(o Office, now time.Time, entries []office.Activity, lists []office.Bulk) (rows []row) {
 	at, signed := map[string]int{}, map[string]map[string]string{} // at: row by package and day; signed: each name's packages and their signers
 	for _, e := range entries {
 		day := e.When().In(now.Location())
-		of := e.PackageID + day.Format(time.DateOnly)
+		r := row{about: e.PackageID, day: i18n.NamedDay(now, day)}
+		n := slices.IndexFunc(lists, func(b office.Bulk) bool { return b.ID == e.List })
+		if n >= 0 {
+			r.about, r.list, r.name = e.List, lists[n], cmp.Or(strings.Join(lists[n].Documents, ", "), lists[n].File)
+		} else if r.about == "" && markOf(e.Kind) == theme.MarkLater {
+			r.about = routine
+		}
+		of := r.about + day.Format(time.DateOnly)
 		i, known := at[of]
-		if !known || e.PackageID == "" {
+		if !known || r.about == "" {
 			i, at[of] = len(rows), len(rows)
-			rows = append(rows, row{day: i18n.NamedDay(now, day)})
-			if e.PackageID != "" {
+			rows = append(rows, r)
+			if r.list.ID == "" && e.PackageID != "" {
 				if p, found, err := o.Package(e.PackageID); err == nil && found {
 					var who []string
 					for _, s := range p.Signers {
@@ -301,10 +316,13 @@ func grouped(o Office, now time.Time, entries []office.Activity) (rows []row) {
 		if e.Kind == office.ActivityWithdrawn && !rows[i].ended.IsZero() {
 			e.Happened = rows[i].ended
 		}
-		rows[i].entries = append(rows[i].entries, e)
+		if rows[i].entries = append(rows[i].entries, e); e.List == rows[i].about && e.PackageID != "" {
+			rows[i].sent++
+			rows[i].mended = rows[i].sent == lists[n].Lines-lists[n].Faulty
+		}
 	}
 	for i := range rows {
-		if r := &rows[i]; len(signed[r.name]) > 1 {
+		if r := &rows[i]; r.list.ID == "" && len(signed[r.name]) > 1 {
 			r.name += " · " + signed[r.name][r.last().PackageID]
 		}
 	}
@@ -316,17 +334,19 @@ func (r row) last() office.Activity { return r.entries[0] }
 
 func (r row) is(x row) bool {
 	a, b := r.last(), x.last()
-	return a == b || a.PackageID != "" && a.PackageID == b.PackageID && r.day == x.day
+	return a == b || r.about != "" && r.about == x.about && r.day == x.day
 }
+
+// leads reports whether there is something to open.
+func (r row) leads() bool { return r.about != "" && r.about != routine }
 
 // mostSaid limits what a row says of a package; its page has the rest.
 const mostSaid = 3
 
 // says returns a row's text: the package or the entry, and the details below.
 func (r row) says() (title, below string) {
-	e := r.last()
-	if e.PackageID == "" {
-		return i18n.Words().Lines(e.Text)
+	if r.about == "" {
+		return i18n.Words().Lines(r.last().Text)
 	}
 	var wrong, list []string // what needs somebody comes first
 	var saved []message.Message
@@ -335,6 +355,8 @@ func (r row) says() (title, below string) {
 	for _, e := range r.entries {
 		text := i18n.Brief(e.Text)
 		switch {
+		case r.list.ID != "" && e.PackageID != "": // counted
+		case r.list.ID != "" && e.Kind == office.ActivitySent && e != r.last(): // how far it is says it all
 		case e.Kind == office.ActivitySaved && slices.Contains(saved, e.Text): // it had been lost
 			again++
 		case e.Kind == office.ActivitySaved:
@@ -356,23 +378,34 @@ func (r row) says() (title, below string) {
 		list = slices.Insert(list, 0, lang.N("{{.PluralCount}} files saved", len(saved)))
 	}
 	list = append(wrong, list...)
-	return i18n.Title(r.name), strings.Join(list[:min(len(list), mostSaid)], " · ")
+	title = i18n.Title(r.name)
+	switch {
+	case r.about == routine:
+		title, list = list[0], list[1:]
+	case r.sent > 0:
+		all := lang.N("{{.PluralCount}} packages", r.list.Lines-r.list.Faulty)
+		list = slices.Insert(list, 0, lang.L("{{.Sent}} of {{.Packages}} sent", i18n.V{"Sent": r.sent, "Packages": all}))
+	}
+	return title, strings.Join(list[:min(len(list), mostSaid)], " · ")
 }
 
 func (s *Screen) showRow(r row, l *line) {
 	at := r.last().When()
 	title, below := r.says()
-	l.set(title, below, i18n.When(at.Time, at), r.mark(), r.last().PackageID != "") // the head names the day
+	l.set(title, below, i18n.When(at.Time, at), r.mark(), r.leads()) // the head names the day
 }
 
 func (s *Screen) openRow(r row) {
-	if id := r.last().PackageID; id != "" {
-		s.env.Go.ShowPackage(id)
+	switch {
+	case r.list.ID != "":
+		s.env.Go.ShowList(r.list.ID)
+	case r.leads():
+		s.env.Go.ShowPackage(r.about)
 	}
 }
 
 // tells lists the marks, most important first.
-var tells = []theme.Mark{theme.MarkProblem, theme.MarkEnded, theme.MarkSaved, theme.MarkSigned, theme.MarkLater}
+var tells = []theme.Mark{theme.MarkProblem, theme.MarkEnded, theme.MarkSaved, theme.MarkSigned, theme.MarkNext, theme.MarkSent, theme.MarkLater}
 
 // mark returns the most important one.
 func (r row) mark() theme.Mark {
@@ -387,6 +420,7 @@ func (r row) mark() theme.Mark {
 
 func markOf(kind office.ActivityKind) theme.Mark {
 	return cmp.Or(map[office.ActivityKind]theme.Mark{office.ActivitySaved: theme.MarkSaved, office.ActivityEvent: theme.MarkSigned, office.ActivityExecuted: theme.MarkSigned,
+		office.ActivitySent: theme.MarkSent, office.ActivityDue: theme.MarkNext, office.ActivityRenamed: theme.MarkSaved,
 		office.ActivityWithdrawn: theme.MarkEnded, office.ActivityProblem: theme.MarkProblem}[kind], theme.MarkLater)
 }
 

@@ -142,10 +142,13 @@ func (s *Screen) offerLists() {
 	var items []*fyne.MenuItem
 	for _, b := range s.lists.recent {
 		text := i18n.Title(b.File) + " · " + i18n.Day(s.env.Now(), b.Created.In(s.env.Now().Location()))
-		items = append(items, fyne.NewMenuItem(strings.TrimSuffix(text+" · "+stateText(b.State), " · "), func() { s.newListPanel().follow(b.ID) }))
+		items = append(items, fyne.NewMenuItem(strings.TrimSuffix(text+" · "+stateText(b.State), " · "), func() { s.ShowList(b.ID) }))
 	}
 	widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", items...), s.lists.button)
 }
+
+// ShowList shows what became of the lines of a list that was sent.
+func (s *Screen) ShowList(id string) { s.newListPanel().follow(id) }
 
 // stateText says that a list waits for a person; nothing where it does not.
 func stateText(state office.BulkState) string {

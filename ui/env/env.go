@@ -69,6 +69,7 @@ type Undoable struct {
 
 type Navigator interface {
 	ShowPackage(id string)
+	ShowList(id string) // what became of the lines of a list that was sent
 	ShowSettings()
 	ShowCompose()
 	ShowStep(step message.Message)                  // shows where a check's part is set up, or its results

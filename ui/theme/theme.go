@@ -219,19 +219,20 @@ const (
 	MarkProblem Mark = "problem" // a triangle
 	MarkSealed  Mark = "sealed"  // a shield with a check: digitally sealed and unchanged
 	MarkSaved   Mark = "saved"   // a sheet with a check: the files are in the folder
+	MarkSent    Mark = "send"    // a paper plane: on its way to the signers
 	MarkDrop    Mark = "drop"    // an arrow into a tray: drop files here
 )
 
 func (m Mark) Colour() fyne.ThemeColorName {
 	return map[Mark]fyne.ThemeColorName{MarkSigned: Done, MarkSaved: Done, MarkSealed: Done, MarkNext: Waiting, MarkProblem: Attention, MarkDrop: Ink,
-		MarkLater: Secondary, MarkEnded: Secondary, MarkNote: Ink}[m]
+		MarkLater: Secondary, MarkSent: Secondary, MarkEnded: Secondary, MarkNote: Ink}[m]
 }
 
 var marks = loadMarks()
 
 func loadMarks() map[Mark]fyne.Resource {
 	all := map[Mark]fyne.Resource{}
-	for _, m := range []Mark{MarkSigned, MarkNext, MarkLater, MarkEnded, MarkNote, MarkProblem, MarkSaved, MarkSealed, MarkDrop} {
+	for _, m := range []Mark{MarkSigned, MarkNext, MarkLater, MarkEnded, MarkNote, MarkProblem, MarkSaved, MarkSealed, MarkSent, MarkDrop} {
 		all[m] = Icon(string(m), m.Colour())
 	}
 	return all

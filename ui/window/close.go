@@ -139,13 +139,14 @@ func (w *Window) asksToQuit() bool {
 }
 
 func (w *Window) lookForUndone(then func(text string)) {
-	var lists []office.Bulk
+	var sent []office.Bulk
 	var desks []office.DeskRow
-	async.Then(w.pool, func(ctx context.Context) (drafts []office.Draft, err error) {
-		lists, _ = w.office.Lists()
-		desks = w.office.Desks(ctx)
-		return w.office.Drafts()
-	}, func(drafts []office.Draft, _ error) { then(w.leftUndone(drafts, lists, desks)) })
+	async.Then(w.pool, func(ctx context.Context) ([]office.Draft, error) {
+		lists, err1 := w.office.Lists()
+		sent, desks = lists, w.office.Desks(ctx)
+		drafts, err2 := w.office.Drafts()
+		return drafts, cmp.Or(err1, err2)
+	}, func(drafts []office.Draft, _ error) { then(w.leftUndone(drafts, sent, desks)) })
 }
 
 func (w *Window) showQuestion(text string) {

@@ -274,7 +274,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			n++
 		}
 		put(tx, b)
-		return tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivitySent, Text: message.ListBegun(len(lines), l.File)})
+		return tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivitySent, List: id, Text: message.ListBegun(len(lines), l.File)})
 	})
 	if err != nil {
 		return "", err
@@ -574,7 +574,7 @@ func (r *Service) change(id string, to office.BulkState, why message.Message) (e
 			return err
 		}
 		b.Since, b.Day = b.Next, 0
-		told := office.Activity{Time: r.Now(), Kind: office.ActivityProblem, Text: why}
+		told := office.Activity{Time: r.Now(), Kind: office.ActivityProblem, List: id, Text: why}
 		if why.IsZero() {
 			says := map[office.BulkState]func(string) message.Message{office.BulkPaused: message.ListPaused, office.BulkRunning: message.ListContinued, office.BulkStopped: message.ListStopped}
 			told.Kind, told.Text = office.ActivitySent, says[to](b.File)

@@ -363,7 +363,9 @@ func TestAListPausesByItself(t *testing.T) {
 	noErr(t, d.tools.Data.Store.View(func(tx *store.Tx) error {
 		all, _, err := tx.Activities("", 9)
 		for _, x := range all {
-			said = append(said, x.Text.ID())
+			if said = append(said, x.Text.ID()); x.List != id {
+				t.Errorf("%q is of the list %q", x.Text, x.List)
+			}
 		}
 		return err
 	}))

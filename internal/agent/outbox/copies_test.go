@@ -211,6 +211,23 @@ func TestWhatWasSentIsKeptUntilItsPackageHasEndedLongAgo(t *testing.T) {
 	}
 }
 
+// The window shows the sending of a list as one thing, also where a line of it was refused.
+func TestTheDiarySaysOfWhichListAPackageIs(t *testing.T) {
+	for name, service := range map[string]func(http.ResponseWriter){"sent": accept, "refused": refuse} {
+		r := newService(t, service)
+		r.end()
+		line := r.newPackage(t)
+		var common office.Draft
+		noErr(t, r.KeepList(t.Context(), line, must(r.Sums(t.Context(), line)), func(_ *store.Tx, d *office.Draft) error { common = *d; return nil }))
+		line.Files = nil
+		noErr(t, r.FromList(t.Context(), common, "one", line, func(*store.Tx, *office.Draft) error { return nil }))
+		must(r.sendDue(t.Context()))
+		if told, err := r.Activity(9); err != nil || len(told) != 1 || told[0].List != common.ID || (told[0].PackageID == "") != (name == "refused") {
+			t.Errorf("%s: told %+v, %v", name, told, err)
+		}
+	}
+}
+
 // Of a list that is stopped nothing waits any more, from the commit on that stops it; what it cannot commit stops nothing.
 func TestNothingOfAListWaitsOnceItIsStopped(t *testing.T) {
 	r := newService(t, accept)

@@ -339,7 +339,7 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 		tx.PutDraft(d)
 		rememberPeople(tx, d.Signers)
 		r.noteTemplate(tx, d)
-		return tx.AddActivity(r.sentLine(p))
+		return tx.AddActivity(r.sentLine(p, d))
 	})
 	if err != nil {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
@@ -352,8 +352,8 @@ func (r *Service) accepted(d office.Draft, added esign.Added) error {
 	return nil
 }
 
-func (r *Service) sentLine(p office.Package) office.Activity {
-	return office.Activity{Time: r.Now(), Kind: office.ActivitySent, PackageID: p.ID, Text: p.TellSent()}
+func (r *Service) sentLine(p office.Package, d office.Draft) office.Activity {
+	return office.Activity{Time: r.Now(), Kind: office.ActivitySent, PackageID: p.ID, List: d.List, Text: p.TellSent()}
 }
 
 // fromDraft marks p as made here from d and sent then.
@@ -432,7 +432,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 		rememberPeople(tx, d.Signers)
 		tx.PutDraft(d)
 		if unknown { // people were told that it is unknown, so tell them that it was sent
-			tx.AddActivity(r.sentLine(*p))
+			tx.AddActivity(r.sentLine(*p, d))
 		}
 	}
 }
@@ -688,7 +688,7 @@ func (r *Service) setAside(d office.Draft, into office.DraftState, problem messa
 	if err := r.putDraft(&d, into); err != nil {
 		return err
 	}
-	r.Record(office.Activity{Kind: office.ActivityProblem, Text: message.Then(message.NotSent(d.Name), problem)})
+	r.Record(office.Activity{Kind: office.ActivityProblem, List: d.List, Text: message.Then(message.NotSent(d.Name), problem)})
 	r.Signal(office.StatusChanged)
 	return nil
 }
