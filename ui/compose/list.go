@@ -295,10 +295,8 @@ func onItsWay(x office.BulkResult) bool {
 
 // refresh shows all of it anew.
 func (p *listPanel) refresh() {
-	lines, need, before, waiting := len(p.list.Lines), 0, 0, 0
-	if p.rows = nil; p.id != "" {
-		lines = len(p.results)
-	}
+	lines, need, before, waiting := p.lines(), 0, 0, 0
+	p.rows = nil
 	for i := range lines {
 		needs := p.needs(i)
 		if needs {
@@ -367,6 +365,13 @@ func (p *listPanel) refresh() {
 	p.again.Refresh()
 	p.content.Refresh()
 	p.table.Refresh()
+}
+
+func (p *listPanel) lines() int {
+	if p.id != "" {
+		return len(p.results)
+	}
+	return len(p.list.Lines)
 }
 
 // standing is how far the list is: "9 lines", "12 of 300 sent · 2 not sent · stopped".
@@ -558,11 +563,18 @@ func (p *listPanel) heading(column int) string {
 
 // width is that of a column of the list, by its longest cells within reason; columns below 0 are those before.
 func (p *listPanel) width(column int) float32 {
-	if column < 0 {
-		return widgets.Scaled([]float32{56, 270}[column+ownColumns])
-	}
 	longest := 0
 	note := func(text string) { longest = max(longest, len([]rune(text))) }
+	switch column {
+	case -ownColumns:
+		return widgets.Scaled(56)
+	case -1:
+		for i := range p.lines() {
+			says, _, _ := p.stand(i)
+			note(says)
+		}
+		return widgets.Scaled(min(max(140, 44+8*float32(longest)), 270))
+	}
 	note(p.heading(column))
 	for _, row := range p.list.Lines {
 		note(row.Cells[column])
