@@ -44,7 +44,8 @@ import (
 //   - a request to withdraw a package may have been cancelled: it is dropped, and people are told;
 //   - a file in a hot folder that is older than the restore is sent only when a person says so;
 //   - the service's answers about packages are recorded without telling people again, see reconcile.MarkRestored;
-//   - a file that is already saved is recognized by its bytes, as always (package download);
+//   - a file that is already saved is recognized by its bytes, as always (package download); people are told in a summary of those
+//     that are saved again;
 //   - pending notifications have been raised since.
 //
 // Settings, sign-in and registration come from the office's second file (backup.go), which is current. Without it somebody has to

@@ -76,6 +76,7 @@ type Fact struct {
 	Files       int    // for a saved package, the number of its signed files
 	When        When   // when it happened, if no event says so
 	CaughtUp    bool   // found by catching up: many of these are announced in a summary
+	Again       bool   // it happened before the data was restored, so people may know: likewise, already of two packages
 	SignedFact
 }
 

@@ -114,6 +114,9 @@ func (m *digest) take(now time.Time, all bool) []notice {
 		if f.CaughtUp {
 			caughtUp++
 		}
+		if f.Again {
+			caughtUp += momentCaughtUp
+		}
 	}
 	burst := caughtUp > momentCaughtUp || len(groups)+len(m.raised) > momentMany
 	if burst && !all && caughtUp <= momentCaughtUp && !m.over(now, ready[0]) {

@@ -57,12 +57,13 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) []off
 		f.Body = message.SavedByOtherDesk()
 	}
 	found := wereThere(jobs)
+	f.Again = f.Files > 0 && !p.Restored.IsZero() && (p.Executed.By || p.Executed.Before(r.AtService(p.Restored)))
 	// A package executed long before it was saved here is old news.
-	f.CaughtUp = found || r.Latest().Sub(p.Executed.Time) > office.NewFor
+	f.CaughtUp = found || f.Again || r.Latest().Sub(p.Executed.Time) > office.NewFor
 	if first, _ := tx.Once(f.Key); !first || !r.concerns(p) {
 		return nil
 	}
-	if tx.Told(factSaid+p.ID) && f.Files > 0 {
+	if f.Again || tx.Told(factSaid+p.ID) && f.Files > 0 {
 		f.Title = message.PackageSaved(f.Called)
 	}
 	nameLast(tx, p, &f)

@@ -336,6 +336,28 @@ func TestARestoredOfficeTellsWhatWasSavedSinceTheBackupOnceInAll(t *testing.T) {
 	}
 }
 
+// The folder went with the computer, so all is downloaded again. Nobody knows of what people were told after the backup.
+func TestWhatWasSignedBeforeARestoreIsSummedUpWhenItIsSavedAgain(t *testing.T) {
+	r := newService(t, nil)
+	now := time.Now()
+	var m digest
+	for id, signed := range map[string]office.When{"a": {Time: now.Add(-time.Second)}, "b": {Time: now.Add(time.Second), By: true}, "c": {Time: now.Add(time.Second)}} {
+		p := office.Package{ID: id, Name: "Lease", Saving: office.Saving{Planned: true}, State: office.PackageExecuted, Executed: signed, Inquiry: office.Inquiry{Restored: now}}
+		jobs := []office.Job{{Kind: office.FileSigned, State: office.JobDone, Target: "Lease.pdf", Folder: "/Signed"}}
+		noErr(t, r.Data.Update(func(tx *store.Tx) error {
+			facts := r.Saved(tx, p, jobs)
+			if again := id != "c"; len(facts) != 1 || facts[0].Again != again {
+				t.Errorf("%s: %+v", id, facts)
+			} else if again {
+				m.add(now, facts...)
+			}
+			return nil
+		}))
+	}
+	want := []string{message.Then(message.PackagesChangedMeanwhile(2), message.PackageSaved("Lease"), message.PackageSaved("Lease")).String()}
+	expect(t, texts(m.take(now, false)), want, "told %q")
+}
+
 func TestOfARestoredPackageWithoutAnyFilePeopleAreTold(t *testing.T) {
 	r := newService(t, nil)
 	p := office.Package{ID: "p", Saving: office.Saving{Planned: true}, State: office.PackageExecuted, Executed: office.When{Time: time.Now()},

@@ -166,7 +166,8 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 			return err
 		}
 		restored := data.Restored(tx, r.Now())
-		again := !e.Time.IsZero() && e.Time.Before(r.AtService(restored).Add(-loop.ClockSlack)) // passed on once more by a hub
+		before := r.AtService(restored).Sub(e.Time)
+		again := !e.Time.IsZero() && before > 0 // passed on once more by a hub or the service
 		p, known, err := r.packageForEvent(tx, e, received)
 		if err != nil {
 			return err
@@ -193,9 +194,12 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		r.settle(tx, &p, &found)
 		tx.PutPackage(p)
 		facts := r.deps.News.Signed(tx, p, signed)
-		if again || ev.Received.Before(p.Restored) { // it was reported after the backup
+		if again && before > loop.ClockSlack || ev.Received.Before(p.Restored) { // it was reported after the backup
 			r.deps.News.Withhold(tx, facts)
 			facts = nil
+		}
+		for i := range facts {
+			facts[i].Again, facts[i].CaughtUp = again, facts[i].CaughtUp || again
 		}
 		found.facts = append(found.facts, facts...)
 		stored.PackageID, stored.Outcome, stored.Handled = p.ID, office.EventHandled, r.Now()

@@ -370,6 +370,26 @@ func TestAnEventFromBeforeTheStateWasRestoredIsNotToldAgain(t *testing.T) {
 	}
 }
 
+// A hub passes on once more what a desk had before its state was restored. The two clocks may differ a little.
+func TestWhatAnEventSaysFromJustBeforeTheStateWasRestoredIsToldAsKnown(t *testing.T) {
+	for ago, want := range map[time.Duration]string{time.Hour: "", 5 * time.Second: "again", -5 * time.Second: "news"} {
+		x := newService(t)
+		at := x.Now()
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { data.MarkRestored(tx, at); return nil }))
+		ev := office.Event{ID: "e", PackageID: "p", Received: at.Add(time.Minute), Body: fmt.Appendf(nil,
+			`{"eventId":"e","packageId":"p","action":"document_signed","documentId":"d","signerId":"s","eventTime":%q}`, at.Add(-ago).Format(time.RFC3339))}
+		x.comes(ev)
+		noErr(t, x.takeEvent(ev))
+		said := ""
+		for _, f := range x.told {
+			said = map[bool]string{true: "again", false: "news"}[f.Again && f.CaughtUp]
+		}
+		if said != want {
+			t.Errorf("%v before: %q", ago, said)
+		}
+	}
+}
+
 // What the record calls the documents is told where nobody else has, and takes nothing back.
 func TestARecordNamesDocumentsThatHaveNoName(t *testing.T) {
 	x := newService(t)
