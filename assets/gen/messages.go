@@ -22,7 +22,7 @@ var kinds = map[string][]string{
 	"Package": {"Package"},
 	"Names":   {"Fields", "Files", "Names"},
 	"Count":   {"Days", "N"},
-	"Number":  {"Done", "Least", "Levels", "Line", "Lines", "More", "MostDays", "Page", "Total"},
+	"Number":  {"Characters", "Done", "Least", "Levels", "Line", "Lines", "More", "MostDays", "Page", "Total"},
 	"Bytes":   {"Most", "Size"},
 	"Day":     {"Date"},
 }

@@ -449,7 +449,10 @@ func LetterSubject(called string) Message {
 func ListBegun(n int, file string) Message {
 	return of("list.list-begun", Count("N", n), Name("File", file))
 }
-func ListCellError(given string) Message   { return of("list.list-cell-error", Name("Given", given)) }
+func ListCellError(given string) Message { return of("list.list-cell-error", Name("Given", given)) }
+func ListCellLong(characters int) Message {
+	return of("list.list-cell-long", Number("Characters", characters))
+}
 func ListColumnTwice(given string) Message { return of("list.list-column-twice", Name("Given", given)) }
 func ListContinued(file string) Message    { return of("list.list-continued", Name("File", file)) }
 func ListDateUnread(given string) Message  { return of("list.list-date-unread", Name("Given", given)) }

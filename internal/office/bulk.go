@@ -14,9 +14,13 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"countersign/internal/message"
 )
+
+// MaxCell is the maximum length of a list's cell, in characters.
+const MaxCell = 8000
 
 // ListRow is a row of a list as it was read. Line counts the lines of the file from 1.
 type ListRow struct {
@@ -203,6 +207,9 @@ func (l *BulkList) match(cells []string) {
 	delete(fields, "") // a field may lack a name, and a heading may lack letters: "#"
 	for _, head := range cells {
 		c := Column{Head: head}
+		if utf8.RuneCountInString(head) > MaxCell {
+			l.Wrong = append(l.Wrong, message.ListCellLong(MaxCell))
+		}
 		whole := folded(head)
 		name := whole
 		if bare := strings.TrimRight(whole, "0123456789"); bare != "" {
@@ -369,6 +376,10 @@ func (b builder) line(row ListRow) BulkLine {
 		text := row.Cells[i]
 		if isSheetError(text) {
 			wrong(i, message.ListCellError(text))
+			continue
+		}
+		if utf8.RuneCountInString(text) > MaxCell {
+			wrong(i, message.ListCellLong(MaxCell))
 			continue
 		}
 		if text == "" {

@@ -1,8 +1,9 @@
 // Package table reads lists from outside: CSV as Excel and similar programs write it, and XLSX. A list may be hostile: Serve
 // reads it in a restricted process (package preview), and Decode does not trust that process's output.
 //
-// It promises that a list has at most MaxLines lines of MaxColumns cells, that a damaged one is rejected and not read in
-// part, and that a date comes out as 2026-12-31, however its cell shows it. It does not know what the columns mean.
+// It promises that a list has at most MaxLines lines of MaxColumns cells, that a cell beyond office.MaxCell stays too long though it
+// is cut, that a damaged list is rejected and not read in part, and that a date comes out as 2026-12-31, however its cell shows it.
+// It does not know what the columns mean.
 package table
 
 import (
@@ -30,7 +31,6 @@ import (
 const (
 	MaxLines   = 5000 // below the headings
 	MaxColumns = 200
-	maxCell    = 8 << 10 // bytes
 	maxFile    = 16 << 20
 	maxContent = 64 << 20 // of an uncompressed XLSX
 	MaxAnswer  = 32 << 20
@@ -123,8 +123,8 @@ func trim(rows []office.ListRow) (kept []office.ListRow, err error) {
 	for _, row := range rows {
 		for i, cell := range row.Cells {
 			row.Cells[i] = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(cell, "\ufffd"), "\u00a0", " "))
-			if len(cell) > maxCell {
-				return nil, ErrTooLarge
+			if text := []rune(row.Cells[i]); len(text) > office.MaxCell+1 {
+				row.Cells[i] = string(text[:office.MaxCell]) + "…" // still too long, so it is not sent
 			}
 		}
 		for len(row.Cells) > 0 && row.Cells[len(row.Cells)-1] == "" {

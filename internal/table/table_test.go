@@ -16,6 +16,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
+	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/trytest"
 )
 
@@ -145,6 +147,20 @@ func TestNoCellOfAWorkbookIsTakenForAnother(t *testing.T) {
 	}
 }
 
+func TestACellThatIsTooLongIsSaidAndTheOthersAreRead(t *testing.T) {
+	for name, long := range map[string]string{"by one": strings.Repeat("ü", office.MaxCell+1), "by far": strings.Repeat("m ", 50_000)} {
+		var out bytes.Buffer
+		noErr(t, Serve(strings.NewReader("E-mail,Message\nana@example.com,"+long+"\njan@example.com,"+strings.Repeat("ü", office.MaxCell)+"\n"), &out))
+		rows, err := Decode(out.Bytes())
+		noErr(t, err)
+		l := office.ReadList("list.csv", rows, office.NewPackage{Name: "Lease", Files: []string{"a.pdf"}}, nil, time.Now(), "")
+		if wrong := l.Faulty(); len(l.Lines) != 2 || len(l.Wrong) > 0 || len(wrong) != 1 || wrong[0].Line != 2 || len(wrong[0].Wrong) != 1 ||
+			wrong[0].Wrong[0] != (office.CellError{Column: 1, Text: message.ListCellLong(office.MaxCell)}) {
+			t.Errorf("%s: %d lines, %v, %+.900v", name, len(l.Lines), l.Wrong, wrong)
+		}
+	}
+}
+
 func TestWhatIsTooMuchOrNoListIsRefused(t *testing.T) {
 	var bomb bytes.Buffer
 	z := zip.NewWriter(&bomb)
@@ -167,7 +183,6 @@ func TestWhatIsTooMuchOrNoListIsRefused(t *testing.T) {
 		"an open quote":     {"Name,E-mail\nAna,\"ana@example.com\nJan,jan@example.com\n", ErrUnreadable},
 		"many lines":        {"Name\n" + strings.Repeat("a\n", MaxLines+1), ErrTooLarge},
 		"many columns":      {"Name" + strings.Repeat(",a", MaxColumns), ErrTooLarge},
-		"a long cell":       {"Name\n" + strings.Repeat("a", maxCell+1), ErrTooLarge},
 	} {
 		if got, err := read(t, []byte(c.given)); !errors.Is(err, c.want) || got != "" {
 			t.Errorf("%s: %.100q, %v", name, got, err)
