@@ -65,13 +65,13 @@ func One(d *env.Env, title, kind string, endings []string, chosen func(path stri
 // Save lets a person choose where to write a file, proposing a name. chosen also gets whether an existing file may be replaced: the
 // dialog has asked.
 func Save(d *env.Env, title, name string, chosen func(path string, replace bool)) {
-	ask(d, system.FileDialog{Kind: system.SaveFile, Title: title, Accept: lang.L("Save here"), Name: name},
+	ask(d, system.FileDialog{Kind: system.SaveFile, Title: title, Accept: lang.L("Save"), Name: name},
 		func(paths []string, desktops bool) { chosen(paths[0], desktops) })
 }
 
 // SaveNew is Save for a file that replaces none.
 func SaveNew(d *env.Env, title, name string, chosen func(path string)) {
-	ask(d, system.FileDialog{Kind: system.SaveFile, Title: title, Accept: lang.L("Save here"), Name: name, New: true},
+	ask(d, system.FileDialog{Kind: system.SaveFile, Title: title, Accept: lang.L("Save"), Name: name, New: true},
 		func(paths []string, _ bool) { chosen(paths[0]) })
 }
 
@@ -82,12 +82,6 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops b
 	q.Window, q.Title = env.Handle(d.Window), strings.TrimSuffix(q.Title, "…") // the "…" belongs only on the button
 	var panel *widgets.PopUp
 	left := false
-	pass := func(paths []string, desktops bool) {
-		if end := filepath.Ext(q.Name); q.Kind == system.SaveFile && !strings.EqualFold(filepath.Ext(paths[0]), end) { // what it is, whatever was typed
-			paths[0], desktops = paths[0]+end, false
-		}
-		chosen(paths, desktops)
-	}
 	stop := async.Then(d.Work, func(ctx context.Context) ([]string, error) { return d.System.Choose(ctx, q) }, func(paths []string, err error) {
 		if left {
 			return
@@ -96,10 +90,17 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops b
 		switch {
 		case err != nil:
 			slog.Info("the window asks for files itself", "err", err)
-			var ours *picker
-			ours = pick(d, q, func(paths []string) { pass(paths, ours.there != "") })
+			if q.Kind == system.SaveFile {
+				saveAs(d, q, func(path string, replace bool) { chosen([]string{path}, replace) })
+				return
+			}
+			pick(d, q, func(paths []string) { chosen(paths, false) })
 		case len(paths) > 0:
-			pass(paths, true)
+			before := paths[0]
+			if q.Kind == system.SaveFile {
+				paths[0] = ended(before, q.Name)
+			}
+			chosen(paths, paths[0] == before)
 		}
 	})
 	text := widgets.NewParagraph(lang.L("Choose in the window that opens."))
@@ -111,7 +112,93 @@ func ask(d *env.Env, q system.FileDialog, chosen func(paths []string, desktops b
 	})
 }
 
-// picker is our own dialog. The arrow keys move, Space chooses a document, Enter opens a folder or accepts the choice, Backspace
+// ended returns a path with the ending of a name: what it is, whatever was typed.
+func ended(path, name string) string {
+	if end := filepath.Ext(name); !strings.EqualFold(filepath.Ext(path), end) {
+		path += end
+	}
+	return path
+}
+
+// saver is our own dialog for where to write a file: its name, and the folder in which one was saved last.
+type saver struct {
+	env           *env.Env
+	asks          system.FileDialog
+	pop           *widgets.PopUp
+	name, folder  *widgets.Entry
+	named, within *widgets.Field // contain them
+	save          *widgets.Button
+	there         string // an existing file that the person has been told of, and may replace
+	take          func(path string, replace bool)
+}
+
+// lastFolder is where a file was saved last; only the UI goroutine uses it.
+var lastFolder string
+
+var errNoFolder = errors.New("not a folder")
+
+// saveAs shows our dialog. An existing file is replaced only by a press of the button that then says so.
+func saveAs(d *env.Env, q system.FileDialog, take func(path string, replace bool)) *saver {
+	s := &saver{env: d, asks: q, take: take, name: widgets.NewEntry(""), folder: widgets.NewEntry("")}
+	choose := widgets.NewButton(lang.L("Choose…"), func() {
+		pick(d, system.FileDialog{Kind: system.OpenFolder, Title: lang.L("Choose a folder"), Accept: lang.L("Choose this folder"), Folder: s.folder.Text},
+			func(paths []string) { s.folder.SetText(paths[0]) })
+	})
+	s.named = widgets.NewField(lang.L("File name"), s.name, "")
+	s.within = widgets.NewField(lang.L("Folder"), widgets.Across(nil, s.folder, choose), "")
+	s.save = widgets.NewButton(q.Accept, s.accept).Primary()
+	leave := func() { s.pop.Close() }
+	begin, _ := whole(cmp.Or(q.Folder, lastFolder)) // without a home folder, the person has to choose
+	s.name.SetText(q.Name)
+	s.folder.SetText(begin)
+	for _, e := range []*widgets.Entry{s.name, s.folder} {
+		e.OnChanged = func(string) { s.say("", "", q.Accept) }
+		e.OnSubmitted, e.OnEscape = func(string) { s.there = ""; s.accept() }, leave
+	}
+	s.named.Room(true)
+	s.within.Room(true)
+	s.pop = widgets.Open(d.Window.Canvas(), widgets.Pad(20, widgets.Stack(8, widgets.NewHeading(q.Title), s.named, s.within,
+		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), s.save))), fyne.NewSize(520, 0), s.name, nil)
+	s.name.TypedShortcut(&fyne.ShortcutSelectAll{})
+	return s
+}
+
+// say says what is wrong with the name or the folder, and what the button would do.
+func (s *saver) say(name, folder, do string) {
+	s.there = ""
+	s.named.Wrong(name)
+	s.within.Wrong(folder)
+	s.save.SetText(do)
+	s.pop.Refresh()
+}
+
+func (s *saver) accept() {
+	name := ended(s.name.Typed(), s.asks.Name)
+	folder, bad := whole(s.folder.Typed())
+	path := filepath.Join(folder, filepath.Base(name))
+	async.Then(s.env.Work, func(context.Context) (fs.FileInfo, error) {
+		if in, err := os.Stat(folder); bad != nil || err != nil || !in.IsDir() {
+			return nil, errNoFolder
+		}
+		return os.Lstat(path)
+	}, func(info fs.FileInfo, err error) {
+		switch {
+		case errors.Is(err, errNoFolder):
+			s.say("", lang.L("This folder cannot be opened."), s.asks.Accept)
+		case s.name.Typed() == "" || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && (s.asks.New || !info.Mode().IsRegular()):
+			s.say(lang.L("Choose another name."), "", s.asks.Accept)
+		case err == nil && s.there != path:
+			s.say(lang.L("This file already exists."), "", lang.L("Replace"))
+			s.there = path
+		default:
+			lastFolder = folder
+			s.pop.Close()
+			s.take(path, err == nil)
+		}
+	})
+}
+
+// picker is our own dialog for what is there already. The arrow keys move, Space chooses a document, Enter opens a folder or accepts the choice, Backspace
 // goes up, Escape cancels.
 type picker struct {
 	env     *env.Env
@@ -121,16 +208,12 @@ type picker struct {
 	pop     *widgets.PopUp
 	list    *widgets.List
 	path    *widgets.Entry
-	name    *widgets.Entry // name of the file to write
-	named   *widgets.Field // contains name
 	add     *widgets.Button
 	why     *widgets.Field    // contains path
 	none    fyne.CanvasObject // says that the folder is empty
 	folder  string            // the listed folder; empty if it cannot be opened
 	opening int               // counts what was opened
 	opened  time.Time         // when a row was last opened
-	fresh   bool              // no file may be replaced
-	there   string            // an existing file that the person has been told of, and may replace
 	shown   string            // the path before the person edited it
 	entries []entry
 	chosen  []string // paths in the order of choosing
@@ -138,19 +221,14 @@ type picker struct {
 }
 
 // pick shows our dialog, starting in the home folder unless q names a folder. A folder to choose need not exist yet if it is typed
-// by its path. An existing file is replaced only by a press of the button that then says so.
+// by its path.
 func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
-	p := &picker{env: d, asks: q.Kind, fresh: q.New, accepts: q.Accept, take: take, name: widgets.NewEntry("")}
+	p := &picker{env: d, asks: q.Kind, accepts: q.Accept, take: take}
 	if len(q.Kinds) > 0 {
 		if p.endings = q.Kinds[0].Endings; p.endings == nil {
 			p.endings = []string{anyFile}
 		}
 	}
-	p.named = widgets.NewField(lang.L("File name"), p.name, "")
-	p.name.SetText(q.Name)
-	p.name.OnSubmitted = func(string) { p.there = ""; p.accept() }
-	p.name.OnChanged = func(string) { p.there = ""; p.add.SetText(p.accepts) }
-	p.named.Hidden = q.Kind != system.SaveFile
 	p.show(q.Title)
 	p.add.Hidden = q.Kind == system.OpenFile
 	p.open(q.Folder)
@@ -160,15 +238,10 @@ func pick(d *env.Env, q system.FileDialog, take func(paths []string)) *picker {
 // accept takes the choice. A typed path comes first: a folder is listed, a file is chosen.
 func (p *picker) accept() {
 	switch {
-	case p.asks == system.SaveFile && (p.typed() || p.folder == ""):
-		p.openThen(p.path.Text, p.acceptName)
-		return
 	case p.typed() && p.asks != system.OpenFolder:
 		p.open(p.path.Text)
 		return
-	}
-	switch p.asks {
-	case system.OpenFolder:
+	case p.asks == system.OpenFolder:
 		path := p.path.Typed()
 		if strings.HasPrefix(path, "~") {
 			path, _ = whole(path)
@@ -178,9 +251,6 @@ func (p *picker) accept() {
 			return
 		}
 		p.chosen = []string{filepath.Clean(path)}
-	case system.SaveFile:
-		p.acceptName()
-		return
 	}
 	if len(p.chosen) > 0 {
 		p.leave()
@@ -189,27 +259,6 @@ func (p *picker) accept() {
 }
 
 func (p *picker) typed() bool { return p.path.Text != p.shown }
-
-func (p *picker) acceptName() {
-	name := p.name.Typed()
-	path := filepath.Join(p.folder, filepath.Base(name))
-	async.Then(p.env.Work, func(context.Context) (fs.FileInfo, error) { return os.Lstat(path) }, func(info fs.FileInfo, err error) {
-		switch {
-		case name == "" || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && (p.fresh || !info.Mode().IsRegular()):
-			p.named.Wrong(lang.L("Choose another name."))
-			return
-		case err != nil:
-			p.there = ""
-		case p.there != path:
-			p.there = path
-			p.named.Wrong(lang.L("“{{.File}}” is already in “{{.Folder}}”. Choose another name, or replace it.", i18n.V{"File": filepath.Base(path), "Folder": filepath.Base(p.folder)}))
-			p.add.SetText(lang.L("Replace"))
-			return
-		}
-		p.leave()
-		p.take([]string{path})
-	})
-}
 
 func (p *picker) show(title string) {
 	p.path = widgets.NewEntry("")
@@ -233,7 +282,7 @@ func (p *picker) show(title string) {
 	}
 	p.add = widgets.NewButton(p.accepts, p.accept).Primary()
 	p.list.Says = p.why.Title
-	head := widgets.Stack(12, widgets.NewHeading(title), p.named, p.why)
+	head := widgets.Stack(12, widgets.NewHeading(title), p.why)
 	foot := widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), p.leave), p.add)
 	none := lang.L("There are no files of this type in this folder.")
 	if p.endings == nil {
@@ -244,19 +293,13 @@ func (p *picker) show(title string) {
 	back := widgets.NewBack("")
 	back.Outline(theme.Line)
 	content := widgets.Pad(20, widgets.Between(head, foot, widgets.PadHV(0, 8, container.NewStack(back, p.none, widgets.Pad(1, p.list)))))
-	canvas, first := p.env.Window.Canvas(), fyne.Focusable(p.list)
-	if p.asks == system.SaveFile {
-		first = p.name
-	}
-	p.pop = widgets.Open(canvas, content, fyne.NewSize(560, min(560, canvas.Size().Height-32)), first, func() { p.opening++ })
+	canvas := p.env.Window.Canvas()
+	p.pop = widgets.Open(canvas, content, fyne.NewSize(560, min(560, canvas.Size().Height-32)), p.list, func() { p.opening++ })
 }
 
 // open lists a folder off the UI goroutine; a relative path starts in the home folder. When choosing a folder, one that does not
 // exist yet is allowed, and its nearest existing parent is listed.
-func (p *picker) open(folder string) { p.openThen(folder, func() {}) }
-
-// openThen is open that calls then once the folder is listed.
-func (p *picker) openThen(folder string, then func()) {
+func (p *picker) open(folder string) {
 	type content struct {
 		folder, listed string
 		file           string // set if the path is a file
@@ -283,9 +326,7 @@ func (p *picker) openThen(folder string, then func()) {
 		if this != p.opening { // left, or another was opened meanwhile
 			return
 		}
-		if p.shown, p.folder = c.folder, ""; p.asks == system.SaveFile {
-			p.name.OnChanged("")
-		}
+		p.shown, p.folder = c.folder, ""
 		p.path.SetText(c.folder)
 		p.count()
 		if err != nil {
@@ -309,7 +350,6 @@ func (p *picker) openThen(folder string, then func()) {
 			p.list.Select(at)
 			p.press(at)
 		}
-		then()
 	})
 }
 

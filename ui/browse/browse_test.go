@@ -167,76 +167,70 @@ func TestAFolderIsChosenAlsoOneThatIsNotThereYet(t *testing.T) {
 	}
 }
 
+// saving shows our dialog for a name in a folder, and says what it took.
+func (b *bench) saving(q system.FileDialog) (s *saver, took func() string) {
+	got := ""
+	q.Accept = "Save"
+	s = saveAs(b.Env, q, func(path string, replace bool) { got = fmt.Sprint(path, " ", replace) })
+	b.Settle()
+	return s, func() string { s.accept(); b.Settle(); return got }
+}
+
 func TestNoFileIsOverwritten(t *testing.T) {
 	b := newBench(t)
 	dir := folder(t)
-	got := ""
-	fresh := pick(b.Env, system.FileDialog{Kind: system.SaveFile, Name: "b.pdf", New: true}, func(paths []string) { got = paths[0] })
-	b.Settle()
-	fresh.open(dir)
-	b.Settle()
+	fresh, took := b.saving(system.FileDialog{Name: "b.pdf", New: true, Folder: dir})
 	for range 2 {
-		fresh.accept()
-		b.Settle()
+		if got := took(); got != "" || fresh.save.Text != "Save" || !fresh.named.IsWrong() {
+			t.Fatalf("took %s, which is there already; the button says %q", got, fresh.save.Text)
+		}
 	}
-	if got != "" || fresh.add.Text != fresh.accepts {
-		t.Fatalf("took %s, which is there already; the button says %q", got, fresh.add.Text)
-	}
-	fresh.leave()
-	d := pick(b.Env, system.FileDialog{Kind: system.SaveFile, Name: "b.pdf"}, func(paths []string) { got = paths[0] })
-	b.Settle()
-	d.path.SetText(dir)
-	d.accept()
-	b.Settle()
-	if got != "" || b.Window.Canvas().Overlays().Top() == nil {
-		t.Fatalf("took %s, which is there already", got)
-	}
-	d.name.SetText("c.pdf")
+	b.press(fyne.KeyEscape)
+	b.closed(t)
+	d, took := b.saving(system.FileDialog{Name: "b.pdf", Folder: dir})
+	d.name.SetText("c")
 	stick := filepath.Join(dir, "stick")
-	d.path.SetText(stick)
-	for range 2 {
-		d.accept()
-		b.Settle()
-	}
-	if got != "" || d.none.Visible() {
+	d.folder.SetText(stick)
+	if got := took(); got != "" || !d.within.IsWrong() {
 		t.Fatalf("took %s, which is not in a folder", got)
 	}
 	if err := os.Mkdir(stick, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d.accept()
-	b.Settle()
-	if got != filepath.Join(stick, "c.pdf") || d.there != "" {
-		t.Errorf("got %s, replacing %q", got, d.there)
-	}
+	screentest.Equal(t, "took", took(), filepath.Join(stick, "c.pdf")+" false")
 	b.closed(t)
+	d, _ = b.saving(system.FileDialog{Name: "d.pdf"})
+	screentest.Equal(t, "the next one is proposed in", d.folder.Text, stick)
 }
 
 func TestAFileIsReplacedOnlyByTheButtonThatSaysSo(t *testing.T) {
 	b := newBench(t)
 	dir := folder(t)
-	got := ""
-	d := pick(b.Env, system.FileDialog{Kind: system.SaveFile, Name: "b.pdf", Accept: "Save here", Folder: dir}, func(paths []string) { got = paths[0] })
-	b.Settle()
-	for range 2 {
-		d.name.OnSubmitted("")
-		b.Settle()
-	}
-	if got != "" || d.add.Text != "Replace" {
-		t.Fatalf("Enter took %q, and the button says %q", got, d.add.Text)
+	d, took := b.saving(system.FileDialog{Name: "b.pdf", Folder: dir})
+	b.press(fyne.KeyReturn, fyne.KeyReturn)
+	if b.Window.Canvas().Overlays().Top() == nil || d.save.Text != "Replace" {
+		t.Fatalf("Enter took it, and the button says %q", d.save.Text)
 	}
 	d.name.SetText("a.pdf")
-	if d.add.Text != "Save here" {
-		t.Errorf("for another name the button says %q", d.add.Text)
-	}
-	d.name.SetText("b.pdf")
-	for range 2 {
-		d.accept()
-		b.Settle()
-	}
-	if got != filepath.Join(dir, "b.pdf") || d.there != got {
-		t.Errorf("the button took %q, replacing %q", got, d.there)
-	}
+	screentest.Equal(t, "for another name the button says", d.save.Text, "Save")
+	d.name.SetText("b.PDF")
+	d.name.SetText("b")
+	screentest.Equal(t, "the first press took", took(), "")
+	screentest.Equal(t, "the button took", took(), filepath.Join(dir, "b.pdf")+" true")
+}
+
+// What is typed over the name, which is marked, replaces it.
+func TestAFolderForAFileIsChosenInItsOwnDialog(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	d, took := b.saving(system.FileDialog{Name: "b.pdf", Folder: dir})
+	b.Window.Canvas().Focused().TypedRune('x')
+	b.Press(screentest.Top(b.Window), "Choose…")
+	b.press(fyne.KeyReturn) // opens zoning
+	b.Press(screentest.Top(b.Window), "Choose this folder")
+	screentest.Equal(t, "the folder is", d.folder.Text, filepath.Join(dir, "zoning"))
+	screentest.Equal(t, "took", took(), filepath.Join(dir, "zoning", "x.pdf")+" false")
+	b.closed(t)
 }
 
 // What is typed at the list is the path, and confirming takes it: the folder is listed, the file is chosen.
