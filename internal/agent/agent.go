@@ -218,8 +218,9 @@ const (
 	ActDismiss      = health.ActDismiss
 )
 
-// IssueKeyring is the ID of the issue that the key is unavailable: nothing secret can be read or stored.
-var IssueKeyring = health.KeyringLocked.ID
+// IssueKeyring is the ID of the issue that the key is unavailable: nothing secret can be read or stored; IssueSignIn, that nobody is
+// signed in.
+var IssueKeyring, IssueSignIn = health.KeyringLocked.ID, health.SignedOut.ID
 
 // The IDs of the issues that the service cannot be asked, that documents cannot be saved, nor the data written, that the hub turns
 // this desk away, and that the record cannot be stamped or copied.

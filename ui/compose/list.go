@@ -18,12 +18,14 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/outbox"
 	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -45,6 +47,7 @@ type lists struct {
 	draft  office.FormFile // that is not sent yet; empty for none
 	row    *fyne.Container // stands for it in the form
 	panel  *listPanel      // nil while the form is shown
+	halted string          // why nothing is sent; empty if nothing prevents it
 	sent   sentList
 }
 
@@ -161,6 +164,9 @@ type listPanel struct {
 	content  fyne.CanvasObject
 	list     office.BulkList // before it is sent
 	id       string          // once it is
+	reader   *async.Reader[outcome]
+	read     bool // at least once
+	soon     bool // it is read again soon
 	progress office.BulkProgress
 	results  []office.BulkResult
 	heads    []string
@@ -175,6 +181,12 @@ type listPanel struct {
 	table      *widgets.Table
 	bar        *bar
 	said       string // in the bar, of the whole list
+}
+
+// outcome is what became of a list and its lines.
+type outcome struct {
+	progress office.BulkProgress
+	results  []office.BulkResult
 }
 
 func (s *Screen) newListPanel() *listPanel {
@@ -243,50 +255,69 @@ func (s *Screen) closeList() {
 
 // follow shows what became of a list, and goes on while it changes. What was typed for one that is undone is in the form again.
 func (p *listPanel) follow(id string) {
-	s, first := p.screen, p.id == ""
-	if p.id = id; first {
-		p.rows = nil
+	if p.reader == nil {
+		p.id, p.rows = id, nil
+		p.reader = async.NewReader(p.screen.env.Work, func(context.Context) (o outcome, err error) {
+			o.progress, o.results, _, err = p.screen.office.SentList(id)
+			return o, err
+		}, p.became)
 	}
-	var progress office.BulkProgress
-	env.Get(s.env, func(context.Context) (r []office.BulkResult, err error) {
-		progress, r, _, err = s.office.SentList(id)
-		return r, err
-	}, func(r []office.BulkResult) {
-		sent := s.lists.sent
-		switch {
-		case progress.Undone && sent.id == id:
-			s.lists.sent = sentList{}
-			s.Leave()
-			s.afterwards(func() {
-				s.replace(func() { s.begin(sent.typed, sent.docs...); s.openList(sent.typed.List) })
-				s.env.Go.ShowCompose()
-			})
-			s.Reload() // it is not among those that were sent
-			return
-		case !first && s.lists.panel != p:
-			return // it was left
-		case progress.Undone: // by somebody else
-			s.Leave()
-			s.env.Notice(i18n.Message(message.ListStopped(progress.File)))
-			return
+	p.reader.Ask()
+}
+
+// became shows what was read of a list that was sent.
+func (p *listPanel) became(o outcome, err error) {
+	s, first := p.screen, !p.read
+	if err != nil {
+		s.env.Notice(i18n.Error(err))
+		return
+	}
+	sent := s.lists.sent
+	switch p.read = true; {
+	case o.progress.Undone && sent.id == p.id:
+		s.lists.sent = sentList{}
+		s.Leave()
+		s.afterwards(func() {
+			s.replace(func() { s.begin(sent.typed, sent.docs...); s.openList(sent.typed.List) })
+			s.env.Go.ShowCompose()
+		})
+		s.Reload() // it is not among those that were sent
+		return
+	case !first && s.lists.panel != p:
+		return // it was left
+	case o.progress.Undone: // by somebody else
+		s.Leave()
+		s.env.Notice(i18n.Message(message.ListStopped(o.progress.File)))
+		return
+	}
+	p.progress, p.results, p.heads = o.progress, o.results, o.progress.Heads
+	if first {
+		if sent.id == p.id {
+			p.showPage(sent.docs)
 		}
-		p.progress, p.results, p.heads = progress, r, progress.Heads
-		if first {
-			if sent.id == id {
-				p.showPage(sent.docs)
+		p.show()
+	} else {
+		p.refresh()
+	}
+	if more := !o.progress.Over() || slices.ContainsFunc(o.results, onItsWay); more && !p.soon {
+		p.soon = true
+		s.env.Later(3*time.Second, func() { // thousands of lines take a moment to read
+			if p.soon = false; s.lists.panel == p {
+				p.reader.Ask()
 			}
-			p.show()
-		} else {
-			p.refresh()
-		}
-		if !progress.Over() || slices.ContainsFunc(r, onItsWay) {
-			s.env.Later(3*time.Second, func() { // thousands of lines take a moment to read
-				if s.lists.panel == p {
-					p.follow(id)
-				}
-			})
-		}
-	})
+		})
+	}
+}
+
+// ShowStatus shows on the page of a list what keeps it from being sent.
+func (s *Screen) ShowStatus(status agent.Status) {
+	halted := outbox.Halted(status.Health)
+	if halted == s.lists.halted {
+		return
+	}
+	if s.lists.halted = halted; s.lists.panel != nil {
+		s.lists.panel.refresh()
+	}
 }
 
 func onItsWay(x office.BulkResult) bool {
@@ -353,6 +384,9 @@ func (p *listPanel) refresh() {
 		case waiting == 0:
 			wrong, said = false, lang.L("Every line was sent before. To send them again, tick the box above.")
 		}
+	}
+	if said == "" && (p.id == "" || state == office.BulkRunning && p.progress.Open > 0) {
+		said, wrong = p.screen.lists.halted, false
 	}
 	p.bar.send.SetText(lang.L("Send"))
 	if waiting > 0 {

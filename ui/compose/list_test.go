@@ -10,6 +10,8 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -113,6 +115,48 @@ func TestALineThatWasSentLeadsToItsPackage(t *testing.T) {
 	if b.screen.lists.panel != nil {
 		t.Error("it covers the form for the next package")
 	}
+}
+
+// Somebody may send again what was refused, elsewhere, while the page is open or hidden.
+func TestThePageOfAListFollowsWhatBecomesOfItsLines(t *testing.T) {
+	o := officetest.Busy()
+	b := sending(t, o)
+	p := b.screen.lists.panel
+	turn := func(line int, state office.DraftState) {
+		o.Change(office.OutboxChanged, func(o *officetest.Office) {
+			o.Bulk[0].State, o.Bulk[0].Open = office.BulkDone, 0
+			for i := range o.Results {
+				if o.Results[i].State == "" || i == line {
+					o.Results[i].State = state
+				}
+			}
+		})
+		b.screen.Reload()
+		b.Settle()
+	}
+	turn(-1, office.DraftFailed)
+	p.reader.Ask()
+	b.Settle()
+	p.soon = false // the last look at a list that was running
+	turn(1, office.DraftSent)
+	if says, _, _ := p.stand(1); says != "Sent" {
+		t.Errorf("a line that was sent meanwhile says %q", says)
+	}
+}
+
+func TestAListSaysThatItWaitsForASignIn(t *testing.T) {
+	o := officetest.Busy()
+	b := sending(t, o)
+	p := b.screen.lists.panel
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Open = 1 })
+	p.follow(p.id)
+	b.Settle()
+	b.screen.ShowStatus(agent.Status{Health: []agent.Issue{{ID: agent.IssueSignIn, Message: message.NotSignedIn()}}})
+	if text := p.bar.text.Text; !strings.HasPrefix(text, "You are not signed in.") || !p.bar.content.Visible() {
+		t.Errorf("signed out, it says %q", text)
+	}
+	b.screen.ShowStatus(agent.Status{})
+	screentest.Equal(t, "signed in, it says", p.bar.text.Text, "")
 }
 
 func TestTheBarSaysThatAListIsBeingSent(t *testing.T) {

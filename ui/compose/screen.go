@@ -224,6 +224,9 @@ func (s *Screen) show(n news, err error) {
 	s.lists.recent = n.lists[:min(len(n.lists), mostLists)]
 	widgets.Show(s.lists.button, len(n.lists) > 0)
 	s.offerTemplates(n.templates)
+	if p := s.lists.panel; p != nil && p.id != "" && !p.soon {
+		p.reader.Ask()
+	}
 	s.changed() // the settings may have changed
 }
 

@@ -4,13 +4,16 @@ package outbox
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 
+	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
@@ -65,20 +68,25 @@ func State(d office.Draft) (theme.Mark, string) {
 		return theme.MarkNext, lang.L("Waiting for confirmation…")
 	default:
 		if !d.Problem.IsZero() {
-			return theme.MarkNext, HeldUp(d)
+			return theme.MarkNext, i18n.Message(d.Problem) + " " + lang.L("Your package will be sent automatically.")
 		}
-		return theme.MarkNext, lang.L("waiting to be sent, {{.Documents}}", i18n.V{"Documents": i18n.Documents(d.DocumentCount())})
+		return theme.MarkNext, lang.L("waiting to be sent")
 	}
 }
 
-// HeldUp says what delays a draft that the office keeps trying to send.
-func HeldUp(d office.Draft) string {
-	return i18n.Message(d.Problem) + " " + lang.L("Your package will be sent automatically.")
+// Halted returns why nothing is sent at all, and what to do about it; empty if nothing prevents it.
+func Halted(issues []agent.Issue) string {
+	for _, i := range issues {
+		if i.ID == agent.IssueKeyring || i.ID == agent.IssueSignIn {
+			return i18n.Message(i.Message)
+		}
+	}
+	return ""
 }
 
 // Waits reports whether a draft needs nobody: it is being sent, or can still be undone.
 func Waits(d office.Draft) bool {
-	return d.State != office.DraftUnknown && d.State != office.DraftFailed
+	return d.Decision.Send || d.State != office.DraftUnknown && d.State != office.DraftFailed
 }
 
 // Action is something a person can do with an item on screen.
@@ -86,7 +94,22 @@ type Action struct {
 	Name  string
 	Icon  fyne.Resource
 	Do    func()
+	N     int  // how many of the items it concerns; 0 for all
 	Apart bool // begins a group of a menu
+}
+
+// Partly has each action that concerns only some of all items say how many: "Withdraw (2)…".
+func Partly(actions []Action, all int) []Action {
+	for i, d := range actions {
+		if d.N > 0 && d.N < all {
+			name, asks := strings.CutSuffix(d.Name, "…")
+			if name = fmt.Sprintf("%s (%s)", name, i18n.Number(d.N)); asks {
+				name += "…"
+			}
+			actions[i].Name = name
+		}
+	}
+	return actions
 }
 
 // Actions returns what can be done with one or more drafts, most wanted first. edit opens a draft for editing; changed is called
@@ -105,10 +128,10 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 		})
 	}
 	var open []office.Draft // those waiting for a person
-	again := false
+	again := true           // all of them were refused
 	for _, d := range drafts {
 		if !d.Decision.Pending() && (d.State == office.DraftHeld || d.State == office.DraftFailed) {
-			open, again = append(open, d), again || d.State == office.DraftFailed
+			open, again = append(open, d), again && d.State == office.DraftFailed
 		}
 	}
 	soon := func(drafts []office.Draft, send bool, says func(names []string) string) func() {
@@ -128,7 +151,7 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 		}
 	}
 	add := func(name string, icon fyne.Resource, do func()) {
-		actions = append(actions, Action{Name: name, Icon: icon, Do: do})
+		actions = append(actions, Action{Name: name, Icon: icon, Do: do, N: len(open)})
 	}
 	if len(open) > 0 {
 		name := lang.L("Send")

@@ -365,6 +365,9 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, len(d.Files))
 	mark, text := outbox.State(d)
+	if d.State == office.DraftQueued && d.Problem.IsZero() {
+		text = cmp.Or(s.halted, text)
+	}
 	s.upload = newUpload(sentence(cmp.Or(text, lang.L("Not sent yet"))), mark)
 	if state := s.sending[r.line.ID]; d.State == office.DraftQueued && d.Problem.IsZero() {
 		s.upload.show(state)

@@ -528,7 +528,7 @@ func (r listed) mark() theme.Mark {
 func textOf(now time.Time, days int, r listed) string {
 	if r.draft != nil {
 		_, text := outbox.State(*r.draft)
-		return sentence(cmp.Or(text, named(r.draft.Signers)))
+		return strings.Trim(named(r.draft.Signers)+" · "+sentence(text), " ·")
 	}
 	said := []string{i18n.Line(r.line)}
 	if r.lost {

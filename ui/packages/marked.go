@@ -152,13 +152,18 @@ func (s *Screen) several() []listed {
 }
 
 // actionsOf returns what can be done with packages and drafts, most wanted first. one is the record of a single package, nil for
-// several. first reports whether they wait for the first action.
+// several. What concerns only some of several says of how many. first reports whether they wait for the first action.
 func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action, first bool) {
 	apart := false
+	addFor := func(n int, name string, icon fyne.Resource, do func()) {
+		if n > 0 {
+			stay := func() { s.unasked = ""; do() } // the person works on it
+			actions, apart = append(actions, outbox.Action{Name: name, Icon: icon, Do: stay, N: n, Apart: apart}), false
+		}
+	}
 	add := func(wanted bool, name string, icon fyne.Resource, do func()) {
 		if wanted {
-			stay := func() { s.unasked = ""; do() } // the person works on it
-			actions, apart = append(actions, outbox.Action{Name: name, Icon: icon, Do: stay, Apart: apart}), false
+			addFor(len(list), name, icon, do)
 		}
 	}
 	var p record
@@ -167,7 +172,7 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	}
 	signed, files := p.signed(), pathsOf(p.saved())
 	openFolder := func(saved []string) {
-		add(len(saved) > 0, lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
+		addFor(len(saved), lang.L("Open folder"), fynetheme.FolderOpenIcon(), func() { s.openFolders(saved) })
 	}
 	canEnd := func(r *listed) bool {
 		return r.draft == nil && r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && !p.row.Away
@@ -183,7 +188,7 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	}
 	var late, saved, archived []string
 	var drafts []office.Draft
-	open, listedOnes := false, false
+	open, listedOnes := 0, 0
 	for i := range list {
 		r := &list[i]
 		id := r.line.ID
@@ -191,7 +196,12 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 			drafts = append(drafts, *r.draft)
 			continue
 		}
-		open, listedOnes = open || canEnd(r), listedOnes || isListed(r)
+		if canEnd(r) {
+			open++
+		}
+		if isListed(r) {
+			listedOnes++
+		}
 		if r.stage == i18n.Open && r.line.Next != "" && !r.line.Withdrawing {
 			late = append(late, id)
 		}
@@ -210,7 +220,9 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 		again = lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(list[0].line.Name)})
 	}
 	saveAgain := func(wanted bool) {
-		add(wanted, lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(saved, again) })
+		if wanted {
+			addFor(len(saved), lang.L("Save again"), fynetheme.DownloadIcon(), func() { s.saveAgain(saved, again) })
+		}
 	}
 	astray := slices.ContainsFunc(p.row.Files, p.astray)
 	saveAgain(astray)
@@ -219,31 +231,34 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 		openFolder(saved)
 	}
 	add(p.row.State.Unsent(), lang.L("Finish in the browser…"), fynetheme.DocumentCreateIcon(), func() { s.openEditor(p.row.ID) })
-	add(len(late) > 0, lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
-	withdraw, declined := open && s.office.CanWithdraw(), p.row.Status() == office.StatusDeclined
+	addFor(len(late), lang.L("Remind"), fynetheme.MailComposeIcon(), func() { s.remind(late) })
+	if !s.office.CanWithdraw() {
+		open = 0
+	}
+	declined := p.row.Status() == office.StatusDeclined
 	correct := func(wanted bool) {
-		add(wanted && withdraw && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
+		add(wanted && open > 0 && p.sentHere, lang.L("Correct and send again…"), fynetheme.DocumentCreateIcon(),
 			func() { s.askWithdrawal(pick(canEnd), func(withdraw func()) { s.again(p, p.row.ID, withdraw) }) })
 	}
 	correct(declined)
 	first = len(actions) > 0
-	add(withdraw, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(pick(canEnd), nil) })
+	addFor(open, lang.L("Withdraw…"), fynetheme.CancelIcon(), func() { s.askWithdrawal(pick(canEnd), nil) })
 	add(p.sentHere, lang.L("Duplicate"), fynetheme.ContentCopyIcon(), func() { s.again(p, "", nil) })
-	add(listedOnes, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(pick(isListed)) })
-	add(len(archived) > 0, lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false, nil) })
+	addFor(listedOnes, lang.L("Archive"), fynetheme.StorageIcon(), func() { s.putAway(pick(isListed)) })
+	addFor(len(archived), lang.L("Move back to the list"), fynetheme.ContentUndoIcon(), func() { s.archive(archived, false, nil) })
 	correct(!declined)
 	apart = true
 	if !p.several() {
 		openFolder(saved)
 	}
-	add(len(saved) > 0, lang.L("Export…"), fynetheme.UploadIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
+	addFor(len(saved), lang.L("Export…"), fynetheme.UploadIcon(), func() { s.askExport(saved, len(list)-len(saved)) })
 	add(len(files) > 0, lang.L("Save proof…"), fynetheme.DocumentSaveIcon(), func() { s.askProof(p.row.ID, p.row.Name) })
 	saveAgain(len(saved) > 0 && !astray)
 	apart = true
 	add(len(files) > 1, lang.L("Copy all files"), fynetheme.ContentCopyIcon(), func() { s.copyFiles(files) })
 	add(len(files) > 1, lang.L("Attach all files to a mail…"), fynetheme.MailAttachmentIcon(), func() { s.mailFiles(p.row, files) })
 	add(len(files) > 1, lang.L("Print all files"), fynetheme.DocumentPrintIcon(), func() { s.printFiles(files) })
-	return actions, first
+	return outbox.Partly(actions, len(list)), first
 }
 
 func (s *Screen) listed(p record) listed {

@@ -118,7 +118,7 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	b.press("p3", ctrl)
-	screentest.Equal(t, "offered", b.actionNames(), []string{"Remind", "Withdraw…", "Archive", "Open folder", "Export…", "Save again"})
+	screentest.Equal(t, "offered", b.actionNames(), []string{"Remind (2)", "Withdraw (2)…", "Archive", "Open folder (1)", "Export (1)…", "Save again (1)"})
 	menu := b.menuOf("p2")
 	screentest.Equal(t, "the menu of a marked one", namesOfActions(menu), b.actionNames())
 	menu[1].Do()
@@ -228,6 +228,33 @@ func TestWhatWaitsForAnOKIsSentTogether(t *testing.T) {
 		screentest.Equal(t, d.Name, d.State, office.DraftQueued)
 	}
 	screentest.Equal(t, "marked are", len(b.screen.marked), 0)
+}
+
+// What a press does to only some of what is marked says to how many.
+func TestAnActionForSomeOfTheMarkedSaysForHowMany(t *testing.T) {
+	o := scanned()
+	o.Waiting[1].State = office.DraftQueued
+	b := newBench(t, o)
+	b.turn(tabAll)
+	b.press(outbox.RowID(o.Waiting[0].ID), 0)
+	b.press(outbox.RowID(o.Waiting[1].ID), ctrl)
+	screentest.Equal(t, "for drafts", b.actionNames(), []string{"Send (1)", "Discard (1)"})
+	for _, id := range []string{"p1", "p2", "p3"} {
+		b.press(id, ctrl)
+	}
+	names := b.actionNames()
+	screentest.Equal(t, "for a mixture", names[:2], []string{"Send (1)", "Discard (1)"})
+	screentest.Equal(t, "in the menu", namesOfActions(b.menuOf("p1")), names)
+	for _, name := range names {
+		if !strings.HasSuffix(strings.TrimSuffix(name, "…"), ")") {
+			t.Errorf("%q concerns no more than 3 of 5", name)
+		}
+	}
+	b.press("p1", 0)
+	b.press("p2", ctrl)
+	if names := b.actionNames(); !slices.Contains(names, "Archive") {
+		t.Errorf("for all of them: %q", names)
+	}
 }
 
 func TestWhatIsBeingEditedIsNotSentWithoutAQuestion(t *testing.T) {
@@ -400,7 +427,7 @@ func TestTheFilesOfMarkedPackagesAreExportedAndThatIsSaid(t *testing.T) {
 			"Copied to “Export”: 1 of 4 files. 2 files are missing or were changed. " + message.DiskFull("Export").String() + " 2 packages have no saved files."},
 	} {
 		b.Office.Exported, b.Notices = c.x, nil
-		b.do(t, "Export…")
+		b.do(t, "Export (3)…")
 		if !slices.Equal(b.Notices, []string{c.want}) {
 			t.Errorf("said %q, want %q", b.Notices, c.want)
 		}
@@ -412,14 +439,14 @@ func TestTheFoldersOfMarkedPackagesAreOpenedEachOnce(t *testing.T) {
 	b := newBench(t, busySaved())
 	b.screen.tabs.Choose(tabAll)
 	b.screen.markAll()
-	b.do(t, "Open folder")
+	b.do(t, "Open folder (3)")
 	slices.Sort(b.System.Opened)
 	screentest.Equal(t, "opened", b.System.Opened, []string{"file /home/office/Signed/A", "file /home/office/Signed/B"})
 	b.System.Opened = nil
 	for _, folder := range []string{"C", "D"} {
 		b.Office.Rows[2].Files = append(b.Office.Rows[2].Files, office.File{Path: "/home/office/Signed/" + folder + "/x.pdf", State: office.JobDone})
 	}
-	b.do(t, "Open folder")
+	b.do(t, "Open folder (3)")
 	screentest.Equal(t, "of four folders it opened the one around them", b.System.Opened, []string{"file /home/office/Documents/Signed"})
 	b.System.Opened = nil
 	b.System.Lost = map[string]bool{}
@@ -428,7 +455,7 @@ func TestTheFoldersOfMarkedPackagesAreOpenedEachOnce(t *testing.T) {
 			b.System.Lost[f.Path] = true
 		}
 	}
-	b.do(t, "Open folder")
+	b.do(t, "Open folder (3)")
 	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || b.Notices[0] != "The files are no longer where they were saved." {
 		t.Errorf("opened %q, said %q", b.System.Opened, b.Notices)
 	}

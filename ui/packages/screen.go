@@ -84,6 +84,7 @@ type Screen struct {
 	marking
 	packageDetail
 
+	halted  string            // why no draft is sent; empty if nothing prevents it
 	folder  string            // where files are saved
 	folders map[string]string // names of hot folders by id
 
@@ -279,6 +280,10 @@ func (s *Screen) ShowStatus(status agent.Status) {
 	}
 	if !s.wantsCheck {
 		s.checked = status.Checked
+	}
+	if halted := outbox.Halted(status.Health); halted != s.halted {
+		s.halted = halted
+		s.draw(false)
 	}
 	u := unsaved{why: cause(status.Health, agent.IssueData)}
 	if u.all = u.why != ""; !u.all {

@@ -63,6 +63,36 @@ func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
 	}
 }
 
+// The documents of a list all have one name.
+func TestAWaitingDraftSaysForWhomItIs(t *testing.T) {
+	o := scanned()
+	o.Waiting[1].State, o.Waiting[1].Folder = office.DraftQueued, ""
+	b := showing(t, o, outbox.RowID(o.Waiting[1].ID))
+	b.Settle()
+	for i, want := range []string{"Ana Ruiz and Jan Weber · Waiting to be sent", "Ana Ruiz · Waiting for your OK"} {
+		screentest.Equal(t, "the row says", textOf(officetest.Now, 0, b.screen.at(i)), want)
+	}
+	b.screen.ShowStatus(agent.Status{Health: []agent.Issue{{ID: agent.IssueSignIn, Message: message.NotSignedIn()}}})
+	if !strings.Contains(screentest.Text(b.screen.sheet), "You are not signed in.") {
+		t.Error("it does not say why it waits")
+	}
+	b.screen.ShowStatus(agent.Status{})
+	if !shows(b, "Waiting to be sent") {
+		t.Error("signed in, it says something else")
+	}
+}
+
+func TestWhatIsBeingSentAgainIsNoProblem(t *testing.T) {
+	o := scanned()
+	o.Waiting = o.Waiting[:1]
+	o.Waiting[0].State, o.Waiting[0].Decision = office.DraftFailed, office.Decision{Send: true, At: officetest.Now}
+	b := newBench(t, o)
+	b.turn(tabAll)
+	if b.screen.counts[tabProblems] != 0 || b.screen.at(0).stage == i18n.Wrong {
+		t.Errorf("%d problems", b.screen.counts[tabProblems])
+	}
+}
+
 func TestAtTheTopTheNewestIsSeen(t *testing.T) {
 	b := newBench(t, many(200))
 	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) {
@@ -664,7 +694,7 @@ func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
 	b := showing(t, o, "draft w")
 	text := screentest.Text(b.screen.Content())
 	if !strings.Contains(text, "from the template") || !strings.Contains(text, "Our rules.pdf") || strings.Contains(text, "House rules") ||
-		!strings.Contains(text, "Waiting to be sent, 2 documents") || !strings.Contains(text, "Outbox") {
+		!strings.Contains(text, "Waiting to be sent") || !strings.Contains(text, "Outbox") {
 		t.Errorf("it shows\n%s", text)
 	}
 	if n := strings.Count(text, "No preview"); n != 2 { // of the template's own document, and of the file that is not there

@@ -16,6 +16,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/about"
 	"countersign/ui/async"
+	"countersign/ui/compose"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/settings"
@@ -139,6 +140,7 @@ func (w *Window) showOverview(o overview, err error) {
 	}
 	w.showHealth(o.status.Health)
 	w.packages.ShowStatus(o.status)
+	w.compose.ifMade(func(s *compose.Screen) { s.ShowStatus(o.status) })
 	w.standing.ShowStatus(o.status)
 	w.account.show(o.status)
 	w.settings.ifMade(func(s *settings.Screen) {

@@ -286,7 +286,9 @@ func (w *Window) newCompose() *compose.Screen {
 			w.grace.Idle()
 		}
 	}
-	w.waiting(s.Waiting())
+	if w.waiting(s.Waiting()); w.last != nil {
+		s.ShowStatus(w.last.status)
+	}
 	return s
 }
 
