@@ -198,7 +198,7 @@ func TestAnExportCanBeStopped(t *testing.T) {
 func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.ShowEvents()
-	for _, want := range []string{"43 requests blocked", "from 203.0.113.9 · and 41 more of this kind"} {
+	for _, want := range []string{"43 requests not accepted", "from 203.0.113.9 · and 41 more of this kind"} {
 		if said := screentest.Text(b.screen.blocked); !strings.Contains(said, want) {
 			t.Errorf("%q does not say %q", said, want)
 		}

@@ -554,9 +554,9 @@ func packageOf(e office.EventRow) string {
 
 // showBlocked shows how many requests were refused, and the last ones.
 func (s *Screen) showBlocked(samples []agent.Refusal, total int) {
-	list := widgets.Stack(2)
+	list, n := widgets.Stack(2), 0
 	for _, r := range samples {
-		total = max(total, 1+r.More)
+		n += 1 + r.More
 		said := i18n.Clock(s.env.Now(), r.Time) + "  " + i18n.Message(r.Reason)
 		from := i18n.V{"Address": r.Remote, "N": r.More}
 		if r.Remote != "" {
@@ -568,8 +568,8 @@ func (s *Screen) showBlocked(samples []agent.Refusal, total int) {
 		list.Add(widgets.NewProse(said))
 	}
 	widgets.Remake(s.blocked)
-	if total > 0 {
-		widgets.Remake(s.blocked, widgets.NewFold(lang.N("{{.PluralCount}} requests blocked", total), false, list).Object)
+	if total+n > 0 {
+		widgets.Remake(s.blocked, widgets.NewFold(lang.N("{{.PluralCount}} requests not accepted", max(total, n)), false, list).Object)
 	}
 }
 

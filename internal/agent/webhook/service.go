@@ -392,10 +392,13 @@ func refusalMessage(r inbox.Reason) message.Message {
 	}
 }
 
-// Rejected returns how many requests have been refused since the start.
+// Rejected returns how many requests have been refused for good since the start. Those that the service is to send again, because
+// they could not be stored or too many came at once, may be authentic.
 func (r *Service) Rejected() (n int) {
-	for _, count := range r.inbox.Rejected() {
-		n += int(count)
+	for reason, count := range r.inbox.Rejected() {
+		if reason != inbox.NotStored && reason != inbox.Busy {
+			n += int(count)
+		}
 	}
 	return n
 }

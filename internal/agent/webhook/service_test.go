@@ -248,6 +248,9 @@ func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 	if err := x.Register(t.Context(), false); err != nil || x.registrations() != 1 {
 		t.Errorf("registered %d times, %v", x.registrations(), err)
 	}
+	x.Data.Freeze(message.RestoreWaits())
+	expect(t, x.deliver("3", hook, "s1"), http.StatusServiceUnavailable, "that cannot be stored: %d")
+	expect(t, x.Rejected(), 2, "with an authentic one that the service sends again, %d count as rejected")
 }
 
 // The service is changed on disk first: what was verified with a key of the one before may be stored after that.
