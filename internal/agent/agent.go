@@ -223,10 +223,10 @@ const (
 var IssueKeyring, IssueSignIn = health.KeyringLocked.ID, health.SignedOut.ID
 
 // The IDs of the issues that the service cannot be asked, that documents cannot be saved, nor the data written, that the hub turns
-// this desk away, and that the record cannot be stamped or copied.
+// this desk away, that the record cannot be stamped or copied, and that files of watched folders were not sent.
 var (
 	IssueService, IssueFolder, IssueData = health.ServiceFails.ID, health.FolderFails.ID, health.DataNotWritten.ID
-	IssueHub, IssueRecord                = health.DeskUnwelcome.ID, health.RecordWaits.ID
+	IssueHub, IssueRecord, IssueNotSent  = health.DeskUnwelcome.ID, health.RecordWaits.ID, health.FilesNotSent.ID
 )
 
 // Message returns what to tell people of err: what happened and what to do, without a chain of causes and without secrets.

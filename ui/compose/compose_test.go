@@ -167,6 +167,11 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	if !d.say.Visible() || !strings.HasSuffix(d.say.Text, "add it again.") {
 		t.Errorf("said %q", d.say.Text)
 	}
+	widgets.FirstIn(d.find).TypedKey(&fyne.KeyEvent{Name: fyne.KeySpace})
+	b.Settle()
+	if len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "folder of ") {
+		t.Errorf("opened %q", b.System.Opened)
+	}
 	b.screen.like(filled(ana))
 	b.sent()
 	screentest.Equal(t, "it must not be sent", len(o.Sent), 0)

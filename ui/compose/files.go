@@ -352,6 +352,7 @@ type document struct {
 	sight      image.Image       // page 1; nil while there is no picture of it
 	page       fyne.CanvasObject // and in its edge
 	say        *widgets.Prose    // what is wrong, on as many lines as it needs
+	find       *fyne.Container   // leads to a file that cannot be sent, in its folder
 	remove     *widgets.Button
 }
 
@@ -375,7 +376,8 @@ func (s *Screen) newDocument(path string) *document {
 	d.picture = container.NewStack()
 	sheet := container.NewGridWrap(pictureSize, d.picture)
 	left := widgets.Row(4, d.dragHandle, container.NewStack(sheet, container.NewCenter(d.busy)))
-	d.row, d.edge = tightCard(widgets.Across(left, widgets.Stack(2, d.name, d.say, d.note), d.remove))
+	d.find = widgets.Row(0, widgets.NewLink(lang.L("Show in folder"), func() { s.env.ShowInFolder(cmp.Or(d.from, d.path)) }))
+	d.row, d.edge = tightCard(widgets.Across(left, widgets.Stack(2, d.name, d.say, d.note, d.find), d.remove))
 	return d
 }
 
@@ -391,7 +393,7 @@ func (d *document) show(many bool) {
 	d.name.Set(d.title())
 	d.note.Set(d.facts())
 	d.dragHandle.Hidden = !many
-	d.note.Hidden = d.note.Text == ""
+	d.note.Hidden, d.find.Hidden = d.note.Text == "", !d.unsendable()
 	d.sayWhat()
 	if d.looked {
 		d.busy.Stop()

@@ -474,6 +474,11 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 			return lang.L("Not sent"), theme.MarkLater, ""
 		}
 		return lang.L("Waiting"), theme.MarkLater, ""
+	case office.DraftQueued:
+		if p.screen.lists.halted != "" {
+			return lang.L("Waiting"), theme.MarkLater, ""
+		}
+		fallthrough
 	default:
 		return lang.L("Sending…"), theme.MarkNext, whole
 	}

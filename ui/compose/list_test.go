@@ -148,12 +148,15 @@ func TestAListSaysThatItWaitsForASignIn(t *testing.T) {
 	o := officetest.Busy()
 	b := sending(t, o)
 	p := b.screen.lists.panel
-	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Open = 1 })
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Open, o.Results[0].State = 1, office.DraftQueued })
 	p.follow(p.id)
 	b.Settle()
 	b.screen.ShowStatus(agent.Status{Health: []agent.Issue{{ID: agent.IssueSignIn, Message: message.NotSignedIn()}}})
 	if text := p.bar.text.Text; !strings.HasPrefix(text, "You are not signed in.") || !p.bar.content.Visible() {
 		t.Errorf("signed out, it says %q", text)
+	}
+	if says, _, _ := p.stand(0); says != "Waiting" {
+		t.Errorf("of a line that waits for that it says %q", says)
 	}
 	b.screen.ShowStatus(agent.Status{})
 	screentest.Equal(t, "signed in, it says", p.bar.text.Text, "")

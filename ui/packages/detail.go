@@ -377,15 +377,15 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
 		widgets.Across(s.upload.arc, s.upload.text, nil))
 	facts := []string{i18n.Since(s.env.Now(), d.Created)}
-	if d.Folder != "" && s.folders[d.Folder] != "" {
-		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": s.folders[d.Folder]}))
+	if folder := s.folders[d.Folder]; folder != "" {
+		facts = append(facts, lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": filepath.Base(folder)}))
 	}
 	if !d.Due.IsZero() {
 		facts = append(facts, i18n.DueDate(s.env.Now(), d.Due))
 	}
 	head.Add(widgets.NewProse(strings.Join(facts, " · ")))
 	if actions, first := s.actionsOf([]listed{r}, nil); len(actions) > 0 {
-		head.Add(s.actions(actions, first && outbox.Waits(d), len(actions)))
+		head.Add(s.actions(actions, first && d.State == office.DraftHeld, len(actions)))
 	}
 	people := widgets.Stack(12)
 	for _, signer := range d.Signers {
@@ -459,13 +459,13 @@ func (u *upload) show(state office.SendState) {
 	u.arc.Refresh()
 }
 
-// draftTile shows what one must know of a draft among several before approving it: its first page, its source and its signers.
+// draftTile shows what one must know of a draft among several before approving it: its first page, its source, its signers and state.
 func (s *Screen) draftTile(r listed) fyne.CanvasObject {
 	d := *r.draft
 	s.fetchDraft(d, 1)
-	note := widgets.Stack(1, widgets.NewFullCaption(named(d.Signers)))
+	note := widgets.Stack(1, widgets.NewFullCaption(textOf(s.env.Now(), s.all.days, r)))
 	if folder := s.folders[d.Folder]; folder != "" {
-		note.Add(widgets.NewProse(lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": folder})))
+		note.Add(widgets.NewProse(lang.L("from the folder “{{.Folder}}”", i18n.V{"Folder": filepath.Base(folder)})))
 	}
 	if !d.Due.IsZero() {
 		note.Add(widgets.NewProse(i18n.DueDate(s.env.Now(), d.Due)))

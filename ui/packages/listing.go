@@ -86,7 +86,7 @@ func (s *Screen) read(context.Context) (news, error) {
 	}
 	n := news{version: lines.Version, drafts: drafts, folder: settings.SaveTo, folders: map[string]string{}}
 	for _, f := range folders {
-		n.folders[f.ID] = filepath.Base(f.Path)
+		n.folders[f.ID] = f.Path
 	}
 	if lines.All {
 		n.all = newIndex(now, days, order, made.unsaved, lines.Lines)

@@ -214,6 +214,8 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	}
 	if len(drafts) > 0 {
 		actions = outbox.Actions(s.env, s.office, drafts, s.env.Go.EditDraft, s.sent)
+		add(len(list) == 1 && drafts[0].State == office.DraftFailed && len(drafts[0].Files) > 0, lang.L("Show in folder"), fynetheme.FolderOpenIcon(),
+			func() { s.showRefused(drafts[0]) })
 	}
 	again := lang.N("The files of {{.PluralCount}} packages are being saved again.", len(saved))
 	if len(list) == 1 {
@@ -296,6 +298,15 @@ func (s *Screen) severalPage(list []listed) fyne.CanvasObject {
 	}
 	page.Add(s.briefly(others, mostListed))
 	return page
+}
+
+// showRefused shows the document of a draft that was refused in its folder, which is another one if it came from a watched folder.
+func (s *Screen) showRefused(d office.Draft) {
+	if folder := s.folders[d.Folder]; folder != "" {
+		s.env.OpenFile(filepath.Join(folder, office.HotProblems))
+		return
+	}
+	env.Get(s.env, func(context.Context) (string, error) { return s.office.Original(d.Files[0]) }, s.env.ShowInFolder)
 }
 
 func menu(actions []outbox.Action) *fyne.Menu {

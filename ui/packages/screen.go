@@ -86,7 +86,7 @@ type Screen struct {
 
 	halted  string            // why no draft is sent; empty if nothing prevents it
 	folder  string            // where files are saved
-	folders map[string]string // names of hot folders by id
+	folders map[string]string // paths of hot folders by id
 
 	resting bool // the window is closed
 	asks    int  // how often something that opens was asked for; see last

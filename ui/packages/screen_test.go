@@ -82,6 +82,18 @@ func TestAWaitingDraftSaysForWhomItIs(t *testing.T) {
 	}
 }
 
+func TestARefusedDocumentIsShownInItsFolder(t *testing.T) {
+	for folder, want := range map[string]string{"": "folder of /home/office/Scans/Lease.pdf", "f": "file " + filepath.Join("/home/office/Scans", office.HotProblems)} {
+		o := scanned()
+		o.Waiting = o.Waiting[:1]
+		o.Waiting[0].State, o.Waiting[0].Folder = office.DraftFailed, folder
+		b := showing(t, o, outbox.RowID(o.Waiting[0].ID))
+		b.Press(b.screen.detail, "Show in folder")
+		b.Settle()
+		screentest.Equal(t, "opened", b.System.Opened, []string{want})
+	}
+}
+
 func TestWhatIsBeingSentAgainIsNoProblem(t *testing.T) {
 	o := scanned()
 	o.Waiting = o.Waiting[:1]

@@ -6,6 +6,7 @@ package status
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type Office interface {
 	TryEverything(ctx context.Context, show func([]office.Check)) []office.Check
 	Hosts() []string
 	CheckNow() error
+	HotFolders() ([]office.HotFolderRow, error)
 }
 
 // parts are the rows that always exist. Each covers some checks and is named after the last one, whose result it shows when nothing
@@ -433,7 +435,22 @@ func (s *Screen) row(r row, first bool) fyne.CanvasObject {
 			button.SetText(i18n.Message(message.BeingTried()))
 			button.Disable()
 		}
-		content = widgets.Across(nil, content, button)
+		var buttons fyne.CanvasObject = button
+		if r.issue.ID == agent.IssueNotSent {
+			buttons = widgets.Row(4, widgets.NewButton(lang.L("Show in folder"), s.showNotSent).Quiet(), button)
+		}
+		content = widgets.Across(nil, content, buttons)
 	}
 	return content
+}
+
+// showNotSent opens what watched folders could not send.
+func (s *Screen) showNotSent() {
+	env.Get(s.env, func(context.Context) ([]office.HotFolderRow, error) { return s.office.HotFolders() }, func(folders []office.HotFolderRow) {
+		for _, f := range folders {
+			if f.Refused > 0 {
+				s.env.OpenFile(filepath.Join(f.Path, office.HotProblems))
+			}
+		}
+	})
 }

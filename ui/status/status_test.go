@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,16 @@ func TestARowLeadsToItsCause(t *testing.T) {
 	at := slices.IndexFunc(s.drawn, func(r row) bool { return r.name == message.StepDocuments() })
 	widgets.FirstIn(s.row(s.drawn[at], false)).TypedKey(&fyne.KeyEvent{Name: fyne.KeySpace})
 	screentest.Equal(t, "went", b.Went[len(b.Went)-1], "act ")
+}
+
+func TestFilesThatWereNotSentAreShownInTheirFolders(t *testing.T) {
+	o := officetest.Busy()
+	o.Folders = []office.HotFolderRow{{HotFolder: office.HotFolder{ID: "a", Path: "/x/Scans"}, Refused: 2}, {HotFolder: office.HotFolder{ID: "b", Path: "/x/Leases"}}}
+	o.State.Health = []agent.Issue{{ID: agent.IssueNotSent, Severity: agent.Problem, Action: agent.ActDismiss, Message: message.FilesNotSent(2, "Scans")}}
+	b, s := shown(t, o)
+	b.Press(s.content, "Show in folder")
+	b.Settle()
+	screentest.Equal(t, "opened", b.System.Opened, []string{"file " + filepath.Join("/x/Scans", office.HotProblems)})
 }
 
 func TestTheCheckOfTheFilesShowsItsProgress(t *testing.T) {
