@@ -35,17 +35,17 @@ type Desks interface {
 
 const hubPort = ":" + office.HubPort
 
-// desks is the section about them. In an office with one desk it is a quiet button.
+// desks is the card about them. In an office with one desk it says how to work together.
 type desks struct {
 	screen  *Screen
 	reader  *async.Reader[[]office.DeskRow]
 	begin   fyne.CanvasObject // for an office with one desk
 	hub     fyne.CanvasObject // for the hub
 	desk    fyne.CanvasObject // for a desk
-	section fyne.CanvasObject // for both
+	mine    fyne.CanvasObject // for both
+	section fyne.CanvasObject // for all
 	where   *widgets.Prose
 	list    *fyne.Container
-	tell    *widgets.Button   // tells the desks where the hub is
 	away    bool              // another computer has the office
 	codes   map[string]func() // end the codes of invitations, by the name of the desk
 }
@@ -53,16 +53,45 @@ type desks struct {
 func newDesks(s *Screen) *desks {
 	d := &desks{screen: s, list: widgets.Stack(12), where: widgets.NewProse(""), codes: map[string]func(){}}
 	d.reader = async.NewReader(s.env.Work, func(ctx context.Context) ([]office.DeskRow, error) { return s.office.Desks(ctx), nil }, d.show)
-	d.begin = widgets.Section(lang.L("Work together"), 12, widgets.NewProse(lang.L("Several people can work in this office, each on their own computer.")),
-		widgets.Flow(8, widgets.NewButton(lang.L("Share with other computers…"), d.makeHub), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()))
-	d.tell = widgets.NewButton(lang.L("Reconnect computers…"), d.tellMoved).Quiet()
-	d.hub = widgets.Stack(12, widgets.NewProse(lang.L("This is the main computer: it shares events with the others. Keep it switched on.")),
-		d.list, widgets.Flow(8, widgets.NewButton(lang.L("Add a computer…"), func() { d.invite("") }), d.tell, widgets.NewButton(lang.L("Stop sharing…"), d.stop).Quiet()))
-	d.desk = widgets.Stack(12, d.where, widgets.NewProse(lang.L("Is it gone? Make this the main computer, or enter the code that a new one shows.")),
+	d.begin = widgets.Stack(12, deed(lang.L("Work together"), widgets.NewProse(lang.L("Several people can work in this office, each on their own computer.")),
+		widgets.NewButton(lang.L("Share with other computers…"), d.makeHub)),
+		widget.NewSeparator(), deed(lang.L("Join an office"), nil, widgets.NewButton(lang.L("Enter a code…"), d.enter)))
+	d.hub = widgets.Stack(12, deed(lang.L("Main computer"), widgets.NewProse(lang.L("This computer shares events with the others. Keep it switched on.")),
+		widgets.NewButton(lang.L("Add a computer…"), func() { d.invite("") }), widgets.NewMore(lang.L("More actions"), d.menu)), d.list)
+	d.desk = widgets.Stack(12, deed(lang.L("Main computer"), d.where), widget.NewSeparator(),
+		widgets.NewProse(lang.L("Is it gone? Make this the main computer, or enter the code that a new one shows.")),
 		widgets.Flow(8, widgets.NewButton(lang.L("Make this the main computer…"), d.takeOver), widgets.NewButton(lang.L("Enter a code…"), d.enter).Quiet()),
-		d.check("saved_elsewhere"))
-	d.section = widgets.Section(lang.L("Work together"), 12, d.hub, d.desk, d.check("notify_mine"))
+		widget.NewSeparator(), d.check("saved_elsewhere"))
+	d.mine = widgets.Stack(12, widget.NewSeparator(), d.check("notify_mine"))
+	d.section = widgets.Card(widgets.Stack(12, d.begin, d.hub, d.desk, d.mine))
 	return d
+}
+
+// deed is something that can be done, its name above what there is to say of it, with its buttons beside it.
+func deed(name string, says fyne.CanvasObject, buttons ...fyne.CanvasObject) fyne.CanvasObject {
+	words := widgets.Stack(2, widgets.NewFullName(name))
+	if says != nil {
+		words.Add(says)
+	}
+	return widgets.Across(nil, words, widgets.Row(4, buttons...))
+}
+
+// menu is what a hub can do with all desks.
+func (d *desks) menu() *fyne.Menu {
+	stop := fyne.NewMenuItem(lang.L("Stop sharing…"), d.stop)
+	if len(d.list.Objects) == 0 {
+		return fyne.NewMenu("", stop)
+	}
+	return fyne.NewMenu("", fyne.NewMenuItem(lang.L("Reconnect computers…"), d.tellMoved), stop)
+}
+
+// menuOf is what can be done with a desk.
+func (d *desks) menuOf(x office.DeskRow) *fyne.Menu {
+	remove := fyne.NewMenuItem(lang.L("Remove"), func() { d.remove(x.Name) })
+	if x.Connected {
+		return fyne.NewMenu("", remove)
+	}
+	return fyne.NewMenu("", fyne.NewMenuItem(lang.L("New code…"), func() { d.invite(x.Name) }), remove)
 }
 
 // check is a check box aligned with the rest of the section.
@@ -76,7 +105,8 @@ func (d *desks) check(key string) fyne.CanvasObject {
 func (d *desks) adapt(s office.Settings) {
 	desk := s.Tunnel == office.TunnelOffice
 	widgets.Show(d.begin, !desk && !s.IsHub() && !d.away)
-	widgets.Show(d.section, (desk || s.IsHub()) && !d.away)
+	widgets.Show(d.section, !d.away)
+	widgets.Show(d.mine, desk || s.IsHub())
 	widgets.Show(d.hub, s.IsHub())
 	widgets.Show(d.desk, desk)
 	d.where.Set(lang.L("Events come from the main computer, {{.Address}}.", i18n.V{"Address": s.HubName()}))
@@ -88,11 +118,10 @@ func (d *desks) adapt(s office.Settings) {
 func (d *desks) show(rows []office.DeskRow, _ error) {
 	var parts []fyne.CanvasObject
 	for _, x := range rows {
-		parts = append(parts, d.row(x))
+		parts = append(parts, widget.NewSeparator(), d.row(x))
 	}
 	widgets.Remake(d.list, parts...)
 	widgets.Show(d.list, len(parts) > 0)
-	widgets.Show(d.tell, len(parts) > 0)
 	d.section.Refresh()
 }
 
@@ -111,12 +140,8 @@ func (d *desks) row(x office.DeskRow) fyne.CanvasObject {
 		state = x.Person + " · " + state
 	}
 	text := widgets.Stack(2, widgets.NewFullName(x.Name), widgets.NewProse(state))
-	var buttons []fyne.CanvasObject
-	if !x.Connected {
-		buttons = append(buttons, widgets.NewButton(lang.L("New code…"), func() { d.invite(x.Name) }).Quiet())
-	}
-	buttons = append(buttons, widgets.NewButton(lang.L("Remove"), func() { d.remove(x.Name) }).Quiet())
-	return widgets.Across(nil, widgets.Beside(widgets.Mark(20, widget.NewIcon(mark.Resource())), text), widgets.Row(4, buttons...))
+	return widgets.Across(nil, widgets.Beside(widgets.Mark(20, widget.NewIcon(mark.Resource())), text),
+		widgets.NewMore(lang.L("More actions"), func() *fyne.Menu { return d.menuOf(x) }))
 }
 
 // makeHub explains what the system is about to ask, and lets others connect.
@@ -234,7 +259,7 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 	if all {
 		title, called, how = lang.L("Reconnect the computers"), lang.L("Main computer"), lang.L("If this computer took over from another, tell the rest: on each of them, choose “Enter a code…” in Settings and type this code. It is valid for ten minutes.")
 	}
-	code, says := widgets.NewFullHeading(""), widgets.NewParagraph("")
+	code, says := widgets.NewFullHeading("…"), widgets.NewParagraph(how) // as they are shown first, so that it opens in the middle
 	code.Scale = theme.Code
 	var popup *widgets.PopUp
 	closed := false

@@ -510,7 +510,7 @@ func (s *Screen) build() {
 	s.foot = widgets.On(theme.Paper, widgets.Stack(0, widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.AtMost(760, widgets.Across(nil, s.text, s.undo)))))
 	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service(),
-		page(s.desks.section, s.desks.begin, s.moving())}
+		page(s.desks.section, s.moving())}
 	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Watched folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account"), lang.L("Computers")}, s.turn)
 	stack := container.NewStack()
 	for _, p := range s.pages {

@@ -406,8 +406,8 @@ func sharing() *officetest.Office {
 
 func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
-	if !s.desks.begin.Visible() || s.desks.section.Visible() {
-		t.Error("an office of one desk sees more than a button")
+	if !s.desks.begin.Visible() || s.desks.hub.Visible() || s.desks.desk.Visible() {
+		t.Error("an office of one desk sees more than how to begin")
 	}
 	b.Press(s.desks.begin, "Share with other computers…")
 	b.Press(screentest.Top(b.Window), "Make this the main computer")
@@ -418,7 +418,11 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.DeskRows = sharing().DeskRows })
 	s.Reload()
 	b.Settle()
-	b.Press(s.desks.list, "Remove")
+	press := func(m *fyne.Menu, name string) {
+		m.Items[slices.IndexFunc(m.Items, func(i *fyne.MenuItem) bool { return i.Label == name })].Action()
+	}
+	desk := func(n int, name string) { press(s.desks.menuOf(b.Office.Desks(t.Context())[n]), name); b.Settle() }
+	desk(0, "Remove")
 	b.Press(screentest.Top(b.Window), "Remove")
 	b.Settle()
 	if rows := b.Office.Desks(t.Context()); len(rows) != 2 || rows[0].Name != "Accounts" {
@@ -435,6 +439,10 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	b.Until(func() bool {
 		return screentest.Top(b.Window) != nil && strings.Contains(screentest.Text(screentest.Top(b.Window)), officetest.Code)
 	})
+	panel, window := test.WidgetRenderer(screentest.Top(b.Window).(*widgets.PopUp)).Objects()[1], b.Window.Canvas().Size()
+	if off := 2*panel.Position().Y + panel.Size().Height - window.Height; off < -2 || off > 2 {
+		t.Errorf("the dialog is %v off the middle", off/2)
+	}
 	close(b.Office.Taken)
 	b.Until(func() bool {
 		return strings.Contains(screentest.Text(screentest.Top(b.Window)), "Door has its invitation.")
@@ -461,7 +469,7 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 		t.Errorf("of a name that is taken it says %s", top)
 	}
 	b.Press(screentest.Top(b.Window), "Cancel")
-	b.Press(s.desks.list, "New code…") // of that one
+	desk(0, "New code…") // of that one
 	path := filepath.Join(t.TempDir(), "Accounts.countersign")
 	b.System.OnChoose = func(context.Context, system.FileDialog) ([]string, error) { return []string{path}, nil }
 	b.Office.Fail("OfferDesk", message.Error(message.CodeNotOffered(), nil))
@@ -478,7 +486,7 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 	b.Office.Fail("OfferDesk", nil)
 	for _, used := range []bool{true, false} { // its code is valid although it is not shown any longer
 		b.Office.Taken, b.Notices = make(chan struct{}), nil
-		b.Press(s.desks.list, "New code…")
+		desk(0, "New code…")
 		screentest.Button(screentest.Top(b.Window), "Continue").OnTapped()
 		b.Until(func() bool {
 			return screentest.Top(b.Window) != nil && strings.Contains(screentest.Text(screentest.Top(b.Window)), officetest.Code)
@@ -489,13 +497,13 @@ func TestAnOfficeOfOneDeskSeesAButtonAndAHubItsDesks(t *testing.T) {
 			b.Until(func() bool { return len(b.Notices) > 0 })
 			continue
 		}
-		screentest.Button(s.desks.list, "Remove").OnTapped()
+		press(s.desks.menuOf(b.Office.DeskRows[0]), "Remove")
 		b.Press(screentest.Top(b.Window), "Remove") // returns once nothing runs: the code has ended
 		if len(b.Notices) != 0 {
 			t.Errorf("of a code that was not used it says %q", b.Notices)
 		}
 	}
-	b.Press(s.desks.hub, "Stop sharing…")
+	press(s.desks.menu(), "Stop sharing…")
 	b.Press(screentest.Top(b.Window), "Stop sharing")
 	b.Settle()
 	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) {

@@ -151,8 +151,8 @@ func (u *updates) progress(step office.UpdateStep) {
 
 // moving moves the office to another computer, or takes it back from there.
 func (s *Screen) moving() fyne.CanvasObject {
-	s.out = widgets.Across(nil,
-		widgets.NewProse(lang.L("Settings, packages and drafts are saved in one encrypted file. Open it in Countersign on the new computer and sign in there. This computer is signed out.")),
+	s.out = deed(lang.L("Move to another computer"),
+		widgets.NewProse(lang.L("Everything is saved in one encrypted file for the new computer. This computer is then signed out.")),
 		widgets.NewButton(lang.L("Move…"), func() { newMove(s) }))
 	take := widgets.NewButton(i18n.Action(agent.ActTakeBack), nil)
 	take.OnTapped = func() {
@@ -162,7 +162,7 @@ func (s *Screen) moving() fyne.CanvasObject {
 	s.into = widgets.NewProse("")
 	s.back = widgets.Across(nil, s.into, take)
 	s.back.Hide()
-	return widgets.Section(lang.L("Move to another computer"), 0, s.out, s.back)
+	return widgets.Card(widgets.Stack(0, s.out, s.back))
 }
 
 // move is the dialog that asks for a password and a place for the file, and writes the office into it.

@@ -75,7 +75,7 @@ func (w *waiting) show(stop func()) {
 	w.field = widgets.NewField(lang.L("Address from the browser"), widgets.Across(nil, w.pasted, widgets.NewButton(lang.L("Continue"), w.paste)),
 		lang.L("Copy the address from the browser and paste it here."))
 	link := widgets.NewCopyButton(lang.L("Copy sign-in link"), w.env.Later, w.env.Copy, func() string { return w.page.Text })
-	w.help = widgets.NewFold(lang.L("Nothing happens?"), false, widgets.Stack(12,
+	w.help = widgets.NewFold(lang.L("Nothing happens?"), w.office.Settings().Redirect == office.RedirectPaste, widgets.Stack(12,
 		widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, w.page, link), lang.L("If no browser opens, open this address yourself.")), w.field))
 	warning := widgets.NewProse(Warning(w.office.Settings()))
 	widgets.Show(warning, warning.Text != "")
@@ -87,10 +87,9 @@ func (w *waiting) show(stop func()) {
 	})
 }
 
-// browse opens the service's page. The help opens by itself where no browser does, or where the address must be pasted.
+// browse opens the service's page. The help opens by itself where no browser does; where the address must be pasted, it is open.
 func (w *waiting) browse(address string) {
 	w.page.Set(address)
-	w.help.Open(w.office.Settings().Redirect == office.RedirectPaste)
 	w.env.Browse(address, func(err error) {
 		if err == nil || w.left {
 			return
