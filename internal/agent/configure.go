@@ -49,7 +49,8 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 		return &ConfigError{Fields: bad}
 	}
 	secrets = a.account.Unkept(s, secrets)
-	former := a.account.Settings().SaveTo
+	before := a.account.Settings()
+	former := before.SaveTo
 	if s.SaveTo != former {
 		if code := a.tryFolder(s.SaveTo); code != "" {
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
@@ -92,7 +93,7 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	if secrets.NgrokAuthtoken != "" {
 		a.webhook.Reopen()
 	}
-	if secrets.DeskKey != "" {
+	if secrets.DeskKey != "" || s.Office != before.Office || s.OfficePin != before.OfficePin {
 		a.desks.Reopen()
 	}
 	a.wakeAll()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/desk"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -186,6 +187,25 @@ func TestSecretsArePastedWithALineEnd(t *testing.T) {
 	}
 	if err != nil && (strings.Contains(err.Error(), "s3") || strings.Contains(err.Error(), "t0")) {
 		t.Errorf("a secret is repeated: %v", err)
+	}
+}
+
+// The command that takes an invitation says right away what other settings could mend.
+func TestANewInvitationEndsWhatWasSaidOfTheOneBefore(t *testing.T) {
+	a := openWith(t, Params{})
+	s := settingstest.Case{Around: string(office.TunnelOffice)}.Settings(t.TempDir())
+	seed, _, err := desk.NewKey()
+	noErr(t, err)
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
+	for name, given := range map[string]office.Secrets{"another key": {DeskKey: seed}, "another address": {}, "nothing new": {}} {
+		if name == "another address" {
+			s.Office = "nats://10.0.0.2:7422"
+		}
+		a.Health.Set(health.DeskUnwelcome, message.DeskUnwelcome())
+		noErr(t, a.Configure(t.Context(), s, given))
+		if says := a.Health.Has(health.DeskUnwelcome); says != (name == "nothing new") {
+			t.Errorf("%s: asks for an invitation: %v", name, says)
+		}
 	}
 }
 

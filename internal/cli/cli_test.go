@@ -110,6 +110,14 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 	}
 }
 
+func TestTheStatusOfADeskSaysWhereItsEventsComeFrom(t *testing.T) {
+	s := newShell(t)
+	s.setUp("--tunnel", "office", "--office", "nats://10.0.0.1:7422")
+	if _, stdout, _ := s.run("status"); !strings.Contains(stdout, "Events     from the main computer\n") || strings.Contains(stdout, "Address") || strings.Contains(stdout, "not reported") {
+		t.Error(stdout)
+	}
+}
+
 func TestThatThereIsNothingToVerifyIsSaid(t *testing.T) {
 	s := newShell(t)
 	if code, stdout, stderr := s.run("verify", t.TempDir()); code != 0 || stdout != "There is no document to check.\n" {

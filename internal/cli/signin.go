@@ -125,10 +125,15 @@ func printStatus(w *terminal.Writer, s agent.Status) (err error) {
 	if s.Tunnel.URL != "" {
 		address += ", " + s.Tunnel.URL
 	}
-	line("Address", "%s (%s)", address, s.Tunnel.Kind)
-	if s.Endpoint.ID != "" || s.Endpoint.URL != "" {
+	if s.Tunnel.Kind != string(office.TunnelOffice) {
+		line("Address", "%s (%s)", address, s.Tunnel.Kind)
+	}
+	switch {
+	case s.Tunnel.Kind == string(office.TunnelOffice):
+		line("Events", "from the main computer")
+	case s.Endpoint.ID != "" || s.Endpoint.URL != "":
 		line("Events", "reported to %s since %s", s.Endpoint.URL, s.Endpoint.RegisteredAt.Local().Format(time.DateTime))
-	} else {
+	default:
 		line("Events", "not reported to this computer")
 	}
 	line("Received", "%d in all, %d waiting, %d with problems; blocked requests: %d", s.Events.Received, s.Events.Pending, s.Events.Problems, s.Events.Rejected)

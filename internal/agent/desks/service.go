@@ -160,8 +160,10 @@ func (r *Service) Load() error {
 // Wake makes it check whether the settings have changed.
 func (r *Service) Wake() { loop.Wake(r.wake) }
 
-// Reopen makes it start over although the settings are unchanged: the key has changed, or a person requested it.
+// Reopen makes it start over although the settings may be unchanged: there is a new invitation, or a person requested it. What was
+// wrong with the way to the hub is forgotten until that is tried.
 func (r *Service) Reopen() {
+	r.Health.Clear(health.HubAway)
 	r.restart.Store(true)
 	r.Wake()
 }
