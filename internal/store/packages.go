@@ -19,7 +19,7 @@ var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}
 // PackageCounts counts packages. Expired and rescinded packages count only in Total.
 type PackageCounts struct {
 	Total    int `json:"total"`
-	Open     int `json:"open"`     // wait for signatures
+	Open     int `json:"open"`     // wait for signatures, and still in the list
 	Declined int `json:"declined"` // by a signer, and still in the list
 	Executed int `json:"executed"`
 	Saved    int `json:"saved"` // every wanted file is on disk
@@ -50,7 +50,8 @@ func (f *facets) countPackage(p office.Package, line office.PackageLine) {
 	switch {
 	case p.State == office.PackageExecuted:
 		f.count("packages.executed", 1)
-	case line.Status() == office.StatusDeclined && !line.Archived:
+	case line.Archived:
+	case line.Status() == office.StatusDeclined:
 		f.count("packages.declined", 1)
 	case !p.State.Over() && !line.Refused():
 		f.count("packages.open", 1)

@@ -60,22 +60,24 @@ func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 	expect(t, read(t, s, (*Tx).PackageCounts), PackageCounts{Total: 1, Executed: 1}, "%+v")
 }
 
-// Nobody can complete a package that somebody declined: it is not waiting for signatures.
-func TestADeclinedPackageIsNotCountedAsWaiting(t *testing.T) {
+// Nobody can complete a package that somebody declined, and what was archived is nothing that anybody waits for.
+func TestADeclinedOrArchivedPackageIsNotCountedAsWaiting(t *testing.T) {
 	s := newTest(t)
 	jan := []office.Signer{{ID: "j", Declined: office.When{Time: day}}}
 	archived := office.Package{ID: "archived", State: "open", Signers: jan, Created: day}
 	archived.Archive(true)
-	putPackages(t, s,
+	quiet := office.Package{ID: "archived while it waits", State: "open", Created: day}
+	quiet.Archive(true)
+	putPackages(t, s, quiet,
 		office.Package{ID: "waits", State: "open", Created: day},
 		office.Package{ID: "declined", State: "open", Signers: jan, Created: day},
 		office.Package{ID: "told by the state", State: "declined", Created: day},
 		office.Package{ID: "signed in the end", State: "executed", Signers: jan, Created: day},
 		office.Package{ID: "expired", State: "expired", Signers: jan, Created: day},
 		office.Package{ID: "gone", State: "open", Inquiry: office.Inquiry{Gone: true}, Signers: jan, Created: day}, archived)
-	expect(t, read(t, s, (*Tx).PackageCounts), PackageCounts{Total: 7, Open: 1, Declined: 2, Executed: 1}, "%+v")
+	expect(t, read(t, s, (*Tx).PackageCounts), PackageCounts{Total: 8, Open: 1, Declined: 2, Executed: 1}, "%+v")
 	putPackages(t, s, office.Package{ID: "declined", State: "open", Created: day}) // a person who is asked again no longer counts as declined
-	expect(t, read(t, s, (*Tx).PackageCounts), PackageCounts{Total: 7, Open: 2, Declined: 1, Executed: 1}, "after one is asked again: %+v")
+	expect(t, read(t, s, (*Tx).PackageCounts), PackageCounts{Total: 8, Open: 2, Declined: 1, Executed: 1}, "after one is asked again: %+v")
 }
 
 func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {

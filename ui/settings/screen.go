@@ -109,11 +109,12 @@ type Screen struct {
 	out, back fyne.CanvasObject // to move the office to another computer, and to take it back
 	into      *widgets.Prose    // where it went
 	moved     agent.Issue       // that it is there
+	pause     *widgets.Button   // of notifications
 }
 
 // New returns the screen with the settings in memory, to which immediate actions refer. Reload reads the rest.
 func New(d *env.Env, o Office) *Screen {
-	s := &Screen{env: d, office: o, technical: map[int]*widgets.Fold{}}
+	s := &Screen{env: d, office: o, technical: map[int]*widgets.Fold{}, pause: widgets.NewButton("", nil)}
 	s.text = widgets.NewLine("")
 	s.text.Shorten = true
 	s.reader = async.NewReader(d.Work, s.read, s.show)
@@ -220,6 +221,12 @@ func (s *Screen) ShowStatus(status agent.Status) {
 		s.desks.away = away
 		s.desks.adapt(s.kept)
 	}
+}
+
+// ShowPause offers what the tray does, too: to pause notifications, or to go on with them.
+func (s *Screen) ShowPause(offer *fyne.MenuItem) {
+	s.pause.SetText(offer.Label)
+	s.pause.OnTapped = offer.Action
 }
 
 func (s *Screen) ShowUpdate(known office.Update) { s.updates.show(known) }
@@ -567,7 +574,7 @@ func (s *Screen) documents() fyne.CanvasObject {
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
 	s.form.hours = widgets.Stack(12, at(office.FieldQuietFrom), at(office.FieldQuietTo))
-	return page(widgets.Card(widgets.Stack(12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Outdent(s.form.quiet), s.form.hours)))
+	return page(widgets.Card(widgets.Stack(12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Outdent(s.form.quiet), s.form.hours, widgets.Row(0, s.pause))))
 }
 
 func (s *Screen) program() fyne.CanvasObject {

@@ -146,6 +146,7 @@ func (w *Window) showOverview(o overview, err error) {
 	w.settings.ifMade(func(s *settings.Screen) {
 		s.ShowStatus(o.status)
 		s.ShowUpdate(o.update)
+		s.ShowPause(w.pauseItem(o.paused))
 	})
 	w.about.ifMade(func(s *about.Screen) { s.ShowUpdate(o.update) })
 	w.tray.show(o)

@@ -79,7 +79,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	if o.templates {
 		items = append(items, w.templateItem(o.used))
 	}
-	return append(items, pauseItem(w.options.Now, o.paused, w.pause),
+	return append(items, w.pauseItem(o.paused),
 		fyne.NewMenuItemSeparator(),
 		fyne.NewMenuItem(lang.L("Open Countersign"), w.Show),
 		fyne.NewMenuItem(lang.L("Settings"), func() { w.Show(); w.ShowSettings() }),
@@ -168,6 +168,10 @@ func savedNames(saved []office.Job) (names []string) {
 func (w *Window) showUpdate() {
 	w.Go(showSettings)
 	w.settings.get().ShowProgram()
+}
+
+func (w *Window) pauseItem(paused time.Time) *fyne.MenuItem {
+	return pauseItem(w.options.Now, paused, w.pause)
 }
 
 func (w *Window) pause(until time.Time) {

@@ -295,6 +295,7 @@ func (w *Window) newCompose() *compose.Screen {
 func (w *Window) newSettings() *settings.Screen {
 	s := settings.New(w.env, w.office)
 	s.OnUnsaved = w.unsaved
+	s.ShowPause(w.pauseItem(w.paused))
 	return s
 }
 
