@@ -412,6 +412,8 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 		looptest.Bubble(t, place, func(t *testing.T) {
 			d := newDesk(t)
 			f, well := d.folder(), d.folder()
+			changed := false // whoever shows the folders reads them again
+			d.Service.deps.Changed = func() { changed = true }
 			elsewhere := t.TempDir()
 			write(t, filepath.Join(elsewhere, "private.pdf"), pdf("private"))
 			noErr(t, os.Symlink(elsewhere, filepath.Join(f.Path, place)))
@@ -422,9 +424,10 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 			d.looks()
 			expect(t, files(t, elsewhere), []string{"private.pdf"}, "elsewhere there are %q")
 			waits := message.SendFolderLink(f.Called(), place)
-			if rows, err := d.Folders(); err != nil || rows[0].Problem != waits || !rows[1].Problem.IsZero() {
-				t.Errorf("people read %+v, %v", rows, err)
+			if rows, err := d.Folders(); err != nil || rows[0].Problem != waits || !rows[1].Problem.IsZero() || !changed {
+				t.Errorf("people read %+v, told: %v, %v", rows, changed, err)
 			}
+			changed = false
 			if d.Health.Has(health.HotFolderWaits) == d.Health.Has(health.HotFolderFails) {
 				t.Errorf("health has %v", d.Health.List())
 			}
@@ -443,8 +446,8 @@ func TestALinkInThePlaceOfASubfolderLeadsNowhere(t *testing.T) {
 			if place == office.HotWaiting {
 				want = []string{"Problems/film.mov", "Problems/film.mov.txt", "Sent/Lease.pdf"}
 			}
-			if got := files(t, f.Path); !slices.Equal(got, want) || d.Health.Has(health.HotFolderWaits) || d.Health.Has(health.HotFolderFails) {
-				t.Errorf("once it is gone there are %q, and health has %v", got, d.Health.List())
+			if got := files(t, f.Path); !slices.Equal(got, want) || d.Health.Has(health.HotFolderWaits) || d.Health.Has(health.HotFolderFails) || !changed {
+				t.Errorf("once it is gone there are %q, health has %v, told: %v", got, d.Health.List(), changed)
 			}
 		})
 	}

@@ -286,8 +286,12 @@ func (r *Service) settle(ctx context.Context) error {
 	}
 	r.retries.Keep(func(id string) bool { return there[id] })
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	changed := !maps.Equal(waiting, r.waiting)
 	r.waiting = waiting
+	r.mu.Unlock()
+	if changed {
+		r.deps.Changed()
+	}
 	return nil
 }
 
