@@ -104,8 +104,6 @@ func (w *Window) landingOf(at fyne.Position, files bool) (place *widgets.Place, 
 		return nil, "", lang.L("Answer or close what is open first, then drop again.")
 	case w.setup != nil:
 		return nil, lang.L("Drop a file from your administrator, or documents to send once Countersign is set up"), ""
-	case w.at == showSettings:
-		return nil, "", lang.L("Nothing can be dropped in Settings. Drop documents on Packages or Send.")
 	}
 	if w.at == showCompose {
 		place, does = w.compose.get().Landing(at)
