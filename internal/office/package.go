@@ -47,6 +47,7 @@ type Document struct {
 	SignedBy   []string  `json:"signed_by,omitempty"`     // signerIds, in the order in which they signed
 	Signers    []string  `json:"signers,omitempty"`       // signerIds of those who sign it; empty for everybody, as far as is known
 	Unlisted   time.Time `json:"unlisted_since,omitzero"` // since when the service's answers that name all documents have lacked it
+	Lacked     int       `json:"lacked,omitempty"`        // how many such answers, in a row
 }
 
 // PackageState is the state of a package, in the service's word (service-facts.md, 5). New words may appear. They are kept

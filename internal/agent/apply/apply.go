@@ -260,10 +260,11 @@ func mergeDocuments(p *office.Package, s esign.Status, now time.Time) (news []of
 			d := &p.Documents[i]
 			if d.ID == "" || slices.ContainsFunc(s.Documents, func(x esign.Document) bool { return x.ID == d.ID }) {
 				if !d.Unlisted.IsZero() {
-					d.Unlisted, p.Planned, p.Saved = time.Time{}, false, false
+					d.Unlisted, d.Lacked, p.Planned, p.Saved = time.Time{}, 0, false, false
 				}
 			} else {
 				office.RefusedFor(&d.Unlisted, now)
+				d.Lacked++
 			}
 		}
 	}

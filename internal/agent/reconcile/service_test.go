@@ -584,8 +584,20 @@ func TestADocumentThatIsNotListedIsWaitedForAndThenLetGo(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		x.check(listed)
-		if p := x.now(); !p.Planned || len(p.Documents) != 1 || p.Documents[0].ID != "d" {
-			t.Errorf("what is never listed is waited for: %+v", p)
+		if p := x.now(); !p.Planned || p.Final() {
+			t.Errorf("what is never listed is waited for, or not looked for: %+v", p)
+		}
+		for range lackedOften {
+			noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, &esign.Error{Kind: esign.Forbidden, Status: 403}, false))
+		}
+		if p := x.now(); p.Final() {
+			t.Errorf("it is let go because the service refused to answer: %+v", p)
+		}
+		for range lackedOften {
+			x.check(listed)
+		}
+		if p := x.now(); !p.Final() || len(p.Documents) != 1 || p.Documents[0].ID != "d" {
+			t.Errorf("what is never listed is looked for forever: %+v", p)
 		}
 		x.happens("late", esign.DocumentExecuted, "p", "annex", "")
 		if p := x.now(); p.Planned || p.NextCheck.After(x.Now()) {
@@ -602,7 +614,7 @@ func TestADocumentThatIsNotListedIsWaitedForAndThenLetGo(t *testing.T) {
 
 // The computer was off while everyone signed, so it knows of no signature.
 func TestADocumentThatIsNoLongerListedIsNotWaitedForButStillLookedFor(t *testing.T) {
-	for name, late := range map[string]bool{"removed": false, "listed late": true} {
+	for name, late := range map[string]bool{"removed": false, "listed late": true, "listed late, the clock jumped": true} {
 		looptest.Bubble(t, name, func(t *testing.T) {
 			x := newService(t)
 			x.known(office.PackageOpen)
@@ -611,7 +623,7 @@ func TestADocumentThatIsNoLongerListedIsNotWaitedForButStillLookedFor(t *testing
 			answer := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: both[:1]}
 			began, asked := time.Now(), 0
 			until := func(done func(office.Package) bool) time.Duration {
-				for x.check(answer); !done(x.now()) && time.Since(began) < 2*time.Hour; asked++ {
+				for x.check(answer); !done(x.now()) && time.Since(began) < 24*time.Hour; asked++ {
 					time.Sleep(max(0, x.now().NextCheck.Sub(x.Now())))
 					x.check(answer)
 				}
@@ -621,12 +633,17 @@ func TestADocumentThatIsNoLongerListedIsNotWaitedForButStillLookedFor(t *testing
 				t.Errorf("planned after %v and %d answers", took, asked)
 			}
 			want := 1
+			if strings.HasSuffix(name, "jumped") {
+				x.Now = func() time.Time { return time.Now().Add(40 * time.Minute) }
+				x.check(answer)
+				x.Now = time.Now
+			}
 			if late {
 				answer.Documents, want = both, 2
 			}
 			before := x.planned
 			took := until(office.Package.Final)
-			if p := x.now(); len(p.Documents) != want || (x.planned > before) != late || !late && (took < office.WithheldAfter/2 || took > office.WithheldAfter) {
+			if p := x.now(); len(p.Documents) != want || (x.planned > before) != late || !late && (took < listedLate || took > 12*time.Hour) {
 				t.Errorf("final after %v with %+v, planned again: %v", took, p.Documents, x.planned > before)
 			}
 		})

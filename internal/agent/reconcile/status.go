@@ -195,20 +195,28 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	return f, nil
 }
 
-// letGo removes documents from p that the service has not listed for a while although everyone has signed: somebody replaced or
-// removed them there.
+// lackedOften is how many answers must lack a document before it is let go. They are asked for within hours, at ever longer intervals:
+// a clock that jumps shortens that little.
+const lackedOften = 16
+
+// letGo removes documents from p that the service has not listed for long although everyone has signed: somebody replaced or removed
+// them there.
 func letGo(p *office.Package, now time.Time) {
 	p.Documents = slices.DeleteFunc(slices.Clone(p.Documents), func(d office.Document) bool {
-		return !d.Unlisted.IsZero() && now.Sub(d.Unlisted) >= office.WithheldAfter/2
+		return d.Lacked >= lackedOften && now.Sub(d.Unlisted) >= listedLate
 	})
 }
 
+// listedLate is how late the service may list a document.
+const listedLate = office.WithheldAfter / 2
+
 // allListed reports whether p, which everyone has signed, has the documents that the service lists. One that is missing there may
-// be listed late; if no signature of it is known, people wait for it only a minute, although the service is asked for longer.
+// be listed late; people do not wait as long for it as the service is asked: a minute, if no signature of it is known.
 func (r *Service) allListed(p *office.Package) bool {
 	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool {
 		signed := slices.ContainsFunc(p.History, func(m office.HistoryEntry) bool { return m.Ref == d.ID })
-		return !d.Unlisted.IsZero() && (signed || r.Latest().Sub(d.Unlisted) < time.Minute)
+		missing := r.AgeTold(d.Unlisted)
+		return !d.Unlisted.IsZero() && (missing < time.Minute || signed && missing < listedLate)
 	})
 }
 
@@ -267,7 +275,6 @@ func (r *Service) missPackage(asked office.Package, cause *esign.Error, pause ti
 			return err
 		}
 		now, before := r.Now(), p
-		letGo(&p, r.Latest())
 		since := office.RefusedFor(&p.Refused, now)
 		p.NextCheck = now.Add(pause)
 		if pause == 0 {
