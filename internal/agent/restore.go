@@ -18,6 +18,7 @@ import (
 	"countersign/internal/agent/announce"
 	"countersign/internal/agent/bulk"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/download"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/outbox"
@@ -219,6 +220,7 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) {
 	}
 	account.ForgetPassing(tx)
 	account.Expire(tx)
+	download.ForgetMounts(tx)
 }
 
 // doubt marks what may have been sent or withdrawn since the state was current to be found out.

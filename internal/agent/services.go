@@ -299,6 +299,7 @@ func (a *Agent) DecideList(id string, to office.BulkState) error { return a.list
 func (a *Agent) newHotFolders() *hotfolder.Service {
 	return hotfolder.New(a.Base, hotfolder.Deps{
 		DataDir: a.p.DataDir, Installation: func() string { return a.installation }, Settings: a.Settings, FolderAway: a.saves.FolderAway, Words: a.p.Words,
+		Unmounted: a.saves.Unmounted, AcceptMount: a.saves.AcceptMount,
 		Account: func() (hotfolder.Account, bool) {
 			o := a.account.Current()
 			return hotfolder.Account{ID: o.Sender(), Email: o.Account.Email}, o.SignedIn()

@@ -590,8 +590,11 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// Unmounted reports whether the disk of a folder that was mounted at was is not any more: now is where Mount finds the folder's disk.
-func Unmounted(was, now string) bool { return now != was && strings.HasPrefix(was, now) }
+// Unmounted reports whether the disk that was mounted at was, which had the folder at real (see Real), is not any more: now is where
+// Mount finds the folder's disk.
+func Unmounted(was, now, real string) bool {
+	return len(now) < len(was) && (real == was || strings.HasPrefix(real, was+string(filepath.Separator)))
+}
 
 // Empty reports whether a folder is missing or empty, as the mount point of a share that is not mounted is.
 func Empty(folder string) bool {

@@ -392,6 +392,7 @@ func SendFolderTooWide() Message { return of("hot-folder.send-folder-too-wide") 
 func SendFolderUnknown(folder string) Message {
 	return of("hot-folder.send-folder-unknown", Name("Folder", folder))
 }
+func SendFolderUnmounted() Message { return of("hot-folder.send-folder-unmounted") }
 func SendFolderWaits(folder string) Message {
 	return of("hot-folder.send-folder-waits", Name("Folder", folder))
 }

@@ -24,8 +24,6 @@ type HotFolder struct {
 	By         string   `json:"by,omitempty"` // the account that set it up, and from which it sends; empty for whoever signs in first
 	// Real is where Path led, without links, when a person saved the folder; empty while unknown.
 	Real string `json:"real,omitempty"`
-	// Mount is where the disk with it was mounted when it was added, see disk.Mount.
-	Mount string `json:"mount,omitempty"`
 }
 
 // The fields of a HotFolder that can be wrong, named as in its JSON.

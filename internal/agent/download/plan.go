@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -271,50 +272,72 @@ func (r *Service) Named(folder string) (map[string]bool, error) {
 	return named, err
 }
 
-// docMount is the document with where the office's folder was when files were last to be saved in it.
-const docMount = "folder-mount"
+// docMounts is the document with the places where the disks of folders were mounted when they were last there, see disk.Mount.
+const docMounts = "mounts"
 
-type mounted struct {
-	Folder string `json:"folder"`
-	At     string `json:"at"` // see disk.Mount
-}
-
-// open opens a folder for documents. The office's folder counts as missing if its share was mounted there, no longer is, and it holds
-// none of the files saved last: what was saved in the empty mount point would not be in the share.
+// open opens a folder for documents. It counts as missing while its disk is not mounted: what was saved in the empty mount point would
+// not be in the folder.
 func (r *Service) open(path string) (*archive.Folder, error) {
 	f, err := archive.OpenFolder(path)
-	if path != r.deps.Settings().SaveTo || err != nil && !errors.Is(err, archive.ErrReadOnly) {
+	if err != nil && !errors.Is(err, archive.ErrReadOnly) {
 		return f, err
 	}
-	if away := r.keepMount(path); away != nil {
-		if f != nil {
-			f.Close()
-		}
-		return nil, away
+	away, failed := r.Unmounted(path, func() (bool, error) { return r.holdsSaved(path) })
+	if failed == nil && away {
+		failed = &archive.Error{Kind: archive.ErrMissing, Folder: path}
 	}
-	return f, err
+	if failed != nil && f != nil {
+		f.Close()
+		f = nil
+	}
+	return f, cmp.Or(failed, err)
 }
 
-func (r *Service) keepMount(path string) error {
+// Unmounted reports whether the disk of a folder, for documents or a watched one, was mounted at it or above it and no longer is: then
+// what is there is a mount point, unless mine recognizes the folder.
+func (r *Service) Unmounted(path string, mine func() (bool, error)) (away bool, err error) {
 	at, err := r.mount(path)
 	if err != nil {
-		return &archive.Error{Kind: archive.ErrMissing, Folder: path, Err: err}
+		return true, nil
 	}
-	last, _, err := data.Doc[mounted](r.Data, docMount)
-	now := mounted{path, at}
-	if err != nil || last == now {
-		return err
+	mounts, _, err := data.Doc[[]string](r.Data, docMounts)
+	switch {
+	case err != nil:
+		return false, err
+	case slices.ContainsFunc(mounts, unmounted(path, at)):
+		own, err := mine()
+		return err == nil && !own, err
+	case slices.Contains(mounts, at):
+		return false, nil
 	}
-	if last.Folder == path && disk.Unmounted(last.At, at) {
-		own, err := r.holdsSaved(path)
-		if err == nil && !own {
-			err = &archive.Error{Kind: archive.ErrMissing, Folder: path}
-		}
-		if err != nil {
-			return err
-		}
+	return false, r.changeMounts(func(mounts []string) []string { return append(mounts, at) })
+}
+
+// unmounted reports whether a disk that was mounted somewhere had the folder at path, but is not mounted any more: at is where the
+// folder's disk is.
+func unmounted(path, at string) func(was string) bool {
+	real, err := disk.Real(path)
+	return func(was string) bool { return err == nil && disk.Unmounted(was, at, real) }
+}
+
+// AcceptMount records that a person has chosen a folder as it is now, whatever was mounted there before.
+func (r *Service) AcceptMount(path string) error {
+	at, err := r.mount(path)
+	if err != nil {
+		return nil // it is not there
 	}
-	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMount, now) })
+	return r.changeMounts(func(mounts []string) []string { return slices.DeleteFunc(mounts, unmounted(path, at)) })
+}
+
+// ForgetMounts forgets where disks were mounted, on another computer.
+func ForgetMounts(tx *store.Tx) { tx.PutDoc(docMounts, nil) }
+
+func (r *Service) changeMounts(change func([]string) []string) error {
+	return r.Data.Update(func(tx *store.Tx) error {
+		var mounts []string
+		tx.GetDoc(docMounts, &mounts)
+		return tx.PutDoc(docMounts, change(mounts))
+	})
 }
 
 // holdsSaved reports whether a folder holds the file saved last in it, of the last hundred. An older one may have been saved in its
@@ -334,7 +357,7 @@ func (r *Service) holdsSaved(path string) (bool, error) {
 
 // AcceptFolder is FolderChosen after a person has chosen the office's folder anew, as it is now.
 func (r *Service) AcceptFolder() error {
-	err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMount, nil) })
+	err := r.AcceptMount(r.deps.Settings().SaveTo)
 	r.Retry()
 	r.Wake()
 	return err

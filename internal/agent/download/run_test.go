@@ -491,6 +491,36 @@ func TestAnEmptyMountPointIsNotTheFolderThatWasMountedThere(t *testing.T) {
 	}
 }
 
+func TestAnEmptyMountPointIsNotAFolderThatIsNoLongerOrNotTheOffices(t *testing.T) {
+	for name, beside := range map[string]bool{"beside an original": true, "a former folder": false} {
+		t.Run(name, func(t *testing.T) {
+			x := newService(t)
+			x.settings.BesideOriginal = beside
+			clients, gone := t.TempDir(), false
+			x.mount = func(path string) (string, error) {
+				if path == clients && gone {
+					path = filepath.Dir(path)
+				}
+				return path, nil
+			}
+			if !beside {
+				x.settings.SaveTo = clients
+			}
+			noErr(t, x.Data.Update(func(tx *store.Tx) error {
+				return tx.PutDraft(office.Draft{ID: "draft", Name: "Lease", State: office.DraftSent, Files: []office.DraftFile{{Name: "Lease.pdf", Path: filepath.Join(clients, "Lease.pdf")}}})
+			}))
+			p := office.Package{ID: "p", Source: office.Source{DraftID: "draft"}}
+			expect(t, must(x.Folder(x.settings, p)), clients, "with its share it goes to %s")
+			noErr(t, errors.Join(x.FolderAway(clients), os.RemoveAll(clients), os.Mkdir(clients, 0o700)))
+			if gone = true; !beside {
+				x.settings.SaveTo = t.TempDir()
+			}
+			expect(t, must(x.Folder(x.settings, p)), x.settings.SaveTo, "without its share it goes to %s")
+			expect(t, errors.Is(x.FolderAway(clients), archive.ErrMissing), true, "it is away: %v")
+		})
+	}
+}
+
 // The service's answers tell the time.
 func TestAFileIsSavedAfterItWasSignedThoughTheClockIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -522,7 +552,7 @@ func TestAFolderInWhichNothingCanBeSavedIsAwayOnlyWithoutItsShare(t *testing.T) 
 		x := newService(t)
 		x.settings.SaveTo = folder
 		x.mount = func(string) (string, error) { return at, nil }
-		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMount, mounted{folder, folder}) }))
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMounts, []string{folder}) }))
 		err := x.FolderAway(folder)
 		expect(t, errors.Is(err, archive.ErrMissing), away, "%[3]v: it is away: %[1]v", err)
 		expect(t, err != nil, away, "%[3]v: it is out of reach: %[1]v", err)

@@ -98,22 +98,30 @@ func TestWhatLiesInSentIsWhatWasSent(t *testing.T) {
 func TestAMountPointIsNotTheFolderThatWasMountedThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
-		at := "/mnt/scans"
-		d.mount = func(string) (string, error) { return at, nil }
 		f := d.folder()
 		d.takesLease(f)
 		noErr(t, errors.Join(os.Rename(f.Path, f.Path+" share"), os.Mkdir(f.Path, 0o755)))
-		at = "/"
+		d.unmounted = true
 		write(t, filepath.Join(f.Path, "stray.pdf"), pdf("stray"))
 		d.decide(func(x *office.Draft) { x.State = office.DraftSent })
 		d.put(named(d.rows()[0].HotFolder))
 		d.looks()
 		expect(t, files(t, f.Path), []string{"stray.pdf"}, "in the mount point are %q")
-		expect(t, d.rows()[0].Problem, message.SendFolderAway(f.Called()), "people read %q")
+		expect(t, d.rows()[0].Problem, message.Then(message.SendFolderAway(f.Called()), message.SendFolderUnmounted()), "people read %q")
 		noErr(t, errors.Join(os.RemoveAll(f.Path), os.Rename(f.Path+" share", f.Path)))
-		at = "/mnt/scans"
+		d.unmounted = false
 		d.looks()
 		expect(t, files(t, f.Path), []string{"Sent/Lease.pdf"}, "in the share are %q")
+
+		noErr(t, errors.Join(os.RemoveAll(f.Path), os.Mkdir(f.Path, 0o755))) // the office gives the share up
+		d.unmounted = true
+		_, err := d.Remove(f.ID)
+		noErr(t, err)
+		f.ID = ""
+		d.put(f)
+		write(t, filepath.Join(f.Path, "Offer.pdf"), pdf("offer"))
+		d.looks()
+		expect(t, files(t, f.Path), []string{"Waiting/Offer.pdf"}, "in the folder that was added again are %q")
 	})
 }
 

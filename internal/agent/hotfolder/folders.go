@@ -74,10 +74,6 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	if err != nil {
 		real = "" // its share is unavailable
 	}
-	mount, err := r.mount(f.Path)
-	if err != nil {
-		mount = ""
-	}
 	all, err := r.folders()
 	if err != nil {
 		return f, err
@@ -85,6 +81,11 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 	before := slices.IndexFunc(all, func(x office.HotFolder) bool { return x.ID == f.ID })
 	gone := before >= 0 && all[before].Path != f.Path && missing(all[before].Path)
 	renamed := !missing(filepath.Join(f.Path, office.HotWaiting))
+	if before < 0 || all[before].Path != f.Path {
+		if err := r.deps.AcceptMount(f.Path); err != nil {
+			return f, err
+		}
+	}
 	if gone && !renamed {
 		_ = disk.MkdirAll(filepath.Join(f.Path, office.HotSigned), 0o755) // or it counts as not there, see isThere
 	}
@@ -97,9 +98,8 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 			if kept.Real = real; real == "" || kept.Paused && list[i].Real != "" { // pausing is not a confirmation
 				kept.Real = list[i].Real
 			}
-			kept.Mount = cmp.Or(list[i].Mount, mount)
 			if kept.Path != list[i].Path {
-				kept.Real, kept.Mount = real, mount
+				kept.Real = real
 			}
 			if gone {
 				r.follow(tx, list[i], kept, renamed)
@@ -107,7 +107,7 @@ func (r *Service) Put(f office.HotFolder) (office.HotFolder, error) {
 			list[i] = kept
 		} else {
 			r.own(&kept, office.HotFolder{Paused: f.Paused})
-			kept.ID, kept.Real, kept.Mount = uuid.NewString(), real, mount
+			kept.ID, kept.Real = uuid.NewString(), real
 			list = append(list, kept)
 		}
 		f = kept

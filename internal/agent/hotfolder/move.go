@@ -49,9 +49,10 @@ func (r *Service) open(f office.HotFolder) (dir *disk.Dir, err error) {
 			err = disk.ErrSwapped
 		}
 	}
-	if err == nil && !isThere(dir) {
-		if now, err = r.mount(f.Path); err == nil && disk.Unmounted(f.Mount, now) {
-			err = fs.ErrNotExist
+	if err == nil {
+		var away bool
+		if away, err = r.deps.Unmounted(f.Path, func() (bool, error) { return isThere(dir), nil }); away {
+			err = errUnmounted
 		}
 	}
 	if err != nil && dir != nil {
@@ -65,6 +66,8 @@ func (r *Service) open(f office.HotFolder) (dir *disk.Dir, err error) {
 	}
 	return dir, nil
 }
+
+var errUnmounted = errors.New("the folder's disk is not mounted")
 
 // isThere reports whether an intake's folder exists, rather than only the mount point of its disk or share: it has our subfolders.
 // Check it before treating a file as missing.

@@ -177,6 +177,8 @@ func folderTrouble(path string, err error) message.Message {
 	switch {
 	case (errors.Is(err, disk.ErrLink) || errors.Is(err, disk.ErrNotFolder)) && errors.As(err, &at):
 		return message.SendFolderLink(name, filepath.Base(at.Path))
+	case errors.Is(err, errUnmounted):
+		return message.Then(message.SendFolderAway(name), message.SendFolderUnmounted())
 	case disk.Busy(err):
 		return message.SendFolderBusy(name)
 	case errors.Is(err, archive.ErrReadOnly), kind == archive.ErrReadOnly:

@@ -27,7 +27,6 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
-	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -38,7 +37,9 @@ type Deps struct {
 	DataDir      string
 	Installation func() string // identifies this data folder
 	Settings     func() office.Settings
-	FolderAway   func(folder string) error // why a folder for documents is out of reach, if it is; see package download
+	FolderAway   func(folder string) error                                  // why a folder for documents is out of reach, if it is; see package download
+	Unmounted    func(path string, mine func() (bool, error)) (bool, error) // see package download
+	AcceptMount  func(path string) error                                    // likewise
 	Account      func() (a Account, signedIn bool)
 	Words        func() *message.Printer // in the current language
 
@@ -74,9 +75,8 @@ const gap = 300 * time.Millisecond
 type Service struct {
 	loop.Base
 	deps    Deps
-	mount   func(path string) (string, error) // disk.Mount
-	ring    chan struct{}                     // signals that something may have changed in a folder
-	changes sync.Mutex                        // held while changing the list of folders
+	ring    chan struct{} // signals that something may have changed in a folder
+	changes sync.Mutex    // held while changing the list of folders
 
 	mu       sync.Mutex
 	problems map[string]message.Message // why folders cannot send, by id
@@ -89,7 +89,7 @@ type Service struct {
 }
 
 func New(t loop.Base, deps Deps) *Service {
-	return &Service{Base: t, deps: deps, mount: disk.Mount, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
+	return &Service{Base: t, deps: deps, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
 		waiting: map[string]message.Message{}, looks: map[string]look{}, recovered: map[string]bool{}, swept: map[string]bool{}}
 }
 

@@ -48,6 +48,7 @@ type desk struct {
 
 	saveTo    string
 	away      error // why that folder is out of reach, though its mount point is there
+	unmounted bool  // the disk of the watched folder
 	signedOut bool
 	account   Account
 	bad       map[string]bool // documents that Send refuses, by name
@@ -67,9 +68,14 @@ func newDesk(t *testing.T) *desk {
 		DataDir:      t.TempDir(),
 		Settings:     func() office.Settings { return office.Settings{SaveSettings: office.SaveSettings{SaveTo: d.saveTo}} },
 		FolderAway:   func(string) error { return d.away },
-		Account:      func() (Account, bool) { return d.account, !d.signedOut },
-		Words:        message.English,
-		Send:         d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
+		Unmounted: func(_ string, mine func() (bool, error)) (bool, error) {
+			own, err := mine()
+			return d.unmounted && !own, err
+		},
+		AcceptMount: func(string) error { d.unmounted = false; return nil },
+		Account:     func() (Account, bool) { return d.account, !d.signedOut },
+		Words:       message.English,
+		Send:        d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
 		Queue:    func(_ *store.Tx, f ...office.Fact) { d.owed = append(d.owed, f...) },
 		Announce: func(f ...office.Fact) { d.facts = append(d.facts, f...) },
 		Changed:  func() {},
