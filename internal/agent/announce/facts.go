@@ -57,7 +57,7 @@ func (r *Service) Saved(tx *store.Tx, p office.Package, jobs []office.Job) []off
 		f.Body = message.SavedByOtherDesk()
 	}
 	found := wereThere(jobs)
-	f.Again = f.Files > 0 && !p.Restored.IsZero() && (p.Executed.By || p.Executed.Before(r.AtService(p.Restored)))
+	f.Again = f.Files > 0 && !p.Restored.IsZero() && (p.Executed.By || p.Executed.Before(r.Restored(tx)))
 	// A package executed long before it was saved here is old news.
 	f.CaughtUp = found || f.Again || r.Latest().Sub(p.Executed.Time) > office.NewFor
 	if first, _ := tx.Once(f.Key); !first || !r.concerns(p) {

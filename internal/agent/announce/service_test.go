@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
@@ -345,6 +346,7 @@ func TestWhatWasSignedBeforeARestoreIsSummedUpWhenItIsSavedAgain(t *testing.T) {
 		p := office.Package{ID: id, Name: "Lease", Saving: office.Saving{Planned: true}, State: office.PackageExecuted, Executed: signed, Inquiry: office.Inquiry{Restored: now}}
 		jobs := []office.Job{{Kind: office.FileSigned, State: office.JobDone, Target: "Lease.pdf", Folder: "/Signed"}}
 		noErr(t, r.Data.Update(func(tx *store.Tx) error {
+			data.MarkRestored(tx, now)
 			facts := r.Saved(tx, p, jobs)
 			if again := id != "c"; len(facts) != 1 || facts[0].Again != again {
 				t.Errorf("%s: %+v", id, facts)

@@ -186,19 +186,38 @@ func Doc[T any](s *Data, name string) (doc T, known bool, err error) {
 	return doc, known && err == nil, err
 }
 
-// docRestored is the document with when the state was restored from a backup.
+// docRestored is the document with when the state was restored from a backup, or came from another computer.
 const docRestored = "restored"
 
-func MarkRestored(tx *store.Tx, now time.Time) { tx.PutDoc(docRestored, now) }
+// Restored is when the state was restored; a zero At for never.
+type Restored struct {
+	At     time.Time `json:"at"`              // by this computer's clock, which may have been wrong
+	Served time.Time `json:"served,omitzero"` // by the service's; zero until it has answered
+	Day    int       `json:"day"`             // the last one counted by then, see store.Tx.Day
+}
 
-// Restored returns when the state was restored; zero for never. A time in the future was recorded by a wrong clock and counts as
-// now.
-func Restored(tx *store.Tx, now time.Time) (at time.Time) {
-	if tx.GetDoc(docRestored, &at); at.After(now) {
-		at = now
-		MarkRestored(tx, now)
+// WhenRestored returns when the state was restored last. What depends on the service's times asks loop.Base.Restored.
+func WhenRestored(tx *store.Tx) (x Restored) {
+	tx.GetDoc(docRestored, &x)
+	return x
+}
+
+// Lately reports whether that is fewer counted days ago: no clock makes them pass.
+func (x Restored) Lately(tx *store.Tx, days int) bool {
+	today, _ := tx.Day()
+	return !x.At.IsZero() && today-x.Day < days
+}
+
+// Put stores when the state was restored.
+func (x Restored) Put(tx *store.Tx) { tx.PutDoc(docRestored, x) }
+
+// MarkRestored records that the state was restored at that time, or at its newest activity, if a wrong clock says that this was later.
+func MarkRestored(tx *store.Tx, at time.Time) {
+	day, _ := tx.Day()
+	if newest, _, _ := tx.Activities("", 1); len(newest) > 0 && newest[0].Time.After(at) {
+		at = newest[0].Time
 	}
-	return at
+	Restored{At: at, Day: day}.Put(tx)
 }
 
 // Package returns a package; known is false if there is none with that id.

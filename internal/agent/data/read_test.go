@@ -238,24 +238,20 @@ func TestADamagedFileIsSetAsideAndWhatIsNoneIsAnError(t *testing.T) {
 	}
 }
 
-func TestAStateWasRestoredAtTheLatestNow(t *testing.T) {
+func TestAStateWasRestoredAfterItsNewestActivityWhateverTheClockSays(t *testing.T) {
 	d, _ := open(t)
 	now := time.Now().UTC()
-	restored := func(now time.Time) (at time.Time) {
-		t.Helper()
-		noErr(t, d.Update(func(tx *store.Tx) error { at = Restored(tx, now); return nil }))
-		return at
-	}
-	if at := restored(now); !at.IsZero() {
-		t.Errorf("never, and at %v", at)
-	}
-	noErr(t, d.Update(func(tx *store.Tx) error { MarkRestored(tx, now.Add(time.Hour)); return nil }))
-	if got := []time.Time{restored(now), restored(now.Add(time.Minute))}; !slices.Equal(got, []time.Time{now, now}) {
-		t.Errorf("restored at %v, want %v", got, now)
-	}
-	d.Store.Fault = func() error { return errors.ErrUnsupported }
-	if err := d.Update(func(tx *store.Tx) error { Restored(tx, now); return nil }); err == nil {
-		t.Error("a failure is taken for never")
+	noErr(t, d.Update(func(tx *store.Tx) error {
+		return tx.AddActivity(office.Activity{Time: now, Kind: office.ActivityEvent})
+	}))
+	for years, want := range map[int]time.Time{-7: now, 7: now.AddDate(7, 0, 0)} {
+		noErr(t, d.Update(func(tx *store.Tx) error {
+			MarkRestored(tx, now.AddDate(years, 0, 0))
+			if got := WhenRestored(tx).At; !got.Equal(want) {
+				t.Errorf("%d years away: restored at %v", years, got)
+			}
+			return nil
+		}))
 	}
 }
 

@@ -278,11 +278,15 @@ const docMounts = "mounts"
 // open opens a folder for documents. It counts as missing while its disk is not mounted: what was saved in the empty mount point would
 // not be in the folder.
 func (r *Service) open(path string) (*archive.Folder, error) {
+	before, _ := r.mount(path)
 	f, err := archive.OpenFolder(path)
 	if err != nil && !errors.Is(err, archive.ErrReadOnly) {
 		return f, err
 	}
 	away, failed := r.Unmounted(path, func() (bool, error) { return r.holdsSaved(path) })
+	if now, _ := r.mount(path); now != before { // meanwhile, so f may be either
+		away = true
+	}
 	if failed == nil && away {
 		failed = &archive.Error{Kind: archive.ErrMissing, Folder: path}
 	}

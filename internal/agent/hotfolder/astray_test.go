@@ -399,17 +399,18 @@ func TestWhatWasSentInATimeThatIsLostComesBackToTheFolderThatItCameFrom(t *testi
 func TestAFileOfAfterTheRestoringIsSentThoughTheClockWasWrongThen(t *testing.T) {
 	d := newDesk(t)
 	now := d.Now()
-	held := func(made, now time.Time) bool {
+	held := func(made time.Time) bool {
 		draft := office.Draft{State: office.DraftQueued}
-		noErr(t, d.Data.Update(func(tx *store.Tx) error { holdOld(tx, &draft, made, "offer.pdf", now); return nil }))
+		noErr(t, d.Data.Update(func(tx *store.Tx) error { d.holdOld(tx, &draft, made, "offer.pdf"); return nil }))
 		return draft.State == office.DraftHeld
 	}
-	noErr(t, d.Data.Update(func(tx *store.Tx) error { data.MarkRestored(tx, now.Add(365*24*time.Hour)); return nil }))
-	if !held(now.Add(-time.Hour), now) {
-		t.Error("a file of before was sent")
-	}
-	if held(now.Add(time.Hour), now.Add(2*time.Hour)) {
-		t.Error("a file of after was held")
+	for _, wrong := range []time.Duration{365 * 24 * time.Hour, -2 * time.Hour} {
+		d.tools.Now = func() time.Time { return now.Add(wrong) }
+		d.restart()
+		noErr(t, d.Data.Update(func(tx *store.Tx) error { data.MarkRestored(tx, d.Now()); return nil }))
+		d.Served.Note(now)
+		expect(t, held(now.Add(-time.Hour)), true, "%[2]v: a file of before was held: %[1]v", wrong)
+		expect(t, held(now.Add(time.Hour)), false, "%[2]v: a file of after was held: %[1]v", wrong)
 	}
 }
 

@@ -338,8 +338,8 @@ func (r *Service) drop(in office.Intake) error {
 
 // holdOld holds the draft of a file last changed before the state was restored: it may have been sent after the backup, so it is
 // sent only when a person says so.
-func holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string, now time.Time) {
-	if changed.Before(data.Restored(tx, now)) {
+func (r *Service) holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string) {
+	if changed.Before(r.Restored(tx)) {
 		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
 	}
 }

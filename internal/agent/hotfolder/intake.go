@@ -201,7 +201,7 @@ func (r *Service) send(ctx context.Context, in *office.Intake, f office.HotFolde
 		if in.Found {
 			d.State, d.Problem = office.DraftHeld, message.FileOfBefore(in.Name)
 		} else {
-			holdOld(tx, d, info.ModTime(), in.Name, r.Now())
+			r.holdOld(tx, d, info.ModTime(), in.Name)
 		}
 		twin, err := r.repeats(tx, *in, d)
 		if err != nil {

@@ -315,8 +315,21 @@ func (t Base) Latest() time.Time {
 	return now
 }
 
-// AtService returns when at, a time of this computer, was by the service's clock.
-func (t Base) AtService(at time.Time) time.Time { return at.Add(t.Latest().Sub(t.Now())) }
+// Restored returns when the state was restored from a backup, by the service's clock as soon as it has answered; zero for never. It
+// records that, in tx, so that this computer's clock does not matter later.
+func (t Base) Restored(tx *store.Tx) time.Time {
+	x, served := data.WhenRestored(tx), time.Unix(t.Served.at.Load(), 0)
+	if x.At.IsZero() || served.Unix() == 0 {
+		return x.At
+	}
+	if x.Served.IsZero() || x.Served.After(served.Add(ClockSlack)) {
+		if x.Served = x.At.Add(t.Latest().Sub(t.Now())); x.Served.After(served) { // a clock was ahead
+			x.Served = served.UTC()
+		}
+		x.Put(tx)
+	}
+	return x.Served
+}
 
 // MaxCommits is how many goroutines of a loop may wait for a commit; those waiting at the same time share one write.
 const MaxCommits = 48

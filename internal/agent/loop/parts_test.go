@@ -17,6 +17,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/store"
 	"countersign/internal/trytest"
 )
 
@@ -125,6 +126,27 @@ func TestAnIDThatCannotBeUsedIsToldOnceAndNotWhereItCannotBeKept(t *testing.T) {
 	noErr(t, b.Data.Close())
 	b.TellUnusable("y", "p", message.NoSigner())
 	expect(t, len(shown), 2, "%d are shown")
+}
+
+func TestWhenTheStateWasRestoredIsNotChangedByTheClock(t *testing.T) {
+	service := time.Now().UTC().Truncate(time.Second)
+	for name, c := range map[string]struct{ then, later time.Duration }{
+		"right": {}, "behind": {then: -7 * 365 * 24 * time.Hour}, "ahead": {then: 40 * 24 * time.Hour}, "behind later": {later: -7 * 365 * 24 * time.Hour},
+	} {
+		b := looptest.Base(t, func() {})
+		at := func(passed, wrong time.Duration, answers bool) (at time.Time) {
+			b.Now = func() time.Time { return service.Add(passed + wrong) }
+			if answers {
+				b.Served.Note(service.Add(passed))
+			}
+			noErr(t, b.Data.Update(func(tx *store.Tx) error { at = b.Restored(tx); return nil }))
+			return at
+		}
+		expect(t, at(0, 0, false).IsZero(), true, "%[2]s: before it was ever restored: %[1]v", name)
+		noErr(t, b.Data.Update(func(tx *store.Tx) error { data.MarkRestored(tx, service.Add(c.then)); return nil }))
+		expect(t, at(0, c.then, true), service, "%[2]s: restored at %[1]v", name)
+		expect(t, at(300*24*time.Hour, c.later, true), service, "%[2]s: a year later, at %[1]v", name)
+	}
 }
 
 func TestADayIsBegunOnce(t *testing.T) {

@@ -281,7 +281,7 @@ func (r *Service) ForgetCopies() error {
 			tx.PutDraft(d)
 		}
 		for doc, lost := range maps.Collect(store.Docs[lostDraft](tx, docLost, "")) {
-			if r.Age(lost.Since) >= restoredLately {
+			if today-lost.Day > restoredLately {
 				tx.PutDoc(doc, nil)
 			}
 		}

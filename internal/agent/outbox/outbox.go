@@ -63,9 +63,9 @@ const (
 	maxFindPause  = time.Hour
 )
 
-// restoredLately is for how long after a restore drafts wait for the service's list, which was read by then, and are compared with
-// what it showed.
-const restoredLately = 30 * 24 * time.Hour
+// restoredLately is for how many counted days after a restore drafts wait for the service's list, which was read by then, and are
+// compared with what it showed.
+const restoredLately = 30
 
 // mayNotSend is after how many tries the account counts as one that may not send if the service refuses a sign-in that works.
 const mayNotSend = 8
@@ -104,8 +104,6 @@ func (r *Service) Run(ctx context.Context) error {
 	}
 	r.sweepCopies()
 	waiting, err := data.Read(r.Data, "the drafts that wait", func(tx *store.Tx) ([]office.Draft, error) {
-		at := data.Restored(tx, r.Now())
-		r.restored = !at.IsZero() && r.Age(at) < restoredLately
 		return tx.Drafts(office.DraftQueued)
 	})
 	if err != nil {
@@ -236,6 +234,7 @@ func key(d office.Draft) string { return "draft " + d.ID }
 func (r *Service) draftsDue() (due []office.Draft, next time.Time, err error) {
 	due, err = data.Read(r.Data, "the drafts that are due", func(tx *store.Tx) (due []office.Draft, err error) {
 		next, _ = tx.NextDraft()
+		r.restored = data.WhenRestored(tx).Lately(tx, restoredLately)
 		return tx.DraftsDue(r.Due(loop.MaxWait(maxDraftPause)))
 	})
 	return due, next, err

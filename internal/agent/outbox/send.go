@@ -419,7 +419,8 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	}
 	if !ok {
 		p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
-		tx.PutDoc(docLost+p.ID, lostDraft{message.OneLine(p.Name, office.MaxName), r.Now()})
+		today, _ := tx.Day()
+		tx.PutDoc(docLost+p.ID, lostDraft{message.OneLine(p.Name, office.MaxName), r.Now(), today})
 		return
 	}
 	fromDraft(p, d, office.At(time.Time{}, r.Latest()))
@@ -518,6 +519,7 @@ const docLost = "lost/"
 type lostDraft struct {
 	Name  string    `json:"name,omitempty"` // of the package; empty while it was not known
 	Since time.Time `json:"since"`          // when the package was found
+	Day   int       `json:"day"`            // likewise, as counted
 }
 
 // lost returns the document of the package that d looks like; empty for none. unsure means that the service has yet to say who signs
@@ -528,7 +530,7 @@ func (r *Service) lost(d office.Draft) (doc string, unsure bool, err error) {
 	}
 	own := message.OneLine(d.Name, office.MaxName)
 	other := func(name string) bool { return name != "" && name != own }
-	doc, err = data.Read(r.Data, "what was sent before the state was restored", func(tx *store.Tx) (string, error) {
+	doc, err = data.Read(r.Data, "what was sent before the state was restored", func(tx *store.Tx) (unnamed string, err error) {
 		for doc, lost := range store.Docs[lostDraft](tx, docLost, "") {
 			if other(lost.Name) { // reading each package takes long
 				continue
@@ -543,11 +545,13 @@ func (r *Service) lost(d office.Draft) (doc string, unsure bool, err error) {
 			case len(p.Signers) > 0, p.Gone, !p.Checked.IsZero() && p.RecordPending.IsZero():
 			case r.Age(lost.Since) < office.WithheldAfter:
 				unsure = true
-			case p.Name != "": // the service has yet to answer, and others need not wait for that
+			case p.Name != "":
 				return doc, nil
+			default: // the service has yet to name it: a person decides of one draft, and others need not wait
+				unnamed = doc
 			}
 		}
-		return "", nil
+		return unnamed, nil
 	})
 	return doc, unsure && doc == "", err
 }

@@ -257,7 +257,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 	}
 	err := r.Data.Update(func(tx *store.Tx) error {
 		fresh = 0
-		restored := data.Restored(tx, r.Now())
+		restored := r.Restored(tx)
 		for _, s := range items {
 			if !esign.UsableID(s.PackageID) {
 				continue
@@ -278,7 +278,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 			} else {
 				old := r.wasBefore(tx, home, s, since, first)
 				p, news = r.meet(s)
-				if news = news && !old; s.TimeCreated.Before(r.AtService(restored)) {
+				if news = news && !old; s.TimeCreated.Before(restored) {
 					p.Restored = restored
 				}
 			}

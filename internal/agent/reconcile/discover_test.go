@@ -219,6 +219,7 @@ func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
 	now := x.Now()
 	mark := func(tx *store.Tx) error { data.MarkRestored(tx, now.Add(365*24*time.Hour)); return nil }
 	noErr(t, x.Data.Update(mark))
+	x.Served.Note(now)
 	odd := esign.Status{PackageID: "../odd", State: "open", TimeCreated: now} // which holds up no other
 	later := esign.Status{PackageID: "later", State: "open", TimeCreated: now.Add(time.Hour)}
 	before := esign.Status{PackageID: "before", State: "open", TimeCreated: now.Add(-time.Hour)}

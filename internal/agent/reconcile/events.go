@@ -165,8 +165,8 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 		if !ok || stored.Outcome != office.EventPending {
 			return err
 		}
-		restored := data.Restored(tx, r.Now())
-		before := r.AtService(restored).Sub(e.Time)
+		restored := r.Restored(tx)
+		before := restored.Sub(e.Time)
 		again := !e.Time.IsZero() && before > 0 // passed on once more by a hub or the service
 		p, known, err := r.packageForEvent(tx, e, received)
 		if err != nil {

@@ -675,6 +675,20 @@ func TestNothingIsToldAgainAfterARestoreThoughTheClockIsBehind(t *testing.T) {
 	}
 }
 
+func TestADeclineIsToldThoughTheClockFallsBehindLongAfterARestore(t *testing.T) {
+	looptest.Bubble(t, "behind", func(t *testing.T) {
+		x := newService(t)
+		x.Served.Note(time.Now())
+		x.update(func(tx *store.Tx) error { data.MarkRestored(tx, x.Now()); x.Restored(tx); return nil })
+		time.Sleep(365 * 24 * time.Hour)
+		x.known(office.PackageOpen)
+		x.Now = func() time.Time { return time.Now().AddDate(-7, 0, 0) }
+		x.Served.Note(time.Now())
+		x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageOpen, Signers: []esign.Signer{{ID: "j", Declined: true, DeclinedAt: time.Now().Add(-time.Hour), StateTold: true}}})
+		expect(t, len(x.told), 1, "told %d times")
+	})
+}
+
 func TestANewPackageIsAskedAboutAsOftenThoughTheClockIsBehind(t *testing.T) {
 	looptest.Bubble(t, "behind", func(t *testing.T) {
 		x := newService(t)

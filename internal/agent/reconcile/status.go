@@ -109,10 +109,10 @@ func (r *Service) publish(f changes) {
 // the office first signed in, or before its state was restored from a backup, nor anything about a package that is old news as a
 // whole (tell is false): a new computer also learns of last year's.
 func (r *Service) ended(tx *store.Tx, was, p office.Package, tell, told bool) (facts []office.Fact) {
-	restored := data.Restored(tx, r.Now())
+	restored := r.Restored(tx)
 	since := r.deps.Since()
 	old := func(when time.Time) bool {
-		return !tell || when.Before(since) || when.Before(r.AtService(restored).Add(-loop.ClockSlack))
+		return !tell || when.Before(since) || when.Before(restored.Add(-loop.ClockSlack))
 	}
 	heard := tell && was.Heard.After(since) && was.Heard.After(restored) // then somebody not recorded as declined has declined since, whatever the clocks say
 	before, lately := p, p
