@@ -128,6 +128,7 @@ type testService struct {
 	end     func()        // ends what runs
 
 	unlisted atomic.Bool  // the service's list is not read yet
+	looked   atomic.Int64 // how often it was asked whether that is so
 	strayed  atomic.Bool  // files of watched folders were changed there
 	passed   atomic.Int64 // how much time has, besides, as a time.Duration
 }
@@ -155,7 +156,7 @@ func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 		Home:              client.Home,
 		Sender:            func() string { return "" },
 		FindPackages:      func() { x.found() },
-		Listed:            func() bool { return !x.unlisted.Load() },
+		Listed:            func() bool { x.looked.Add(1); return !x.unlisted.Load() },
 		Strayed: func(office.Draft) (why message.Message, err error) {
 			if x.strayed.Load() {
 				why = message.FileChangedSince("Lease.pdf")
@@ -673,6 +674,7 @@ func TestWhatWaitedBeforeTheStartWaitsForTheList(t *testing.T) {
 		return tx.PutDraft(office.Draft{ID: "before", Name: "Lease", Signers: []office.Signer{{Email: "ana@example.com"}}, Template: &office.Template{ID: "t"}})
 	}))
 	looptest.Run(t, x.Run)
+	eventually(t, "it knows what waits", func() bool { return x.looked.Load() > 0 })
 	state, err := x.Send(t.Context(), x.newPackage(t), nil)
 	if before, err2 := x.draftState("before"); err != nil || err2 != nil || state.State != office.DraftSent || before.State != office.DraftQueued || x.service.added() != 1 {
 		t.Errorf("the one of now: %+v, %v; the one of before: %+v, %v; %d packages", state, err, before, err2, x.service.added())
