@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -33,8 +32,10 @@ type astray struct {
 
 // astrayFiles is the result of the last check.
 type astrayFiles struct {
-	Files []astray `json:"files"`          // of a check at most mostAstray
-	Away  []string `json:"away,omitempty"` // folders out of reach when somebody asked for the check
+	Files []astray `json:"files"`           // of a check at most mostAstray
+	Away  []string `json:"away,omitempty"`  // folders out of reach when somebody asked for the check
+	Read  []string `json:"read,omitempty"`  // folders of which somebody has read that; for files see office.SavedFile
+	Asked int      `json:"asked,omitempty"` // how often somebody has asked
 }
 
 // looked is the progress of a check.
@@ -82,7 +83,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 		done.Checked = today
 	}
 	last, _, err := data.Doc[astrayFiles](r.Data, docAstray) // only now: somebody may have asked for a check meanwhile
-	if err == nil {
+	if now.Asked = last.Asked; err == nil {
 		now.Files, err = r.stillAstray(now.Files, last.Files)
 	}
 	if err == nil {
@@ -91,7 +92,7 @@ func (r *Service) checkFiles(ctx context.Context) error {
 	if err != nil || !due && len(now.Files)+len(now.Away) == len(last.Files)+len(last.Away) {
 		return errors.Join(err, r.tellAstray())
 	}
-	return r.found(now, last, done.Checked, false)
+	return r.found(now, done.Checked, false)
 }
 
 // CheckFiles is that check when somebody asks for it: at once, from the beginning, showing its progress, and telling which folders are
@@ -117,20 +118,25 @@ func (r *Service) CheckFiles(ctx context.Context, show func(done, all int)) erro
 	if err != nil {
 		return err
 	}
-	return r.found(astrayFiles{found, slices.Sorted(maps.Keys(x.away))}, last, today, true)
+	return r.found(astrayFiles{Files: found, Away: slices.Sorted(maps.Keys(x.away))}, today, true)
 }
 
-// found records what a check found, with the jobs and packages as well; but what somebody asked for or read since last was read stands.
-// What somebody has read stays read until there is more, or until somebody asks for a check.
-func (r *Service) found(now, last astrayFiles, checked int, asked bool) error {
+// found records what a check found, with the jobs and packages as well; but a check that somebody asked for meanwhile stands. What
+// somebody has read stays read until there is more, or until somebody asks for a check.
+func (r *Service) found(now astrayFiles, checked int, asked bool) error {
 	var news []office.Activity
 	err := r.Data.Update(func(tx *store.Tx) error {
 		var before astrayFiles
 		var done kept
 		tx.GetDoc(docAstray, &before)
 		tx.GetDoc(docKept, &done)
-		if news = nil; !asked && !reflect.DeepEqual(before, last) {
+		switch news = nil; {
+		case asked:
+			now.Asked = before.Asked + 1
+		case now.Asked != before.Asked:
 			now = before
+		default:
+			now.Read = before.Read
 		}
 		for _, x := range now.Files {
 			if j, _, _ := tx.Job(x.Key); j.Astray != x.Text {
@@ -272,8 +278,8 @@ func (r *Service) job(key string) (office.Job, error) {
 func (r *Service) tellAstray() error {
 	state, folder := health.FilesAstray, r.deps.Settings().SaveTo
 	text, err := data.Read(r.Data, "what the last check found", func(tx *store.Tx) (message.Message, error) {
-		x, text, err := lastCheck(tx)
-		if len(x.Away) > 0 && x.Away[0] == folder {
+		_, told, text, err := lastCheck(tx)
+		if slices.Contains(told.Away, folder) {
 			state = health.FolderAway
 		}
 		return text, err
@@ -284,37 +290,39 @@ func (r *Service) tellAstray() error {
 	return err
 }
 
-// lastCheck returns what the last check found, and what to say of it to somebody who has not read it.
-func lastCheck(tx *store.Tx) (x astrayFiles, text message.Message, err error) {
+// lastCheck returns what the last check found, and what of it to tell, and how, to somebody who has not read it: of one folder out of
+// reach, or else of the files in other folders.
+func lastCheck(tx *store.Tx) (x, told astrayFiles, text message.Message, err error) {
 	_, err = tx.GetDoc(docAstray, &x)
-	var names []string
-	for _, f := range x.Files {
-		if j, _, _ := tx.Job(f.Key); j.Troubles() {
-			names = append(names, f.Name)
+	for _, folder := range x.Away {
+		if !slices.Contains(x.Read, folder) {
+			told.Away = []string{folder}
+			return x, told, message.FolderMissing(filepath.Base(folder)), err
 		}
 	}
-	switch {
-	case len(x.Away) > 0:
-		text = message.FolderMissing(filepath.Base(x.Away[0]))
-	case len(names) > 0:
+	var names []string
+	for _, f := range x.Files {
+		if j, _, _ := tx.Job(f.Key); j.Troubles() && !slices.Contains(x.Away, j.Folder) {
+			told.Files, names = append(told.Files, f), append(names, f.Name)
+		}
+	}
+	if len(names) > 0 {
 		text = message.FilesAstray(len(names), names[:min(len(names), astrayNamed)])
 	}
-	return x, text, err
+	return x, told, text, err
 }
 
-// ReadAstray records that somebody has read that issue, unless its message has changed.
+// ReadAstray records that somebody has read what that issue tells, unless its message has changed.
 func (r *Service) ReadAstray(said message.Message) error {
 	err := r.Data.Update(func(tx *store.Tx) error {
-		x, text, err := lastCheck(tx)
+		x, told, text, err := lastCheck(tx)
 		if err != nil || text.String() != said.String() {
 			return err
 		}
-		for _, f := range x.Files {
-			if j, _, _ := tx.Job(f.Key); len(x.Away) == 0 || slices.Contains(x.Away, j.Folder) { // else it spoke of folders alone
-				noteAstray(tx, f, true)
-			}
+		for _, f := range told.Files {
+			noteAstray(tx, f, true)
 		}
-		x.Away = nil
+		x.Read = append(x.Read, told.Away...)
 		return tx.PutDoc(docAstray, x)
 	})
 	r.Signal(office.PackagesChanged)

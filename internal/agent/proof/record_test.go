@@ -492,6 +492,45 @@ func TestTheQuietCheckTakesBackNothingThatSomebodyAskedForMeanwhile(t *testing.T
 	})
 }
 
+func TestWhoReadsThatAFolderIsAwayHasReadOfNothingElse(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.SaveTo, x.settings.CheckFiles = x.folder, 30
+		x.save("fine", "a")
+		lost, other := message.FilesAstray(1, []string{"lost.pdf"}), x.save("other", "b")
+		noErr(t, os.Remove(x.path(x.save("lost", "c"))))
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), lost, "of a lost file it says %v")
+		for _, name := range []string{"far", "further"} {
+			folder := filepath.Join(t.TempDir(), name)
+			noErr(t, os.Mkdir(folder, 0o700))
+			x.saveJob(office.Job{PackageID: name, DocumentID: "d", Kind: office.FileSigned, Folder: folder, Target: "a.pdf"}, "a")
+			noErr(t, os.Rename(folder, folder+" away"))
+		}
+		away := x.folder + " away"
+		noErr(t, os.Rename(x.folder, away))
+		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		for _, name := range []string{filepath.Base(x.folder), "far"} {
+			expect(t, x.said(health.FilesAstray), message.FolderMissing(name), "of folders out of reach it says %v")
+			noErr(t, x.ReadAstray(message.FolderMissing(name)))
+		}
+		noErr(t, os.Rename(away, x.folder))
+		noErr(t, os.Remove(x.path(other)))
+		x.daysLater(30)
+		asked := 0
+		x.deps.FolderAway = func(folder string) error {
+			if filepath.Base(folder) == "further" {
+				if asked++; asked == 2 { // once the check has looked at every file
+					noErr(t, x.ReadAstray(message.FolderMissing("further")))
+				}
+			}
+			return stat(folder)
+		}
+		noErr(t, x.checkFiles(t.Context()))
+		expect(t, x.said(health.FilesAstray), message.FilesAstray(2, []string{"lost.pdf", "other.pdf"}), "of the files it says %v")
+	})
+}
+
 func TestAFileThatIsLostOnceMoreIsToldOnceMore(t *testing.T) {
 	looptest.Bubble(t, "", func(t *testing.T) {
 		x := newService(t)
