@@ -518,9 +518,10 @@ type Job struct {
 	Home
 
 	// ListIn is the folder whose index lists the file, if that is not Folder. Listed is the SHA-256 with which an index
-	// lists it: that of an earlier copy elsewhere, if the file was saved again since.
-	ListIn string `json:"list_in,omitempty"`
-	Listed string `json:"listed,omitempty"`
+	// lists it: that of an earlier copy elsewhere, if the file was saved again since. ListedAs is the path in that line.
+	ListIn   string `json:"list_in,omitempty"`
+	Listed   string `json:"listed,omitempty"`
+	ListedAs string `json:"listed_as,omitempty"`
 
 	// What an attempt received that could not prove to be the whole document, when it first arrived, and how many attempts
 	// received such bytes.

@@ -73,9 +73,11 @@ func (r *Service) RunIndex(ctx context.Context) error {
 			tries++
 			pause = r.Backoff(tries, indexBusy, indexPause)
 			r.Log.Debug("the index waits", "err", err, "pause", pause)
-			if !errors.Is(err, archive.ErrMissing) || errors.Is(err, archive.ErrBusy) { // that the folder is missing is said where files are saved
-				r.Health.Set(health.IndexWaits, message.IndexWaits())
+			text := message.IndexWaits()
+			if errors.Is(err, archive.ErrMissing) && !errors.Is(err, archive.ErrBusy) {
+				text = archive.Message(err)
 			}
+			r.Health.Set(health.IndexWaits, text)
 		}
 		if !loop.Wait(ctx, pause, r.index) {
 			return nil
@@ -245,7 +247,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 			}
 			packages[j.PackageID] = p
 		}
-		listed[path+"\x00"+sum] = true
+		listed[path+"\x00"+sum], j.ListedAs = true, path
 		lines = append(lines, w.line(p, *j, path, sum))
 	}
 	mark, err := x.Append(lines)
@@ -262,7 +264,7 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 			if !ok || now.State != office.JobDone || !now.Done.Equal(j.Done) {
 				continue // unreadable, or saved again meanwhile, with its own line
 			}
-			now.Listed = j.Listed
+			now.Listed, now.ListedAs = j.Listed, j.ListedAs
 			tx.PutJob(now)
 			tx.PutDoc(unlisted(j.Key()), nil)
 		}
@@ -290,11 +292,11 @@ func pathIn(folder string, j office.Job) string {
 	return office.Cell(j.Path())
 }
 
-// isListed reports whether the index lists j, under its name or the one it had before somebody renamed it.
+// isListed reports whether the index lists j, under its name or one that it had before somebody renamed it.
 func isListed(x *archive.Index, folder string, j office.Job, sum string) bool {
 	first := j
 	first.Renamed = ""
-	return x.Has(pathIn(folder, j), sum) || x.Has(pathIn(folder, first), sum)
+	return x.Has(pathIn(folder, j), sum) || x.Has(pathIn(folder, first), sum) || x.Has(j.ListedAs, sum)
 }
 
 // sumOf returns the SHA-256 of the saved file; empty if it has been replaced or is gone.

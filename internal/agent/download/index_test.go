@@ -17,6 +17,7 @@ import (
 
 	"countersign/internal/agent/health"
 	"countersign/internal/archive"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -159,17 +160,29 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 		x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, nil) })
 	}
 
-	// Renamed by a person, and the index as a whole is compared anew.
-	noErr(t, os.Rename(filepath.Join(here, a.Target), filepath.Join(here, "renamed.pdf")))
-	renamed, index := x.job(a), filepath.Join(here, archive.IndexName)
-	renamed.Renamed = "renamed.pdf"
-	listed := string(must(os.ReadFile(index)))
-	x.update(func(tx *store.Tx) error {
-		tx.PutJob(renamed)
-		return tx.PutDoc(docIndexes, nil)
-	})
-	x.list()
-	expect(t, string(must(os.ReadFile(index))), listed, "the index is %q")
+	// Renamed by a person several times, and the index as a whole is compared anew; then it is deleted.
+	file := filepath.Join(here, archive.IndexName)
+	rename := func(name string) {
+		renamed := x.job(a)
+		noErr(t, os.Rename(renamed.Path(), filepath.Join(here, name)))
+		renamed.Renamed = name
+		x.update(func(tx *store.Tx) error {
+			tx.PutJob(renamed)
+			return tx.PutDoc(docIndexes, nil)
+		})
+	}
+	for range 2 {
+		listed := string(must(os.ReadFile(file)))
+		for _, name := range []string{"renamed.pdf", "renamed again.pdf", a.Target, "renamed once more.pdf"} {
+			rename(name)
+			x.list()
+			expect(t, string(must(os.ReadFile(file))), listed, "with "+name+" the index is %q")
+		}
+		noErr(t, os.Remove(file))
+		x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, nil) })
+		x.list()
+		expect(t, len(index(t, here, ',')), 6, "made anew it has %d lines")
+	}
 }
 
 func TestFilesAreListedInTheirOrderAndAKillBetweenTheLineAndItsRecordDoublesNone(t *testing.T) {
@@ -346,6 +359,18 @@ func TestAnIndexThatIsOpenElsewhereCostsNoDocument(t *testing.T) {
 			}
 			wantListed(t, x.settings.SaveTo, ',', jobs...)
 		}
+		open := must(f.OpenIndex(x.indexWords(x.settings).titles(), ',', archive.Mark{}))
+		x.saved("d", "d")
+		synctest.Wait()
+		noErr(t, open.Close())
+		noErr(t, os.Rename(x.settings.SaveTo, x.settings.SaveTo+" away"))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		expect(t, x.Health.List()[0].Message, message.FolderMissing(filepath.Base(x.settings.SaveTo)), "of a folder that is away it says %v")
+		noErr(t, os.Rename(x.settings.SaveTo+" away", x.settings.SaveTo))
+		time.Sleep(indexPause)
+		synctest.Wait()
+		expect(t, x.Health.List(), []health.Issue{}, "once it is back it says %v")
 	})
 }
 

@@ -594,7 +594,7 @@ func (r *Service) SaveAgain(packageID string) error {
 // anew makes j due now, and requested as often as a new one.
 func (r *Service) anew(j *office.Job) {
 	j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, r.Now(), r.Now(), 0, message.Message{}
-	j.Astray, j.AstrayRead, j.Renamed = message.Message{}, false, ""
+	j.Astray, j.AstrayRead, j.Renamed, j.ListedAs = message.Message{}, false, "", ""
 }
 
 // namesInUse returns, by folder, the names in use among those that a package's files may get. If a folder is unreachable, only the

@@ -113,7 +113,7 @@ var (
 	// RecordsPutOff ends when nothing is in quarantine any more.
 	RecordsPutOff = State{ID: "aside", Severity: Warning, Action: ActRetry}
 	// IndexWaits ends when the index of saved files is up to date.
-	IndexWaits = State{ID: "index", Severity: Info, After: time.Hour}
+	IndexWaits = State{ID: "index", Severity: Info, After: time.Hour, Behind: "folder"}
 	// PolicyWrong ends when every decision of the computer's administrator can be applied.
 	PolicyWrong = State{ID: "policy", Severity: Info}
 	// NotificationsFail ends when a notification has been raised.
