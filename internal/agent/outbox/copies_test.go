@@ -616,7 +616,14 @@ func TestWhatNobodyKnowsOfIsSaid(t *testing.T) {
 		}
 		noErr(t, r.Resolve("unknown", true, 0))
 	}
-	noErr(t, errors.Join(r.Resolve("2", false, 0), r.Resolve("3", false, 0)))
+	noErr(t, r.Data.Update(func(tx *store.Tx) error {
+		return tx.PutDraft(office.Draft{ID: "4", Name: "Draft 4", State: office.DraftUnknown, Delivery: office.Delivery{Problem: message.DraftOfBefore()}})
+	}))
+	r.TellUnknown()
+	if told := r.Health.List(); len(told) != 1 || told[0].Message != message.Then(message.DraftsOfBefore(1), message.OutcomesUnknown(2)) {
+		t.Errorf("with one of before a restore: %+v", told)
+	}
+	noErr(t, errors.Join(r.Resolve("2", false, 0), r.Resolve("3", false, 0), r.Resolve("4", false, 0)))
 	if told := r.Health.List(); len(told) != 1 || told[0].Message != message.OutcomeUnknownElsewhere("Draft 1") {
 		t.Errorf("once it was settled: %+v", told)
 	}

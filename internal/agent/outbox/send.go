@@ -612,24 +612,20 @@ func (r *Service) TellUnknown() {
 		return
 	}
 	here := slices.DeleteFunc(slices.Clone(unknown), func(d office.Draft) bool { return d.Away })
-	before := 0 // only a person can tell
-	for _, d := range here {
-		if d.OfBefore() {
-			before++
-		}
-	}
+	asked := slices.DeleteFunc(slices.Clone(here), office.Draft.OfBefore) // of the others only a person can tell
+	var text message.Message
 	switch {
-	case before > 0:
-		r.Health.Set(health.OutcomeUnknown, message.DraftsOfBefore(before))
-	case len(here) > 1:
-		r.Health.Set(health.OutcomeUnknown, message.OutcomesUnknown(len(here)))
-	case len(here) == 1:
-		r.Health.Set(health.OutcomeUnknown, message.OutcomeUnknown(here[0].Name))
-	case len(unknown) > 0: // the service that could tell is not in use
-		r.Health.Set(health.OutcomeUnknown, message.OutcomeUnknownElsewhere(unknown[0].Name))
-	default:
-		r.Health.Clear(health.OutcomeUnknown)
+	case len(asked) > 1:
+		text = message.OutcomesUnknown(len(asked))
+	case len(asked) == 1:
+		text = message.OutcomeUnknown(asked[0].Name)
+	case len(here) == 0 && len(unknown) > 0: // the service that could tell is not in use
+		text = message.OutcomeUnknownElsewhere(unknown[0].Name)
 	}
+	if before := len(here) - len(asked); before > 0 {
+		text = message.Then(message.DraftsOfBefore(before), text)
+	}
+	r.Health.Update(health.OutcomeUnknown, text)
 }
 
 // refused handles a draft that did not become a package: refused for good, to be retried later, or with an unknown outcome.
