@@ -189,17 +189,14 @@ func decodeText(data []byte) (string, error) {
 		return "", ErrUnreadable
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
-	if !strings.Contains(text, "\n") { // as Excel for Mac can end lines
-		text = strings.ReplaceAll(text, "\r", "\n")
-	}
-	return text, nil
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), nil // Excel for Mac can end lines with \r
 }
 
 // separator is what separates cells: according to a "sep=" line, otherwise the most frequent candidate in the first line
 // outside of quotes.
 func separator(text string) rune {
 	first, _, _ := strings.Cut(text, "\n")
-	if named, ok := strings.CutPrefix(strings.TrimRight(first, "\r"), "sep="); ok && len(named) == 1 {
+	if named, ok := strings.CutPrefix(first, "sep="); ok && len(named) == 1 {
 		return rune(named[0])
 	}
 	quoted, found := false, map[rune]int{}

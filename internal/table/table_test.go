@@ -59,8 +59,14 @@ func TestTextIsReadAsSpreadsheetsWriteIt(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if got, err := read(t, []byte("A;B\r1;2\r")); err != nil || got != "1 A|B\n2 1|2" {
-		t.Errorf("with a Mac's line ends: %q, %v", got, err)
+	for given, want := range map[string]string{
+		"A;B\r1;2\r":             "1 A|B\n2 1|2",
+		"A;B\r1;\"2\n2\"\r3;4\r": "1 A|B\n2 1|2\n2\n4 3|4",
+		"A;B\r1;2\r3;4\n":        "1 A|B\n2 1|2\n3 3|4", // the last one was added in an editor
+	} {
+		if got, err := read(t, []byte(given)); err != nil || got != want {
+			t.Errorf("with a Mac's line ends: %q, %v", got, err)
+		}
 	}
 	if got, err := read(t, []byte("sep=|\nA|B\n1|2\n")); err != nil || got != "2 A|B\n3 1|2" {
 		t.Errorf("with its own separator: %q, %v", got, err)
