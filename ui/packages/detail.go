@@ -58,7 +58,7 @@ func (s *Screen) show(p record) {
 func (s *Screen) draw(fresh bool) {
 	p := s.record
 	fresh, s.drawn = fresh || s.drawn != s.chosen, s.chosen
-	if s.loaded && s.chosen == "" && len(s.all.rows)+len(s.drafts) == 0 {
+	if s.loaded && s.wanted == "" && len(s.all.rows)+len(s.drafts) == 0 {
 		s.turnTo(s.first)
 		return
 	}
@@ -424,7 +424,7 @@ func (s *Screen) Follow(state office.SendState) {
 	if s.sending[id] = state; state.State != office.DraftQueued {
 		delete(s.sending, id)
 	}
-	switch looked := s.chosen == id || s.left == id; {
+	switch looked := s.chosen == id; {
 	case looked && state.State == office.DraftSent:
 		r, _ := s.headOfID(id)
 		s.Show(state.PackageID)

@@ -37,11 +37,9 @@ type packageList struct {
 	drafts  []listed                // drafts waiting to be sent, newest first
 	heads   []listed                // the drafts that match tab and search; shown above the packages
 	counts  counts                  // match plus the drafts
-	chosen  string                  // id of the chosen row
-	unasked string                  // likewise, if nobody chose it: it was the first of its tab
+	chosen  string                  // id of what is shown; its row may have left the tab, or have ended
 	lost    map[string]bool         // packages with missing saved files
 	wanted  string                  // chosen before it was listed: select its tab once it is
-	left    string                  // a draft that was chosen when it was sent
 	before  string                  // the choice before search or tab hid its row
 	loaded  bool                    // read at least once: before that, an empty list means nothing
 	version atomic.Uint64           // of the data in all; 0 until it is prepared
@@ -139,7 +137,7 @@ func (s *Screen) fill(n news, err error) {
 		s.Reload()
 		return
 	}
-	was := s.chosen
+	began := len(s.all.rows)+len(s.drafts) == 0
 	anchor, top, hidden := s.anchor()
 	above := 0 // rows between upper edge and anchor
 	if n.all != nil && n.all.order != s.all.order {
@@ -156,16 +154,21 @@ func (s *Screen) fill(n news, err error) {
 		s.OnListed()
 	}
 	s.reveal()
-	s.settle(anchor, above, top, hidden)
-	if was != "" && s.left == was && s.chosen == "" {
-		s.follow(was, n.changed)
+	if began {
+		s.refilter() // shows the first row
+	} else {
+		s.settle(anchor, above, top, hidden)
+	}
+	_, listed := s.all.places[s.chosen]
+	if _, waits := s.headOfID(s.chosen); s.chosen != "" && !listed && !waits {
+		s.follow(s.chosen, n.changed)
 	}
 	if s.retell != nil {
 		s.retell()
 	}
 }
 
-// follow chooses the package that became of the draft whose row was chosen, which is one of those that have changed.
+// follow chooses the package that became of the chosen draft, if it is one of those that have changed.
 func (s *Screen) follow(row string, changed []office.PackedLine) {
 	env.Get(s.env, func(context.Context) (id string, err error) {
 		for _, l := range changed {
@@ -176,7 +179,7 @@ func (s *Screen) follow(row string, changed []office.PackedLine) {
 		}
 		return "", nil
 	}, func(id string) {
-		if id != "" && s.left == row && s.chosen == "" {
+		if id != "" && s.chosen == row {
 			s.Show(id)
 		}
 	})
@@ -261,7 +264,6 @@ func (s *Screen) settle(anchor string, above, top int, hidden float32) {
 			top = max(0, row-above)
 		}
 	}
-	s.keepOrChooseFirst(false)
 	s.list.Renew(s.rowOf(s.chosen), top, hidden, s.parts()...)
 	s.readRecord()
 }
@@ -276,7 +278,7 @@ func folderText(folder string) string {
 // refilter applies tab and search after the person changed them, and keeps the choice if possible.
 func (s *Screen) refilter() {
 	s.filter()
-	s.keepOrChooseFirst(true)
+	s.keepOrChooseFirst()
 	row := s.rowOf(s.chosen)
 	s.list.Renew(row, 0, 0, s.parts()...)
 	s.list.ScrollTo(row)
@@ -359,33 +361,22 @@ func (s *Screen) parts() (heads []widgets.Head) {
 	return heads
 }
 
-// keepOrChooseFirst keeps the choice while its row is listed. A package that leaves the tab by itself, for example because it was
-// signed, stays chosen if somebody chose it; otherwise, and after a change by the person, the first row is chosen instead, until a
-// change brings the old row back.
-func (l *packageList) keepOrChooseFirst(byPerson bool) {
-	if byPerson && l.before != "" && l.rowOf(l.before) >= 0 {
+// keepOrChooseFirst is called when a person changed search, tab or filter: it keeps the choice, or shows the first row in its place
+// until another change brings it back. Whatever happens by itself changes no choice, except that a draft's becomes its package's: what
+// leaves the tab stays shown, and nothing takes the place of what ends, as its buttons would come under the mouse.
+func (l *packageList) keepOrChooseFirst() {
+	if l.before != "" && l.rowOf(l.before) >= 0 {
 		l.chosen, l.before = l.before, ""
 		return
 	}
-	if l.chosen != "" && (!byPerson && l.chosen != l.unasked || l.rowOf(l.chosen) >= 0 || l.chosen == l.wanted) {
-		_, listed := l.all.places[l.chosen]
-		if _, head := l.headOfID(l.chosen); listed || head || l.chosen == l.wanted {
-			return
-		}
-		l.left = l.chosen
-	}
-	if !byPerson && l.left != "" { // a neighbour in its place would have its buttons there, too
-		l.chosen, l.unasked = "", ""
+	if l.rowOf(l.chosen) >= 0 || l.wanted != "" && l.chosen == l.wanted {
 		return
 	}
-	if byPerson {
-		l.before = cmp.Or(l.before, l.chosen)
-	}
+	l.before = cmp.Or(l.before, l.chosen)
 	l.chosen = ""
 	if l.rows() > 0 {
 		l.chosen = l.at(0).line.ID
 	}
-	l.unasked = l.chosen
 }
 
 // rowOf returns the row of an id in the list, or -1 if filtered out.
@@ -405,7 +396,6 @@ func (l *packageList) rowOf(id string) int {
 }
 
 func (s *Screen) choose(id string) {
-	s.unasked = ""
 	if s.chosen != id {
 		s.chosen, s.before = id, ""
 		s.readRecord()

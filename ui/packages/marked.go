@@ -59,7 +59,7 @@ func (s *Screen) chose(row int) {
 		s.clearMarks()
 		s.from = id
 	}
-	s.left, s.wanted = "", ""
+	s.wanted = ""
 	if s.choose(id); id != s.at(row).line.ID {
 		top, hidden := s.list.Top()
 		s.list.Renew(s.rowOf(id), top, hidden, s.parts()...)
@@ -157,8 +157,7 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	apart := false
 	addFor := func(n int, name string, icon fyne.Resource, do func()) {
 		if n > 0 {
-			stay := func() { s.unasked = ""; do() } // the person works on it
-			actions, apart = append(actions, outbox.Action{Name: name, Icon: icon, Do: stay, N: n, Apart: apart}), false
+			actions, apart = append(actions, outbox.Action{Name: name, Icon: icon, Do: do, N: n, Apart: apart}), false
 		}
 	}
 	add := func(wanted bool, name string, icon fyne.Resource, do func()) {

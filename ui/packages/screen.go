@@ -208,7 +208,7 @@ func (s *Screen) Find() {
 
 // Show chooses a single package, in whatever tab it is, even before it is listed.
 func (s *Screen) Show(id string) {
-	s.wanted, s.chosen, s.left, s.before, s.unasked = id, id, "", "", ""
+	s.wanted, s.chosen, s.before = id, id, ""
 	s.clearMarks()
 	s.from = ""
 	s.pair.Open(true)

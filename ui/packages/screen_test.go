@@ -117,15 +117,25 @@ func TestAtTheTopTheNewestIsSeen(t *testing.T) {
 }
 
 func TestAPackageThatIsSignedMeanwhileStaysInView(t *testing.T) {
-	b := showing(t, officetest.Busy(), "p1")
-	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows[2].State = "executed" })
-	b.Reload()
-	if b.screen.chosen != "p1" || b.screen.record.row.State != "executed" || b.screen.list.At() != -1 {
-		t.Errorf("chosen %s, row %d", b.screen.chosen, b.screen.list.At())
-	}
-	b.turn(tabDone)
-	if b.screen.list.At() < 0 {
-		t.Error("in its new tab it is the chosen row")
+	for name, id := range map[string]string{"chosen": "p1", "shown as the first": "p2"} {
+		b := newBench(t, officetest.Busy())
+		if name == "chosen" {
+			b.show(id)
+		}
+		screentest.Equal(t, name, b.lit(), id)
+		b.Office.Change(office.PackagesChanged, func(o *officetest.Office) {
+			for i := range o.Rows {
+				if o.Rows[i].ID == id {
+					o.Rows[i].State = "executed"
+				}
+			}
+		})
+		b.Reload()
+		if b.screen.chosen != id || b.screen.record.row.State != "executed" || b.screen.list.At() != -1 {
+			t.Errorf("%s: chosen %s, row %d", name, b.screen.chosen, b.screen.list.At())
+		}
+		b.turn(tabDone)
+		screentest.Equal(t, name+": in its new tab, lit is", b.lit(), id)
 	}
 }
 
@@ -252,14 +262,12 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[0].Path: true}
 	b.show("p3")
-	b.screen.unasked = "p3" // as the first of its tab
 	if len(b.screen.record.missing) != 1 || len(b.screen.picturesOf(b.screen.record)) != 1 {
 		t.Errorf("missing %v, pages of %v", b.screen.record.missing, b.screen.picturesOf(b.screen.record))
 	}
 	b.actions()["Save again"]()
 	b.Settle()
 	screentest.Equal(t, "saved again", b.Office.Done, []string{"save again p3"})
-	screentest.Equal(t, "chosen by nobody", b.screen.unasked, "")
 	screentest.Equal(t, "notices", len(b.Notices), 1)
 }
 
@@ -430,8 +438,9 @@ func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 	screentest.Equal(t, "went", b.Went[len(b.Went)-1], "edit y")
 	b.Press(b.screen.detail, "Discard")
 	b.Reload()
-	if len(officetest.Must(b.Office.Drafts())) != 1 || b.screen.chosen == "draft y" {
-		t.Errorf("left are %v, chosen is %s", officetest.Must(b.Office.Drafts()), b.screen.chosen)
+	b.Settle()
+	if len(officetest.Must(b.Office.Drafts())) != 1 || b.screen.list.At() >= 0 || shows(b, "Discard") {
+		t.Errorf("left are %v, shown is %s", officetest.Must(b.Office.Drafts()), screentest.Text(b.screen.detail))
 	}
 	b.Office.Rows, b.Office.Waiting = nil, nil
 	b.Reload()
@@ -648,11 +657,62 @@ func TestTheChoiceFollowsADraftThatTheOfficeSendsByItself(t *testing.T) {
 		b.Reload()
 		b.Settle()
 		want := map[bool]string{true: p.ID}[sent]
-		screentest.Equal(t, name+": chosen", b.screen.chosen, want)
+		for range 2 {
+			screentest.Equal(t, name+": lit", b.lit(), want)
+			if shows(b, "Cancel sending") {
+				t.Errorf("%s: the draft is still shown", name)
+			}
+			b.Reload()
+			b.Settle()
+		}
+	}
+}
+
+// lit returns the id of the row that is lit as chosen; empty for none.
+func (b *bench) lit() string {
+	if at := b.screen.list.At(); at >= 0 {
+		return b.screen.at(at).line.ID
+	}
+	return ""
+}
+
+// Another client's document with its Send button never comes under the mouse by itself, whether the row was pressed or is the first.
+func TestNothingTakesThePlaceOfADraftThatEnds(t *testing.T) {
+	for name, pressed := range map[string]string{"shown as the first": "", "pressed": "draft b"} {
+		o := officetest.Busy()
+		for _, id := range []string{"a", "b"} {
+			o.Waiting = append(o.Waiting, office.Draft{ID: id, Name: "Offer", State: office.DraftHeld, Created: officetest.Now, Folder: "f", Signers: o.Rows[2].Signers})
+		}
+		b := newBench(t, o)
+		if pressed != "" {
+			b.press(pressed, 0)
+		}
+		if b.lit() != "draft b" || !shows(b, "Send") {
+			t.Fatalf("%s: lit is %q", name, b.lit())
+		}
+		o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = o.Waiting[:1] })
 		b.Reload()
 		b.Settle()
-		screentest.Equal(t, name+": still chosen", b.screen.chosen, want)
+		if b.lit() != "" || shows(b, "Send") || shows(b, "Discard") {
+			t.Errorf("%s: in its place is %q", name, b.lit())
+		}
+		b.turn(tabAll)
+		screentest.Equal(t, name+": once the person lists others, lit is", b.lit(), "draft a")
 	}
+}
+
+func TestWhoeverSearchesIsNotTakenToWhatWasSent(t *testing.T) {
+	o := sending()
+	b := newBench(t, o)
+	uploading(b)
+	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = nil })
+	b.Reload()
+	b.Settle()
+	b.screen.search.SetText("lease")
+	b.Settle()
+	b.screen.Follow(office.SendState{DraftID: "w", State: office.DraftSent, PackageID: "p4"})
+	b.Settle()
+	screentest.Equal(t, "searched and lit", []string{b.screen.search.Text, b.lit()}, []string{"lease", "p1"})
 }
 
 // What was on its way and is not any more is not said to be.
