@@ -63,7 +63,7 @@ func (l *local) sendList(ctx context.Context, q bulkRequest, tell func(bulkAnswe
 			a.Waiting++
 		}
 	}
-	if q.Check || len(a.List.Wrong)+len(a.List.Lines) > 0 || a.Left == 0 || q.Again && a.Waiting > 0 {
+	if q.Check || len(a.List.Wrong)+len(a.List.Lines) > 0 || a.Left == 0 {
 		return a, nil
 	}
 	id, err := l.agent.SendList(ctx, list, q.Again, 0)
@@ -133,7 +133,7 @@ func (c *sendCmd) sendList(r *run, o *instance, d office.NewPackage) error {
 			return err
 		}
 		return r.out.Line("%s", waiting)
-	case a.Waiting > 0 && (c.Again || a.Left == 0):
+	case a.Waiting > 0 && a.Left == 0:
 		return &failure{"Nothing was sent. " + waiting}
 	case a.Left == 0:
 		return r.out.Line("Nothing to send: every line was sent before. Send them again with --again.")

@@ -104,6 +104,9 @@ const (
 	BeforeChanged Before = "changed" // the same documents to the same people, with some other difference
 )
 
+// Left reports whether a line of which this is known is to be sent, or with again, sent again: what waits was not sent yet.
+func (b Before) Left(again bool) bool { return b == "" || again && b != BeforeWaiting }
+
 // BulkLine is a line of a list and the package made from it. Its documents and template are those of the list, except for
 // Data.
 type BulkLine struct {
@@ -170,7 +173,7 @@ func ReadList(file string, rows []ListRow, common NewPackage, documents []string
 	return l
 }
 
-// Left are the lines that can be sent: those not sent before, or with again, all.
+// Left are the lines that can be sent: those not sent before, or with again, all but those that wait in another list.
 func (l BulkList) Left(again bool) (left []BulkLine) {
 	for _, line := range l.Lines {
 		if line.Left(again) {
@@ -182,7 +185,7 @@ func (l BulkList) Left(again bool) (left []BulkLine) {
 
 // Left reports whether a line is to be sent.
 func (line BulkLine) Left(again bool) bool {
-	return len(line.Wrong) == 0 && (again || line.Before == "")
+	return len(line.Wrong) == 0 && line.Before.Left(again)
 }
 
 // Faulty are the lines that cannot be sent as they are.

@@ -336,7 +336,7 @@ func (p *listPanel) refresh() {
 		if needs || p.tabs.Chosen() == 0 {
 			p.rows = append(p.rows, i)
 		}
-		if p.id == "" && len(p.list.Lines[i].Wrong) == 0 && p.list.Lines[i].Before != "" {
+		if p.id == "" && p.list.Lines[i].Left(true) && !p.list.Lines[i].Left(false) {
 			before++
 		} else if p.id != "" && p.results[i].State == "" {
 			waiting++
@@ -381,6 +381,8 @@ func (p *listPanel) refresh() {
 				notes = append(notes, lang.N("{{.PluralCount}} lines have mistakes and will not be sent. Correct the file and drop it again.", need))
 			}
 			said = strings.Join(notes, " ")
+		case waiting == 0 && slices.ContainsFunc(p.list.Lines, func(l office.BulkLine) bool { return l.Before == office.BeforeWaiting }):
+			wrong, said = false, lang.L("Every line waits in another list or was sent before.")
 		case waiting == 0:
 			wrong, said = false, lang.L("Every line was sent before. To send them again, tick the box above.")
 		}
@@ -447,12 +449,12 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 			return wrong[0], theme.MarkProblem, strings.Join(wrong, "\n")
 		case before == "":
 			return lang.L("Ready"), theme.MarkLater, ""
+		case before == office.BeforeWaiting:
+			return lang.L("In another list"), theme.MarkLater, lang.L("It waits in another list that was sent.")
 		case p.again.Checked:
 			return lang.L("Will be sent again"), theme.MarkNext, ""
 		case before == office.BeforeSame:
 			return lang.L("Sent before"), theme.MarkSigned, ""
-		case before == office.BeforeWaiting:
-			return lang.L("In another list"), theme.MarkLater, lang.L("It waits in another list that was sent.")
 		default:
 			return lang.L("Sent before, changed since"), theme.MarkNext, ""
 		}

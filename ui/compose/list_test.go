@@ -86,6 +86,28 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 	}
 }
 
+func TestLinesThatWaitInAnotherListAreSaidToWait(t *testing.T) {
+	b := listed(t, officetest.Busy())
+	p := b.screen.lists.panel
+	for i := range p.list.Lines {
+		p.list.Lines[i].Wrong, p.list.Lines[i].Before = nil, office.BeforeWaiting
+	}
+	p.list.Lines[0].Before = office.BeforeSame
+	p.refresh()
+	if p.bar.text.Text != "Every line waits in another list or was sent before." || p.again.Text != "Send again the 1 line that was sent before" {
+		t.Errorf("it says %q, and offers %q", p.bar.text.Text, p.again.Text)
+	}
+	p.again.SetChecked(true)
+	if says, _, _ := p.stand(1); p.bar.send.Text != "Send 1 package" || says != "In another list" {
+		t.Errorf("ticked, it offers %q, and says of a line that waits %q", p.bar.send.Text, says)
+	}
+	p.list.Lines[0].Before = office.BeforeWaiting
+	p.again.SetChecked(false)
+	if p.refresh(); p.again.Visible() {
+		t.Errorf("where every line waits, it offers %q", p.again.Text)
+	}
+}
+
 // What is added while a list covers the form would not be sent, and go with the rest.
 func TestWhatIsAddedIsSeenInThePlaceOfAList(t *testing.T) {
 	for name, add := range map[string]func(*bench){

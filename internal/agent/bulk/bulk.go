@@ -230,8 +230,8 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 	return waits, "", waits, nil
 }
 
-// Send stores a prepared list and starts sending it after undo: the valid lines not sent before, or all valid lines if again. It
-// fails if some were sent meanwhile.
+// Send stores a prepared list and starts sending it after undo: the valid lines that are Left. It fails if some of them were sent
+// meanwhile, or wait in another list.
 func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo time.Duration) (id string, err error) {
 	lines, faulty := l.Left(again), l.Faulty()
 	if len(l.Wrong) > 0 {
@@ -256,7 +256,7 @@ func (r *Service) Send(ctx context.Context, l office.BulkList, again bool, undo 
 			if !x.Left(again) {
 				continue
 			}
-			if before[i] != "" && !again {
+			if !before[i].Left(again) {
 				return message.Error(message.ListSentMeanwhile(l.File), nil)
 			}
 			x.Package.Replaces, x.Package.Files, x.Package.Template, x.Package.Repeat = failed[i], nil, nil, again

@@ -264,6 +264,24 @@ func TestWhatWasSentIsKnownInAChangedListAndAnotherOne(t *testing.T) {
 	}
 }
 
+func TestALineThatWaitsInAnotherListIsNotSentAgain(t *testing.T) {
+	d := newDesk(t)
+	looked := d.prepare(people(3)...)
+	d.send(d.prepare(people(3)...))
+	if l := d.prepare(people(4)...); before(l) != "wwwn" || len(l.Left(true)) != 1 {
+		t.Errorf("known as %s, with again %d would be sent", before(l), len(l.Left(true)))
+	}
+	for name, l := range map[string]office.BulkList{"looked at before": looked, "looked at afterwards": d.prepare(people(3)...)} {
+		if _, err := d.Send(t.Context(), l, true, 0); err == nil {
+			t.Errorf("%s: it is sent a second time", name)
+		}
+	}
+	d.work(office.DraftSent)
+	if n := len(d.drafts()); n != 3 {
+		t.Errorf("3 lines become %d packages", n)
+	}
+}
+
 func TestAStoppedListContinuesWithoutTheVeryLinesThatAnotherOneSent(t *testing.T) {
 	for name, c := range map[string]struct {
 		again  bool
