@@ -483,6 +483,31 @@ func TestWhatIsTakenBackTakesNothingsPlace(t *testing.T) {
 	}
 }
 
+func TestUndoTakesBackWhatItNames(t *testing.T) {
+	o := officetest.Busy()
+	o.OnSend = func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+		o.Change(office.OutboxChanged, func(o *officetest.Office) {
+			o.Waiting = append(o.Waiting, office.Draft{ID: d.Name, Name: d.Name, State: office.DraftQueued})
+		})
+		progress(office.SendState{DraftID: d.Name, State: office.DraftQueued, Undo: d.Name == "b"}) // a is being uploaded
+		<-ctx.Done()
+		return office.SendState{DraftID: d.Name, State: office.DraftQueued}, ctx.Err()
+	}
+	b := newBench(t, o)
+	b.add("a.pdf", "b.pdf")
+	b.screen.like(filled(ana))
+	b.screen.each.SetChecked(true)
+	b.send()
+	screentest.Equal(t, "undo is offered for", b.Deeds[0].Says, outbox.Sending([]string{"b"}))
+	went := len(b.Went)
+	b.Deeds[0].Undone()
+	b.Until(func() bool { return len(b.Went) > went })
+	screentest.Equal(t, "in the form again", b.names(), []string{"b.pdf"})
+	if a := o.Waiting[slices.IndexFunc(o.Waiting, func(d office.Draft) bool { return d.ID == "a" })]; a.State != office.DraftQueued || a.Stopped {
+		t.Errorf("what is on its way is %+v", a)
+	}
+}
+
 // Of two packages the office takes one; the other stays typed, also when the first one is taken back.
 func TestWhatTheOfficeDidNotTakeStaysWhenTheRestIsTakenBack(t *testing.T) {
 	o := officetest.Busy()

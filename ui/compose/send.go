@@ -259,14 +259,15 @@ func (s *Screen) finish(h *handing) {
 	s.filesChanged()
 	s.bar.say(wrong)
 	var names []string
+	var named []*parcel
 	for _, p := range h.parcels {
 		if p.taken && p.state.Undo { // the list may have taken longer than the time to undo
-			names = append(names, i18n.Title(p.draft.Name))
+			names, named = append(names, i18n.Title(p.draft.Name)), append(named, p)
 		}
 	}
 	if len(names) > 0 {
 		h.begun = s.env.Soon(env.Undoable{
-			Says: outbox.Sending(names), Undone: func() { s.takeBack(h) }, Since: h.taken,
+			Says: outbox.Sending(names), Undone: func() { s.takeBack(h.typed, named) }, Since: h.taken,
 		})
 	}
 	if p := h.parcels[0]; p.id != "" && s.content.Visible() {
@@ -276,12 +277,11 @@ func (s *Screen) finish(h *handing) {
 
 // takeBack returns what was sent to the form if there is still time. If there is other input by now, or a refused document is left,
 // it stays in the outbox for a person to decide. Until the form has it, it is there, too: nothing is lost in between.
-func (s *Screen) takeBack(h *handing) {
-	taken := slices.DeleteFunc(slices.Clone(h.parcels), func(p *parcel) bool { return !p.taken })
+func (s *Screen) takeBack(f office.Form, sent []*parcel) {
 	var back []*parcel
 	late := false
 	s.env.Attempt(func(context.Context) (err error) {
-		for _, p := range taken {
+		for _, p := range sent {
 			inTime, e := s.office.Stop(p.id)
 			late = late || !inTime && e == nil
 			if err = errors.Join(err, e); inTime {
@@ -293,7 +293,7 @@ func (s *Screen) takeBack(h *handing) {
 		if late {
 			s.env.Notice(outbox.TooLate())
 		}
-		switch f := h.typed; {
+		switch {
 		case len(back) == 0:
 		case s.handing != nil || !s.form().Empty():
 			s.env.Go.ShowPackage(outbox.RowID(back[0].id))
