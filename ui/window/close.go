@@ -146,7 +146,13 @@ func (w *Window) lookForUndone(then func(text string)) {
 		sent, desks = lists, w.office.Desks(ctx)
 		drafts, err2 := w.office.Drafts()
 		return drafts, cmp.Or(err1, err2)
-	}, func(drafts []office.Draft, _ error) { then(w.leftUndone(drafts, sent, desks)) })
+	}, func(drafts []office.Draft, err error) {
+		text := w.leftUndone(drafts, sent, desks)
+		if text == "" && err != nil && !errors.Is(err, context.Canceled) { // nobody knows what is unfinished
+			text = i18n.Error(err)
+		}
+		then(text)
+	})
 }
 
 func (w *Window) showQuestion(text string) {
@@ -181,7 +187,7 @@ func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk, desks []
 	open, unknown := 0, 0
 	for _, d := range drafts {
 		switch {
-		case d.Away:
+		case d.Away || d.OfBefore():
 		case d.State == office.DraftQueued || d.State == office.DraftAdding:
 			unsent, open = append(unsent, i18n.Title(d.Name)), open+1
 		case d.State == office.DraftUnknown:

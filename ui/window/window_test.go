@@ -324,6 +324,16 @@ func TestTheLanguageWaitsForASignIn(t *testing.T) {
 	b.Until(func() bool { return b.window.account.signedIn && b.window.language == "de" })
 }
 
+func TestQuittingAsksWhereNobodyKnowsWhatIsUnfinished(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Unread = message.Error(message.OwnDiskFull(), nil) })
+	b.window.askToQuit()
+	b.Settle()
+	if b.quits > 0 || !strings.Contains(b.asks(), i18n.Message(message.OwnDiskFull())) {
+		t.Errorf("quit %d times, asked %q", b.quits, b.asks())
+	}
+}
+
 func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin func(*bench)
@@ -338,7 +348,8 @@ func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 		}, "Countersign is checking whether it was sent."},
 		"a package waits for a person": {func(b *bench) {
 			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
-				o.Waiting = []office.Draft{{ID: "d", State: office.DraftFailed}, {ID: "e", State: office.DraftHeld}}
+				o.Waiting = []office.Draft{{ID: "d", State: office.DraftFailed}, {ID: "e", State: office.DraftHeld},
+					{ID: "f", State: office.DraftUnknown, Delivery: office.Delivery{Problem: message.DraftOfBefore()}}}
 			})
 		}, ""},
 		"what was asked for can be undone": {func(b *bench) {
