@@ -159,11 +159,8 @@ func (f *folders) forget(id string) {
 
 func (f *folders) remove(x office.HotFolderRow) {
 	text := lang.L("The folder and its files stay as they are.")
-	switch {
-	case x.Waiting > 0 && x.Ask:
-		text += " " + lang.N("{{.PluralCount}} documents keep waiting for your OK under “Packages”.", x.Waiting)
-	case x.Waiting > 0:
-		text += " " + lang.L("Documents already picked up are still sent.")
+	if x.Waiting > 0 { // what was changed there needs an OK also where the folder does not ask
+		text += " " + lang.N("{{.PluralCount}} documents stay under “Packages”. What needs your OK keeps waiting for it; the rest is sent.", x.Waiting)
 	}
 	widgets.Ask(f.screen.env.Window.Canvas(), widgets.Question{Title: lang.L("Stop sending from this folder?"),
 		Text: text, Safe: lang.L("Keep the folder"), Do: lang.L("Remove"),

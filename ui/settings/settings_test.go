@@ -720,6 +720,20 @@ func inMenu(b *screentest.Bench, s *Screen, name string) {
 	b.Settle()
 }
 
+// A document that was changed in “Waiting” needs an OK also where the folder does not ask.
+func TestRemovingAFolderPromisesNotThatAllIsSent(t *testing.T) {
+	for _, asks := range []bool{false, true} {
+		o := sending()
+		o.Folders[0].Ask, o.Folders[0].Waiting = asks, 2
+		b, s := foldersShown(t, o)
+		inMenu(b, s, "Remove")
+		if said := screentest.Text(screentest.Top(b.Window)); !strings.Contains(said, "What needs your OK keeps waiting for it; the rest is sent.") {
+			t.Errorf("where a folder asks (%v) it says: %s", asks, said)
+		}
+		b.Press(screentest.Top(b.Window), "Keep the folder")
+	}
+}
+
 func TestAFolderPausesIsTestedAndIsRemoved(t *testing.T) {
 	b, s := foldersShown(t, sending())
 	inMenu(b, s, "Pause")
