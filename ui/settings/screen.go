@@ -282,7 +282,7 @@ func (s *Screen) changed(k *setting) {
 	if k != nil {
 		k.field.Wrong("")
 		if k.typed && k.differs(s.kept) {
-			k.field.Note(theme.Waiting, lang.L("Changed. It is saved when you leave the field; Escape undoes it."))
+			k.field.Note(theme.Waiting, lang.L("not saved"))
 		}
 	}
 	s.sayMarked()

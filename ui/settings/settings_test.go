@@ -168,7 +168,7 @@ func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
 	canvas := b.Window.Canvas()
 	canvas.Focus(e)
 	e.SetText("half")
-	if !strings.HasPrefix(said(s, office.FieldClientID), "Changed.") {
+	if !strings.HasPrefix(said(s, office.FieldClientID), "not saved") {
 		t.Errorf("a changed field says so beside itself, got %q", said(s, office.FieldClientID))
 	}
 	e.FocusLost() // with the whole window: the canvas still has it

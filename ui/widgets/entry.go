@@ -244,6 +244,7 @@ type Field struct {
 	hint   string
 	locked string // why it cannot be changed, shown instead of the hint
 	below  *Prose
+	usual  *Prose // what it says while nothing is wrong, whose room it keeps
 	mark   *widget.Icon
 	sign   *fyne.Container // holds mark, as high as a line of text
 	input  marked          // nil if it cannot show errors
@@ -266,7 +267,8 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label.Hidden = name == ""
 	f.take(input)
 	f.sign = Mark(16, f.mark)
-	f.line = Across(f.sign, f.below, nil)
+	f.usual = NewProse(hint)
+	f.line = container.New(&keptRoom{f.usual}, Across(f.sign, f.below, nil))
 	f.sign.Hide()
 	f.line.Hide()
 	f.parts = Stack(3, label, input, f.line)
@@ -334,13 +336,30 @@ func (f *Field) Wrong(text string) {
 	if f.wrong {
 		colour = theme.Attention
 	}
+	if f.label.Text != f.name {
+		f.label.Text, f.label.Colour = f.name, theme.Text
+		f.label.Refresh()
+	}
 	f.roomy = f.roomy || f.wrong // the content below must not move once this is corrected
-	if text = cmp.Or(text, f.locked, f.hint); text == f.below.Text && colour == f.below.Colour {
+	f.usual.Text = cmp.Or(f.locked, f.hint)
+	if text = cmp.Or(text, f.usual.Text); text == f.below.Text && colour == f.below.Colour {
 		return // redrawing may take long
 	}
 	f.below.Text, f.below.Colour = text, colour
 	f.sign.Hidden, f.line.Hidden = !f.wrong, text == "" && !f.roomy
 	f.refresh()
+}
+
+// keptRoom keeps the room of a text, which is not shown, for another one.
+type keptRoom struct{ of *Prose }
+
+func (k *keptRoom) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	k.of.Resize(fyne.NewSize(size.Width, 0))
+	objects[0].Resize(size)
+}
+
+func (k *keptRoom) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	return objects[0].MinSize().Max(fyne.NewSize(0, height(k.of)))
 }
 
 // Room sets whether the line below keeps its height while empty. A field that was once wrong keeps it.
@@ -389,18 +408,22 @@ func (f *Field) Lock(why string) {
 	}
 }
 
-// Note shows a temporary remark instead of the hint, in its own colour; an empty text shows the hint again. Errors take precedence.
+// Note adds a temporary remark to the name, in its own colour, where it moves nothing and covers no hint; without a name, it stands in
+// the hint's room. An empty text removes it, as an error does.
 func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 	if f.wrong {
 		return
 	}
 	f.Wrong("")
-	if text == "" {
+	switch {
+	case text == "":
 		return
+	case f.name == "":
+		f.below.Text, f.below.Colour = text, colour
+		f.line.Hidden = false
+	default:
+		f.label.Text, f.label.Colour = f.name+" · "+text, colour
 	}
-	f.below.Text, f.below.Colour = text, colour
-	f.line.Hidden = false
-	f.below.Refresh()
 	f.refresh()
 }
 
@@ -414,8 +437,10 @@ func (f *Field) refresh() {
 
 func (f *Field) Title() string { return f.name }
 
-// Said returns the text below the input: the error, a remark or the hint.
-func (f *Field) Said() string { return f.below.Text }
+// Said returns what the field says besides its name: a remark, the error or the hint.
+func (f *Field) Said() string {
+	return strings.Trim(strings.TrimPrefix(f.label.Text, f.name)+" · "+f.below.Text, " ·")
+}
 
 func (f *Field) IsWrong() bool { return f.wrong }
 

@@ -10,6 +10,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/test"
 )
 
@@ -80,6 +81,28 @@ func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
 	f.Wrong("")
 	if f.below.Text != "another hint" || f.sign.Visible() {
 		t.Errorf("got %q", f.below.Text)
+	}
+}
+
+// What stands below a field does not move while something is wrong that is shorter than its hint, nor while it is not saved; then one
+// still reads the hint.
+func TestNothingMovesBelowAFieldThatSaysSomethingElse(t *testing.T) {
+	test.NewTempApp(t)
+	f := NewField("Name", NewEntry(""), strings.Repeat("as on the passport, ", 6)+"all of it")
+	window := test.NewTempWindow(t, container.NewVBox(f))
+	window.Resize(fyne.NewSize(260, 300))
+	before := f.MinSize()
+	f.Wrong("Enter a name.")
+	if now := f.MinSize(); now.Height != before.Height {
+		t.Errorf("its height changes from %v to %v", before.Height, now.Height)
+	}
+	f.Wrong("")
+	if f.Note(theme.Waiting, "not saved"); f.MinSize().Height != before.Height || f.Said() != "not saved · "+f.hint {
+		t.Errorf("of a change it says %q", f.Said())
+	}
+	f.Note("", "")
+	if f.Said() != f.hint {
+		t.Errorf("afterwards it says %q", f.Said())
 	}
 }
 
