@@ -211,11 +211,11 @@ func (s *Banner) tell() {
 
 var stacked, inLine = layout.NewCustomPaddedVBoxLayout(2), layout.NewCustomPaddedHBoxLayout(gap)
 
-// Short puts everything on one line or on several. A shortened sentence shows in full as a tooltip.
+// Short puts everything side by side, as high as the button, or below each other. A shortened sentence shows in full as a tooltip.
 func (s *Banner) Short(short bool) {
 	if s.text.Begins != short {
 		if s.text.Begins, s.text.Most, s.end.Layout = short, 0, stacked; short {
-			s.text.Most, s.end.Layout = 1, inLine
+			s.text.Most, s.end.Layout = 2, inLine
 		}
 		s.content.Refresh()
 	}

@@ -84,6 +84,21 @@ func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
 	}
 }
 
+// In a narrow window a problem is read to its end, in the room that is kept for it.
+func TestAShortBannerSaysItAllBesideItsButton(t *testing.T) {
+	test.NewTempApp(t)
+	b := NewBanner(theme.Wash, theme.MarkProblem.Resource())
+	window := test.NewTempWindow(t, container.NewVBox(b))
+	window.Resize(fyne.NewSize(400, 300))
+	b.Short(true)
+	b.Say("Full.", "since 13:36", "Choose a folder", nil)
+	least := b.MinSize().Height
+	b.Say("The disk with “Signed” is full.", "since 13:36", "Choose a folder", nil)
+	if b.text.cut || b.MinSize().Height != least {
+		t.Errorf("cut: %v; its height was %v, and is %v", b.text.cut, least, b.MinSize().Height)
+	}
+}
+
 // What stands below a field does not move while something is wrong that is shorter than its hint, nor while it is not saved; then one
 // still reads the hint.
 func TestNothingMovesBelowAFieldThatSaysSomethingElse(t *testing.T) {
