@@ -215,13 +215,13 @@ type NewPackage struct {
 	Patience time.Duration `json:"patience,omitempty"`
 }
 
-// Titles are what its documents are called: the template, and the names of the files.
+// Titles are what its documents are called: the template, and the names of the files without their endings.
 func (d NewPackage) Titles() (list []string) {
 	if d.Template != nil {
 		list = append(list, d.Template.Name)
 	}
 	for _, path := range d.Files {
-		list = append(list, filepath.Base(path))
+		list = append(list, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 	}
 	return list
 }

@@ -41,7 +41,7 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 			t.Errorf("cell %v: %q, want %q", at, got, want)
 		}
 	}
-	if p.title.Text != "Lease Sonnenweg 4.pdf" || p.bar.send.Text != "Send 3 packages" || !strings.HasPrefix(p.bar.text.Text, "2 lines have mistakes") {
+	if p.title.Text != "Lease Sonnenweg 4" || p.bar.send.Text != "Send 3 packages" || !strings.HasPrefix(p.bar.text.Text, "2 lines have mistakes") {
 		t.Errorf("%q, %q, %q", p.title.Text, p.bar.send.Text, p.bar.text.Text)
 	}
 	p.again.SetChecked(true)
