@@ -650,6 +650,32 @@ func TestADocumentThatIsNoLongerListedIsNotWaitedForButStillLookedFor(t *testing
 	}
 }
 
+func TestADocumentThatIsSavedIsNotLetGo(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		p := office.Package{ID: "p", Name: "Lease", State: office.PackageExecuted, Created: x.Now(),
+			Saving: office.Saving{Planned: true, Saved: true}, Documents: []office.Document{{ID: "d", Executed: true}, {ID: "saved", Executed: true}}}
+		x.keeps(p)
+		for _, d := range p.Documents {
+			x.update(func(tx *store.Tx) error {
+				j := office.Job{PackageID: "p", DocumentID: d.ID, Kind: office.FileSigned, Folder: "/", Target: d.ID}
+				_, err := tx.PlanJob(j)
+				j.State = office.JobDone
+				return errors.Join(err, tx.PutJob(j))
+			})
+		}
+		time.Sleep(30 * 24 * time.Hour)
+		x.happens("again", esign.PackageExecuted, "p", "", "")
+		for range 100 {
+			x.check(esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "d"}}})
+			time.Sleep(time.Hour)
+		}
+		if p := x.now(); len(p.Documents) != 2 || !p.Final() {
+			t.Errorf("final: %v, with %+v", p.Final(), p.Documents)
+		}
+	})
+}
+
 // The service tells when a package was made, this computer when its state was restored.
 func TestNothingIsToldAgainAfterARestoreThoughTheClockIsBehind(t *testing.T) {
 	for name, behind := range map[string]time.Duration{"right": 0, "two hours": 2 * time.Hour, "seven years": 7 * 365 * 24 * time.Hour} {

@@ -181,7 +181,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 	if p.DraftID == "" {
 		r.deps.Claim(tx, p, p.ExternalData)
 	}
-	letGo(p, r.Latest())
+	letGo(tx, p, r.Latest())
 	if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some && f.record == nil {
 		if f.planned, err = r.deps.Files.Plan(tx, p, s, folder); err != nil {
 			return f, err
@@ -200,9 +200,15 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 const lackedOften = 16
 
 // letGo removes documents from p that the service has not listed for long although everyone has signed: somebody replaced or removed
-// them there.
-func letGo(p *office.Package, now time.Time) {
-	p.Documents = slices.DeleteFunc(slices.Clone(p.Documents), func(d office.Document) bool {
+// them there. One of which a file is planned or saved stays, and is not looked for.
+func letGo(tx *store.Tx, p *office.Package, now time.Time) {
+	p.Documents = slices.Clone(p.Documents)
+	for i, d := range p.Documents {
+		if _, planned, _ := tx.Job(office.Job{PackageID: p.ID, DocumentID: d.ID, Kind: office.FileSigned}.Key()); planned {
+			p.Documents[i].Unlisted, p.Documents[i].Lacked = time.Time{}, 0
+		}
+	}
+	p.Documents = slices.DeleteFunc(p.Documents, func(d office.Document) bool {
 		return d.Lacked >= lackedOften && now.Sub(d.Unlisted) >= listedLate
 	})
 }
