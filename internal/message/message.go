@@ -190,8 +190,12 @@ func For(err error) Message {
 	return Unexpected()
 }
 
-// SameCause reports whether a and b say the same, or both that there may be no internet connection.
-func SameCause(a, b Message) bool { return a == b || offline(a) && offline(b) }
+// SameCause reports whether a and b say that the same has happened, or both that there may be no internet connection.
+func SameCause(a, b Message) bool {
+	happened, _ := English().Lines(a)
+	also, _ := English().Lines(b)
+	return happened == also || offline(a) && offline(b)
+}
 
 func offline(m Message) bool {
 	_, check := English().Lines(ServiceSilent())

@@ -116,13 +116,13 @@ func New(now func() time.Time, changed func()) *Tracker {
 	return &Tracker{now: now, changed: changed, issues: map[string]Issue{}}
 }
 
-// Set records that s exists. If it, or another state with its id, already did, Since is kept, so a message may be refined without
-// restarting the time.
+// Set records that s exists. If it, or another state with its id and severity, already did, Since is kept, so a message may be refined
+// without restarting the time; one that is more or less severe has begun only now.
 func (t *Tracker) Set(s State, m message.Message) {
 	t.change(func() bool {
 		old, was := t.issues[s.ID]
 		issue := Issue{s.ID, s.Severity, old.Since, m, s.Action, s}
-		if !was {
+		if !was || old.Severity != s.Severity {
 			issue.Since = t.now()
 		}
 		t.issues[s.ID] = issue
@@ -208,6 +208,13 @@ func (t *Tracker) Has(s State) bool {
 	defer t.mu.Unlock()
 	_, ok := t.issues[s.ID]
 	return ok
+}
+
+// Stands reports whether s itself exists, not another state with its id.
+func (t *Tracker) Stands(s State) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.issues[s.ID].state == s
 }
 
 // List returns the issues by severity, then oldest first. It is never nil.

@@ -40,6 +40,28 @@ func TestAStateKeepsSinceWhenWhileItsMessageIsRefined(t *testing.T) {
 	}
 }
 
+// A desk that is turned away was only cut off before: that had another beginning and another remedy.
+func TestAnotherSeverityIsAnotherBeginning(t *testing.T) {
+	h, now, _ := tracker()
+	h.Set(HubAway, message.HubAway())
+	*now = start.Add(time.Hour)
+	h.Set(DeskUnwelcome, message.DeskUnwelcome())
+	if got := h.List(); len(got) != 1 || !got[0].Since.Equal(*now) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAMissingFolderIsToldOnce(t *testing.T) {
+	h, _, _ := tracker()
+	h.Set(FolderAway, message.FolderMissing("Signed"))
+	h.Set(FolderFails, message.WaitForFolder("Signed", 2))
+	if told := Distinct(h.List()); len(told) != 1 || told[0].ID != FolderFails.ID {
+		t.Errorf("%+v", told)
+	}
+	h.Set(FolderFails, message.WaitForFolder("Other", 2))
+	expect(t, len(Distinct(h.List())), 2, "of two folders %d are told")
+}
+
 func TestTheGravestAndOldestComesFirst(t *testing.T) {
 	h, now, _ := tracker()
 	for _, s := range []State{PolicyWrong, NoAddress, ServiceFails, FolderFails, KeyringLocked} {

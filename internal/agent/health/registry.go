@@ -67,7 +67,8 @@ var (
 
 	// FolderFails ends when a file has been saved, or another folder chosen.
 	FolderFails = State{ID: "folder", Step: message.StepDocuments(), Severity: Problem, Action: ActChooseFolder, After: soon}
-	// HotFolderFails ends when every hot folder can be used, or no longer sends.
+	// HotFolderFails ends when every hot folder can be used, or no longer sends, or is away together with the folder for documents, of
+	// which there is an issue.
 	HotFolderFails = State{ID: "hot-folder", Severity: Problem, Action: ActFolders, After: soon}
 	// HotFolderWaits ends when no file of a hot folder is stuck.
 	HotFolderWaits = State{ID: "hot-folder-waits", Severity: Problem, Action: ActFolders, After: soon}
@@ -82,7 +83,7 @@ var (
 	// FilesAstray ends when somebody has read it, until more are found, or when everything is back.
 	FilesAstray = State{ID: "files", Step: message.StepDocuments(), Severity: Problem, Action: ActDismiss, After: soon}
 	// FolderAway ends likewise, of the folder for documents as a whole.
-	FolderAway = State{ID: "files", Step: message.StepDocuments(), Severity: Problem, Action: ActChooseFolder, After: soon}
+	FolderAway = State{ID: "files", Step: message.StepDocuments(), Severity: Problem, Action: ActChooseFolder, After: soon, Behind: "folder"}
 	// RecordWaits ends when the record has been stamped and copied as the office wants.
 	RecordWaits = State{ID: "record", Severity: Warning, Action: ActSettings, After: 24 * time.Hour}
 	// RecordOlder ends when somebody has read it, or with the program.

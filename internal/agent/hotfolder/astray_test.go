@@ -212,6 +212,58 @@ func TestAFolderThatGoesAwayIsToldIsNotMadeAnewAndComesBackByItself(t *testing.T
 	})
 }
 
+// What was on its way waits for it ever longer, and would be told of though nothing is wrong any more.
+func TestWhatWaitedForAFolderGoesOnOnceItIsBack(t *testing.T) {
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+		d.takesLease(f)
+		away := f.Path + " away"
+		noErr(t, os.Rename(f.Path, away))
+		d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+		for range 6 { // it is tried ever more rarely
+			d.looks()
+		}
+		if !d.Health.Has(health.HotFolderFails) {
+			t.Fatalf("health has %v", d.Health.List())
+		}
+		noErr(t, os.Rename(away, f.Path))
+		must(d.look(t.Context(), deaf{}))
+		if d.Health.Has(health.HotFolderFails) || d.Health.Has(health.HotFolderWaits) {
+			t.Errorf("health has %v", d.Health.List())
+		}
+		expect(t, files(t, f.Path), []string{"Sent/Lease.pdf"}, "there are %q")
+	})
+}
+
+// One share that is away is one problem, whichever of its folders Countersign uses.
+func TestAFolderThatIsAwayWithTheOneForDocumentsIsNotToldBesideIt(t *testing.T) {
+	atDesk(t, func(t *testing.T, d *desk, f office.HotFolder) {
+		elsewhere := d.folder()
+		share := filepath.Join(t.TempDir(), "share")
+		d.saveTo = filepath.Join(share, "Signed")
+		moved := f
+		moved.Path = filepath.Join(share, "Scans")
+		noErr(t, errors.Join(os.MkdirAll(d.saveTo, 0o700), os.Mkdir(moved.Path, 0o700)))
+		d.put(moved)
+		d.looks()
+		noErr(t, os.Rename(share, share+" away"))
+		d.away = archive.ErrMissing
+		d.looks()
+		if !d.Health.Has(health.HotFolderFails) {
+			t.Error("nothing is told while nothing is to be saved")
+		}
+		d.Health.Set(health.FolderFails, message.WaitForFolder("Signed", 1))
+		d.looks()
+		if rows := d.rows(); d.Health.Has(health.HotFolderFails) || rows[0].Problem.IsZero() {
+			t.Errorf("health has %v, the folder says %v", d.Health.List(), rows[0].Problem)
+		}
+		noErr(t, os.RemoveAll(elsewhere.Path))
+		d.looks()
+		if !d.Health.Has(health.HotFolderFails) {
+			t.Error("of another folder nothing is told")
+		}
+	})
+}
+
 // killedAt has the program end at a point, and start again.
 func (d *desk) killedAt(point string) {
 	d.crash = func(p string) {

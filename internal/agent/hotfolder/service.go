@@ -20,6 +20,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -192,8 +194,21 @@ func (r *Service) look(ctx context.Context, events Events) (time.Duration, error
 		}
 	}
 	r.forgetLooks(paths)
+	if r.back(folders, problems) { // what waited for it need not wait longer
+		r.retries.Now()
+		if err := r.settle(ctx); err != nil {
+			return 0, err
+		}
+	}
 	r.tellProblems(folders, problems)
 	return pause, r.tell()
+}
+
+// back reports whether a folder that could not send the last time can again, given the folders that cannot.
+func (r *Service) back(folders []office.HotFolder, problems map[string]message.Message) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(folders, func(f office.HotFolder) bool { return !r.problems[f.ID].IsZero() && problems[f.ID].IsZero() })
 }
 
 // lookInto takes what can be taken from one folder, and returns how long until something else may be ready; 0 for nothing.
@@ -310,7 +325,7 @@ func (e *folderError) Error() string { return e.text.String() }
 func (e *folderError) Message() message.Message { return e.text }
 
 // tellProblems updates the health issues about folders: those that cannot send, and those with waiting files. Each folder's problem
-// is reported once.
+// is reported once, and none that the folder for documents has, too.
 func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]message.Message) {
 	r.mu.Lock()
 	changed := !maps.Equal(problems, r.problems)
@@ -321,6 +336,7 @@ func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]m
 	for _, f := range folders { // files of a folder no longer listed wait without a report
 		m := problems[f.ID]
 		switch {
+		case m == message.SendFolderAway(f.Called()) && r.explained(f):
 		case !m.IsZero() && stopped.IsZero():
 			stopped = message.Then(message.SendFolderStopped(f.Called()), m)
 		case m.IsZero() && !waiting[f.ID].IsZero() && waits.IsZero():
@@ -331,6 +347,28 @@ func (r *Service) tellProblems(folders []office.HotFolder, problems map[string]m
 	r.Health.Update(health.HotFolderWaits, waits)
 	if changed {
 		r.deps.Changed()
+	}
+}
+
+// explained reports whether f is away because the share is that the folder for documents is on, too, and people are told of that.
+func (r *Service) explained(f office.HotFolder) bool {
+	saveTo := r.deps.Settings().SaveTo
+	if !r.Health.Stands(health.FolderFails) && !r.Health.Stands(health.FolderAway) || r.deps.FolderAway(saveTo) == nil {
+		return false
+	}
+	own, other := gone(f.Path), gone(saveTo)
+	place := filepath.Dir(own)
+	return own == other || place == filepath.Dir(other) && disk.Empty(place) // where a share is mounted
+}
+
+// gone returns the topmost parent of a missing path that is missing.
+func gone(path string) string {
+	for {
+		parent := filepath.Dir(path)
+		if _, err := disk.Stat(parent); err == nil || parent == path {
+			return path
+		}
+		path = parent
 	}
 }
 

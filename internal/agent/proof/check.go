@@ -118,6 +118,7 @@ func (r *Service) CheckFiles(ctx context.Context, show func(done, all int)) erro
 	if err != nil {
 		return err
 	}
+	defer r.Wake() // to notice when a folder is back
 	return r.found(astrayFiles{Files: found, Away: slices.Sorted(maps.Keys(x.away))}, today, true)
 }
 

@@ -22,6 +22,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -586,6 +587,29 @@ func TestWithoutItsShareNoFileIsTakenForLost(t *testing.T) {
 		x.deps.FolderAway = stat
 		noErr(t, x.checkFiles(t.Context()))
 		expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"lost.pdf"}), "with the share it says %v")
+	})
+}
+
+func TestAFolderThatIsBackIsNoticedWithinAMinute(t *testing.T) {
+	looptest.Bubble(t, "", func(t *testing.T) {
+		x := newService(t)
+		x.settings.SaveTo = x.folder
+		x.save("a", "a")
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for _, run := range []func(context.Context) error{x.Run, x.RunRecord} {
+			running.Go(func() { noErr(t, run(ctx)) })
+		}
+		time.Sleep(90 * time.Second) // both rest
+		noErr(t, os.Rename(x.folder, x.folder+" away"))
+		noErr(t, x.CheckFiles(ctx, func(int, int) {}))
+		expect(t, x.said(health.FolderAway), message.FolderMissing(filepath.Base(x.folder)), "it says %v")
+		time.Sleep(time.Minute)
+		noErr(t, os.Rename(x.folder+" away", x.folder))
+		time.Sleep(time.Minute + time.Second)
+		expect(t, x.said(health.FolderAway), message.Message{}, "a minute after it is back it says %v")
+		cancel()
+		running.Wait()
 	})
 }
 

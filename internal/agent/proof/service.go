@@ -80,10 +80,11 @@ func (r *Service) Run(ctx context.Context) error {
 	return loop.Repeat(ctx, r.work, r.examineDue)
 }
 
-// awayPause is how long to leave an unreachable folder alone, and at first a file; againPause how long to leave a file alone in the
-// end; breath is the pause between two documents, because this is never urgent.
+// awayPause is how long to leave an unreachable folder alone, and at first a file; backPause, one that people were told of; againPause
+// how long to leave a file alone in the end; breath is the pause between two documents, because this is never urgent.
 const (
 	awayPause  = 10 * time.Minute
+	backPause  = time.Minute
 	againPause = 24 * time.Hour
 	busyPause  = 5 * time.Second
 	breath     = 100 * time.Millisecond
@@ -96,13 +97,28 @@ func (r *Service) examineDue(ctx context.Context) (pause time.Duration, err erro
 	}
 	if r.next = slices.DeleteFunc(r.next, r.waits); len(r.next) == 0 {
 		r.next, err = data.Read(r.Data, "the documents to examine", func(tx *store.Tx) ([]office.Job, error) { return tx.JobsToExamine(100, r.waits) })
-		if err != nil || len(r.next) == 0 {
+		if err != nil {
 			return awayPause, err
+		}
+		if len(r.next) == 0 {
+			return r.watchAway()
 		}
 	}
 	j := r.next[0]
 	r.next = r.next[1:]
 	return breath, r.One("seal "+j.Key(), func() error { return r.examine(ctx, j) })
+}
+
+// watchAway has RunRecord follow as soon as a folder that the last check found out of reach is back, and returns how long to rest.
+func (r *Service) watchAway() (pause time.Duration, err error) {
+	last, _, err := data.Doc[astrayFiles](r.Data, docAstray)
+	if err != nil || len(last.Away) == 0 {
+		return awayPause, err
+	}
+	if slices.ContainsFunc(last.Away, func(folder string) bool { return r.deps.FolderAway(folder) == nil }) {
+		r.WakeRecord()
+	}
+	return backPause, nil
 }
 
 // waits reports whether j's file must not be examined now.
