@@ -1427,7 +1427,7 @@ func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
 
 func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
 	d := office.Draft{State: office.DraftQueued, Delivery: office.Delivery{Problem: message.ServiceUnreachable()}}
-	if _, got := outbox.State(d); got != d.Problem.String()+" Your package will be sent automatically." {
+	if _, got := outbox.State(d); got != d.Problem.String()+" It will be sent automatically." {
 		t.Errorf("said %q", got)
 	}
 }

@@ -98,7 +98,7 @@ func (s *Screen) openList(file office.FormFile) {
 	if s.documentCount() == 0 {
 		s.setList(file)
 		s.changed()
-		s.env.Notice(lang.L("The list is kept. Add the document for it."))
+		s.env.Notice(lang.L("The list was added. Now add the document to send."))
 		return
 	}
 	common, kept := s.draft(), s.lists.draft == file
@@ -342,14 +342,14 @@ func (p *listPanel) refresh() {
 			waiting++
 		}
 	}
-	titles, file, needing := p.list.Common.Titles(), p.list.File, lang.L("With mistakes")
+	titles, file, needing := p.list.Common.Titles(), p.list.File, lang.L("With errors")
 	if p.id != "" {
 		titles, file, needing = p.progress.Documents, p.progress.File, lang.L("Not sent")
 	}
 	p.title.Set(i18n.Title(cmp.Or(strings.Join(titles, ", "), file)))
 	p.tabs.Label([]string{fmt.Sprint(lang.L("All"), " ", lines), fmt.Sprint(needing, " ", need)})
 	widgets.Show(p.tabs, need > 0 || p.tabs.Chosen() == 1)
-	p.again.Hidden, p.again.Text = before == 0, lang.N("Send the {{.PluralCount}} lines again that were sent before", before)
+	p.again.Hidden, p.again.Text = before == 0, lang.N("Also resend the {{.PluralCount}} lines already sent", before)
 	state := p.progress.State
 	halted := state == office.BulkPaused || state == office.BulkStopped
 	undoable := p.screen.env.Now().Sub(p.progress.Created) <= widgets.UndoTime // until then, the undo bar offers it
@@ -378,13 +378,13 @@ func (p *listPanel) refresh() {
 				notes = append(notes, i18n.Title(filepath.Base(docs[warned].path))+" · "+i18n.Message(docs[warned].info.Warning))
 			}
 			if need > 0 {
-				notes = append(notes, lang.N("{{.PluralCount}} lines have mistakes and will not be sent. Correct the file and drop it again.", need))
+				notes = append(notes, lang.N("{{.PluralCount}} lines contain errors and will not be sent. Correct the file and add it again.", need))
 			}
 			said = strings.Join(notes, " ")
 		case waiting == 0 && slices.ContainsFunc(p.list.Lines, func(l office.BulkLine) bool { return l.Before == office.BeforeWaiting }):
-			wrong, said = false, lang.L("Every line waits in another list or was sent before.")
+			wrong, said = false, lang.L("All lines are waiting in another list or have already been sent.")
 		case waiting == 0:
-			wrong, said = false, lang.L("Every line was sent before. To send them again, tick the box above.")
+			wrong, said = false, lang.L("All lines have already been sent. To send them again, tick the box above.")
 		}
 	}
 	if said == "" && (p.id == "" || state == office.BulkRunning && p.progress.Open > 0) {
@@ -450,13 +450,13 @@ func (p *listPanel) stand(n int) (says string, mark theme.Mark, whole string) {
 		case before == "":
 			return lang.L("Ready"), theme.MarkLater, ""
 		case before == office.BeforeWaiting:
-			return lang.L("In another list"), theme.MarkLater, lang.L("It waits in another list that was sent.")
+			return lang.L("In another list"), theme.MarkLater, lang.L("This line is waiting in another list that is being sent.")
 		case p.again.Checked:
 			return lang.L("Will be sent again"), theme.MarkNext, ""
 		case before == office.BeforeSame:
-			return lang.L("Sent before"), theme.MarkSigned, ""
+			return lang.L("Already sent"), theme.MarkSigned, ""
 		default:
-			return lang.L("Sent before, changed since"), theme.MarkNext, ""
+			return lang.L("Already sent, changed since"), theme.MarkNext, ""
 		}
 	}
 	whole = i18n.Message(p.results[n].Problem)

@@ -34,14 +34,14 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 	}
 	const noAddress = "The e-mail address is missing or incomplete: “Ana Ruiz”."
 	for at, want := range map[[2]int]string{
-		{0, 0}: "2|", {0, 1}: "Ready|", {1, 1}: noAddress + "|" + noAddress, {1, 3}: "ana@|" + noAddress, {2, 1}: "Sent before|",
+		{0, 0}: "2|", {0, 1}: "Ready|", {1, 1}: noAddress + "|" + noAddress, {1, 3}: "ana@|" + noAddress, {2, 1}: "Already sent|",
 		{4, 5}: "#BEZUG!|The spreadsheet shows an error here: “#BEZUG!”.", {5, 4}: "31.12.2026|",
 	} {
 		if got := cell(at[0], at[1]); got != want {
 			t.Errorf("cell %v: %q, want %q", at, got, want)
 		}
 	}
-	if p.title.Text != "Lease Sonnenweg 4" || p.bar.send.Text != "Send 3 packages" || !strings.HasPrefix(p.bar.text.Text, "2 lines have mistakes") {
+	if p.title.Text != "Lease Sonnenweg 4" || p.bar.send.Text != "Send 3 packages" || !strings.HasPrefix(p.bar.text.Text, "2 lines contain errors") {
 		t.Errorf("%q, %q, %q", p.title.Text, p.bar.send.Text, p.bar.text.Text)
 	}
 	p.again.SetChecked(true)
@@ -53,7 +53,7 @@ func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
 		t.Errorf("lines with mistakes: %v", p.rows)
 	}
 	p.table.Select(widget.TableCellID{Col: 3})
-	if p.bar.text.Text != "2 lines have mistakes and will not be sent. Correct the file and drop it again.\n"+noAddress {
+	if p.bar.text.Text != "2 lines contain errors and will not be sent. Correct the file and add it again.\n"+noAddress {
 		t.Errorf("of the chosen cell it says %q", p.bar.text.Text)
 	}
 	b.screen.Leave()
@@ -94,7 +94,7 @@ func TestLinesThatWaitInAnotherListAreSaidToWait(t *testing.T) {
 	}
 	p.list.Lines[0].Before = office.BeforeSame
 	p.refresh()
-	if p.bar.text.Text != "Every line waits in another list or was sent before." || p.again.Text != "Send again the 1 line that was sent before" {
+	if p.bar.text.Text != "All lines are waiting in another list or have already been sent." || p.again.Text != "Send again the 1 line that was sent before" {
 		t.Errorf("it says %q, and offers %q", p.bar.text.Text, p.again.Text)
 	}
 	p.again.SetChecked(true)

@@ -68,7 +68,7 @@ func State(d office.Draft) (theme.Mark, string) {
 		return theme.MarkNext, lang.L("Waiting for confirmation…")
 	default:
 		if !d.Problem.IsZero() {
-			return theme.MarkNext, i18n.Message(d.Problem) + " " + lang.L("Your package will be sent automatically.")
+			return theme.MarkNext, i18n.Message(d.Problem) + " " + lang.L("It will be sent automatically.")
 		}
 		return theme.MarkNext, lang.L("waiting to be sent")
 	}

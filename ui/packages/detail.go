@@ -544,7 +544,7 @@ func (s *Screen) welcome() fyne.CanvasObject {
 	steps := container.NewGridWithColumns(3)
 	for _, step := range [][2]string{
 		{lang.L("1. Send"), lang.L("Signers get an e-mail from the signing service.")},
-		{lang.L("2. Follow"), lang.L("You are told when somebody signs.")},
+		{lang.L("2. Follow"), lang.L("You are notified when someone signs.")},
 		{lang.L("3. Keep"), lang.L("The signed PDFs are saved in your folder.")},
 	} {
 		head, text := widgets.NewProse(step[0]), widgets.NewProse(step[1])
