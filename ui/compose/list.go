@@ -400,6 +400,7 @@ func (p *listPanel) refresh() {
 	widgets.Show(p.bar.content, said != "" || !p.bar.send.Hidden || !p.stop.Hidden)
 	p.again.Refresh()
 	p.content.Refresh()
+	p.table.SetColumnWidth(ownColumns-1, p.width(-1)) // what became of a line may be longer than what was known before
 	p.table.Refresh()
 }
 
@@ -608,7 +609,7 @@ func (p *listPanel) width(column int) float32 {
 	note := func(text string) { longest = max(longest, len([]rune(text))) }
 	switch column {
 	case -ownColumns:
-		return widgets.Scaled(56)
+		return widgets.Scaled(28 + 9*float32(len([]rune(p.heading(column)))))
 	case -1:
 		for i := range p.lines() {
 			says, _, _ := p.stand(i)

@@ -15,6 +15,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 func TestAListBesideADocumentIsShownCellByCellAndSent(t *testing.T) {
@@ -182,6 +183,20 @@ func TestAListSaysThatItWaitsForASignIn(t *testing.T) {
 	}
 	b.screen.ShowStatus(agent.Status{})
 	screentest.Equal(t, "signed in, it says", p.bar.text.Text, "")
+}
+
+func TestTheHeadsOfAListAreWhole(t *testing.T) {
+	for _, code := range []string{"en", "de", "fr", "es"} {
+		screentest.Speak(t, code)
+		p := listed(t, officetest.Busy()).screen.lists.panel
+		head := p.table.CreateHeader()
+		p.table.UpdateHeader(widget.TableCellID{Row: -1, Col: 0}, head)
+		line := head.(*fyne.Container).Objects[0].(*widgets.Line)
+		line.Shorten = false
+		if needs := head.MinSize().Width; needs > p.width(-ownColumns) {
+			t.Errorf("%s: %q needs %v of %v", code, line.Text, needs, p.width(-ownColumns))
+		}
+	}
 }
 
 func TestTheBarSaysThatAListIsBeingSent(t *testing.T) {
