@@ -387,7 +387,7 @@ func (p *listPanel) refresh() {
 			wrong, said = false, lang.L("All lines have already been sent. To send them again, tick the box above.")
 		}
 	}
-	if said == "" && (p.id == "" || state == office.BulkRunning && p.progress.Open > 0) {
+	if said == "" && state == office.BulkRunning && p.progress.Open > 0 {
 		said, wrong = p.screen.lists.halted, false
 	}
 	p.bar.send.SetText(lang.L("Send"))
