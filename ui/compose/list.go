@@ -349,7 +349,7 @@ func (p *listPanel) refresh() {
 	p.title.Set(i18n.Title(cmp.Or(strings.Join(titles, ", "), file)))
 	p.tabs.Label([]string{fmt.Sprint(lang.L("All"), " ", lines), fmt.Sprint(needing, " ", need)})
 	widgets.Show(p.tabs, need > 0 || p.tabs.Chosen() == 1)
-	p.again.Hidden, p.again.Text = before == 0, lang.N("Also resend the {{.PluralCount}} lines already sent", before)
+	p.again.Hidden, p.again.Text = before == 0, lang.N("Resend the {{.PluralCount}} lines already sent", before)
 	state := p.progress.State
 	halted := state == office.BulkPaused || state == office.BulkStopped
 	undoable := p.screen.env.Now().Sub(p.progress.Created) <= widgets.UndoTime // until then, the undo bar offers it

@@ -95,7 +95,7 @@ func TestLinesThatWaitInAnotherListAreSaidToWait(t *testing.T) {
 	}
 	p.list.Lines[0].Before = office.BeforeSame
 	p.refresh()
-	if p.bar.text.Text != "All lines are waiting in another list or have already been sent." || p.again.Text != "Send again the 1 line that was sent before" {
+	if p.bar.text.Text != "All lines are waiting in another list or have already been sent." || p.again.Text != "Resend the 1 line already sent" {
 		t.Errorf("it says %q, and offers %q", p.bar.text.Text, p.again.Text)
 	}
 	p.again.SetChecked(true)
