@@ -174,7 +174,8 @@ func TestWhatWasSentSinceTheBackupGoesOutAgainOnlyIfAPersonSaysSo(t *testing.T) 
 	if like.State != office.DraftUnknown || like.Problem != message.DraftOfBefore() {
 		t.Errorf("it is sent again: %+v", like)
 	}
-	o.eventually("the list waits for a person", became(list(false), office.BulkPaused, 0))
+	paused := list(false)
+	o.eventually("the list waits for a person", became(paused, office.BulkPaused, 0))
 	for _, other := range []func(*office.NewPackage){
 		func(d *office.NewPackage) { d.Name = "Offer 2" },
 		func(d *office.NewPackage) { d.Signers = d.Signers[1:] },
@@ -187,7 +188,8 @@ func TestWhatWasSentSinceTheBackupGoesOutAgainOnlyIfAPersonSaysSo(t *testing.T) 
 	expect(t, len(o.service.Packages()), 15, "%d packages at the service")
 	noErr(t, o.Decide(like.DraftID, true, 0))
 	o.eventually("a person sends it", func() bool { return o.draftNow(like.DraftID).State == office.DraftSent })
-	o.send() // people are asked once
+	o.send()                                           // people are asked once
+	noErr(t, o.DecideList(paused, office.BulkStopped)) // its lines do not wait there any more
 	o.eventually("a person sends the list", became(list(true), office.BulkDone, 12))
 }
 
