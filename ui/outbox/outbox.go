@@ -102,11 +102,8 @@ type Action struct {
 func Partly(actions []Action, all int) []Action {
 	for i, d := range actions {
 		if d.N > 0 && d.N < all {
-			name, asks := strings.CutSuffix(d.Name, "…")
-			if name = fmt.Sprintf("%s (%s)", name, i18n.Number(d.N)); asks {
-				name += "…"
-			}
-			actions[i].Name = name
+			name := strings.TrimRight(d.Name, " …")
+			actions[i].Name = fmt.Sprintf("%s (%s)%s", name, i18n.Number(d.N), d.Name[len(name):])
 		}
 	}
 	return actions

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,15 @@ func TestADraftThatWasNotConfirmedSaysWhatIsKnownOfIt(t *testing.T) {
 		d := office.Draft{State: office.DraftUnknown, Name: "Offer", Delivery: office.Delivery{Problem: problem}}
 		if _, said := State(d); !strings.HasPrefix(said, want) {
 			t.Errorf("it says %q", said)
+		}
+	}
+}
+
+func TestAnActionForSomeSaysForHowMany(t *testing.T) {
+	for name, want := range map[string]string{"Send": "Send (2)", "Withdraw…": "Withdraw (2)…", "Zurückziehen …": "Zurückziehen (2) …"} {
+		actions := Partly([]Action{{Name: name, N: 2}, {Name: name, N: 3}, {Name: name}}, 3)
+		if got := []string{actions[0].Name, actions[1].Name, actions[2].Name}; !slices.Equal(got, []string{want, name, name}) {
+			t.Errorf("they are called %q", got)
 		}
 	}
 }
