@@ -114,6 +114,9 @@ func (s *Screen) openList(file office.FormFile) {
 			s.openList(file)
 			return
 		}
+		if p := s.lists.panel; kept && p != nil && p.id == "" && reflect.DeepEqual(p.list, l) {
+			return
+		}
 		s.setList(file)
 		s.changed()
 		p := s.newListPanel()
@@ -236,10 +239,15 @@ func (s *Screen) Leave() (left bool) {
 	return left
 }
 
-// LeaveSent shows the form in place of a list that was sent, which is no draft any more.
-func (s *Screen) LeaveSent() {
-	if p := s.lists.panel; p != nil && p.id != "" {
+// Enter is called when the screen is opened. It shows the form in place of a list that was sent, which is no draft any more, and reads
+// one that is a draft again: people correct the file meanwhile.
+func (s *Screen) Enter() {
+	switch p := s.lists.panel; {
+	case p == nil:
+	case p.id != "":
 		s.closeList()
+	case s.handing == nil:
+		s.openList(s.lists.draft)
 	}
 }
 

@@ -134,7 +134,7 @@ func TestALineThatWasSentLeadsToItsPackage(t *testing.T) {
 		}
 	}
 	screentest.Equal(t, "it leads to", b.Went, []string{"package sent-1", "package sent-1"})
-	b.screen.LeaveSent()
+	b.screen.Enter()
 	if b.screen.lists.panel != nil {
 		t.Error("it covers the form for the next package")
 	}
@@ -183,6 +183,24 @@ func TestAListSaysThatItWaitsForASignIn(t *testing.T) {
 	}
 	b.screen.ShowStatus(agent.Status{})
 	screentest.Equal(t, "signed in, it says", p.bar.text.Text, "")
+}
+
+func TestAListThatWasCorrectedIsReadAgainWhenTheScreenIsOpened(t *testing.T) {
+	o := officetest.Busy()
+	b := listed(t, o)
+	shown := b.screen.lists.panel
+	b.screen.Enter()
+	b.Settle()
+	if b.screen.lists.panel != shown {
+		t.Error("a list that is what it was is shown anew")
+	}
+	o.Table = slices.Clone(people)
+	o.Table = o.Table[:2]
+	b.screen.Enter()
+	b.Settle()
+	if p := b.screen.lists.panel; p == nil || p.lines() != 1 {
+		t.Errorf("it shows %+v", p)
+	}
 }
 
 func TestTheHeadsOfAListAreWhole(t *testing.T) {

@@ -177,7 +177,7 @@ func (s *Screen) layOutAnew() {
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 func (s *Screen) Focus() {
-	if s.LeaveSent(); s.lists.panel != nil {
+	if s.Enter(); s.lists.panel != nil {
 		return
 	}
 	if s.documentCount() > 0 && len(s.people) > 0 {

@@ -191,7 +191,7 @@ func (w *Window) build() {
 			item, w.counted = w.navToPackages(icons[i], word)
 		case showCompose:
 			item, w.waiting = w.noted(i, icons[i], word, lang.L("Draft"))
-			item.OnPress = func() { w.goCompose((*compose.Screen).LeaveSent) }
+			item.OnPress = func() { w.goCompose((*compose.Screen).Enter) }
 		case showSettings:
 			item, w.unsaved = w.noted(i, icons[i], word, lang.L("Unsaved"))
 		case showStatus:
