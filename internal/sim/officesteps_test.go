@@ -121,11 +121,11 @@ func (w *world) withdraw(p sandbox.Package) {
 	})
 }
 
-// doDecide makes somebody resend what was refused or waits for them.
+// doDecide makes somebody resend what was refused by the service in use, or waits for them.
 func doDecide(w *world, _ step) {
 	w.ask(time.Minute, func(_ context.Context, a *agent.Agent) {
 		for _, d := range must(a.Drafts()) {
-			if w.model.sent.mustGo(d.Name) && (d.State == office.DraftFailed || d.State == office.DraftHeld) {
+			if !d.Away && w.model.sent.mustGo(d.Name) && (d.State == office.DraftFailed || d.State == office.DraftHeld) {
 				w.model.holds("what waits can be sent", a.Decide(d.ID, true, w.undo()))
 			}
 		}
