@@ -123,7 +123,7 @@ func (x *health) lookAtHealth() {
 			x.m.breaks("health says what is wrong within its time: %q for %v, and nothing is said: %v", e.issue, time.Since(e.since), x.issues())
 		}
 	}
-	if calm := x.m.w.calmSince(); !calm.IsZero() && time.Since(calm) > time.Hour {
+	if calm := x.m.w.calmSince(); !calm.IsZero() && time.Since(calm) > leftAlone(-1) { // what has failed for long may be tried again hours later
 		for _, i := range must(x.m.w.office.Status()).Health {
 			if (i.Action == agent.ActNone || i.Action == agent.ActRetry) && !slices.Contains(slowIssues, i.ID) {
 				x.m.breaks("nothing is said to be wrong that is not: %s: %s", i.ID, i.Message)
