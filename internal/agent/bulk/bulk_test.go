@@ -276,6 +276,8 @@ func TestALineThatWaitsInAnotherListIsNotSentAgain(t *testing.T) {
 			t.Errorf("%s: it is sent a second time", name)
 		}
 	}
+	must(d.feed(t.Context()))
+	expect(t, before(d.prepare(people(3)...)), "www", "in the outbox they are known as %s")
 	d.work(office.DraftSent)
 	if n := len(d.drafts()); n != 3 {
 		t.Errorf("3 lines become %d packages", n)
@@ -336,7 +338,7 @@ func TestWhatWasNotSentComesWithTheNextDrop(t *testing.T) {
 	d := newDesk(t)
 	id := d.send(d.prepare(people(20)...))
 	must(d.feed(t.Context()))
-	if got := before(d.prepare(people(20)...)); got != strings.Repeat("s", ahead)+strings.Repeat("w", 20-ahead) {
+	if got := before(d.prepare(people(20)...)); got != strings.Repeat("w", 20) { // in the outbox, or for their turn
 		t.Errorf("while it runs: %s", got)
 	}
 	noErr(t, errors.Join(d.end(office.DraftSent, 2), d.end(office.DraftFailed, 1), d.Decide(id, office.BulkStopped)))

@@ -204,6 +204,9 @@ const lackedOften = 16
 func letGo(tx *store.Tx, p *office.Package, now time.Time) {
 	p.Documents = slices.Clone(p.Documents)
 	for i, d := range p.Documents {
+		if d.Unlisted.IsZero() {
+			continue
+		}
 		if _, planned, _ := tx.Job(office.Job{PackageID: p.ID, DocumentID: d.ID, Kind: office.FileSigned}.Key()); planned {
 			p.Documents[i].Unlisted, p.Documents[i].Lacked = time.Time{}, 0
 		}
