@@ -128,7 +128,7 @@ type saver struct {
 	name, folder  *widgets.Entry
 	named, within *widgets.Field // contain them
 	save          *widgets.Button
-	there         string // an existing file that the person has been told of, and may replace
+	found, there  string // an existing file that the person has been told of, and the same once it may be replaced
 	take          func(path string, replace bool)
 }
 
@@ -165,17 +165,20 @@ func saveAs(d *env.Env, q system.FileDialog, take func(path string, replace bool
 
 // say says what is wrong with the name or the folder, and what the button would do.
 func (s *saver) say(name, folder, do string) {
-	s.there = ""
+	s.found, s.there = "", ""
 	s.named.Wrong(name)
 	s.within.Wrong(folder)
 	s.save.SetText(do)
 	s.pop.Refresh()
 }
 
+// doublePress is how long a second press is taken for part of the first one, whose button has become another.
+const doublePress = time.Second
+
 func (s *saver) accept() {
 	name := ended(s.name.Typed(), s.asks.Name)
 	folder, bad := whole(s.folder.Typed())
-	path := filepath.Join(folder, filepath.Base(name))
+	path := filepath.Join(folder, name)
 	async.Then(s.env.Work, func(context.Context) (fs.FileInfo, error) {
 		if in, err := os.Stat(folder); bad != nil || err != nil || !in.IsDir() {
 			return nil, errNoFolder
@@ -185,11 +188,12 @@ func (s *saver) accept() {
 		switch {
 		case errors.Is(err, errNoFolder):
 			s.say("", lang.L("This folder cannot be opened."), s.asks.Accept)
-		case s.name.Typed() == "" || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && (s.asks.New || !info.Mode().IsRegular()):
+		case s.name.Typed() == "" || strings.ContainsAny(name, `/\`) || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && (s.asks.New || !info.Mode().IsRegular()):
 			s.say(lang.L("Choose another name."), "", s.asks.Accept)
 		case err == nil && s.there != path:
 			s.say(lang.L("This file already exists."), "", lang.L("Replace"))
-			s.there = path
+			s.found = path
+			s.env.Later(doublePress, func() { s.there = s.found })
 		default:
 			lastFolder = folder
 			s.pop.Close()
