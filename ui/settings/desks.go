@@ -301,7 +301,7 @@ func (d *desks) offer(name string, file agent.OfficeFile) {
 		d.invite(name)
 	})
 	save = widgets.NewButton(lang.L("Save as a file…"), func() {
-		browse.SaveNew(d.screen.env, lang.L("Invitation"), called+agent.OfficeEnding, func(path string) {
+		browse.SaveNew(d.screen.env, lang.L("Invitation"), office.FileName(called+agent.OfficeEnding), func(path string) {
 			async.Try(d.screen.env.Work, func(context.Context) error { return agent.WriteOffice(path, file) }, func(err error) {
 				if err != nil {
 					say(i18n.Error(err), code.Visible(), again.Visible())
