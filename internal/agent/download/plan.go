@@ -278,13 +278,13 @@ const docMounts = "mounts"
 // open opens a folder for documents. It counts as missing while its disk is not mounted: what was saved in the empty mount point would
 // not be in the folder.
 func (r *Service) open(path string) (*archive.Folder, error) {
-	before, _ := r.mount(path)
+	at, _ := r.mount(path)
 	f, err := archive.OpenFolder(path)
 	if err != nil && !errors.Is(err, archive.ErrReadOnly) {
 		return f, err
 	}
-	away, failed := r.Unmounted(path, func() (bool, error) { return r.holdsSaved(path) })
-	if now, _ := r.mount(path); now != before { // meanwhile, so f may be either
+	away, failed := r.isAway(path, at, func() (bool, error) { return r.holdsSaved(path) })
+	if now, err := r.mount(path); err != nil || now != at { // meanwhile, so f may be either
 		away = true
 	}
 	if failed == nil && away {
@@ -304,6 +304,11 @@ func (r *Service) Unmounted(path string, mine func() (bool, error)) (away bool, 
 	if err != nil {
 		return true, nil
 	}
+	return r.isAway(path, at, mine)
+}
+
+// isAway is Unmounted for a folder whose disk is mounted there.
+func (r *Service) isAway(path, at string, mine func() (bool, error)) (away bool, err error) {
 	mounts, _, err := data.Doc[[]string](r.Data, docMounts)
 	switch {
 	case err != nil:
