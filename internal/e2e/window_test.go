@@ -61,20 +61,9 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	if tip := icon.Tooltip(); tip != "Countersign\nNothing is waiting for a signature" {
 		t.Errorf("over the icon stands %q", tip)
 	}
-	before := w.Active().Still()
-	w.Keys("ctrl+w")
-	w.ChangesFrom(before)
-	gone := func() bool { return len(desk.Visible("Countersign")) == 0 }
-	harness.Eventually(t, "the window is gone", func() bool {
-		if !gone() {
-			w.Keys("Return") // answers the question once it is there: what changed may have been something else
-		}
-		return gone()
-	})
+	w.Hide()
 	icon.Click("Open Countersign")
-	w = desk.Window("Countersign")
-	w.Active().Keys("ctrl+w")
-	harness.Eventually(t, "the window is gone once more", gone)
+	desk.Window("Countersign").Hide()
 	if _, err := o.Ask(); err != nil {
 		t.Errorf("without its window the program does not answer: %v", err)
 	}
@@ -347,10 +336,7 @@ func TestAPressOnANotificationLeadsToItsPackageAndFile(t *testing.T) {
 	if last := notes[len(notes)-1]; last.Actions != "default\nShow\nopen\nOpen\nfolder\nShow in folder" {
 		t.Errorf("offered %q", last.Actions)
 	}
-	w.Active().Keys("ctrl+w") // hides it in the tray; the first time it says so
-	w.Still()
-	w.Keys("Return")
-	harness.Eventually(t, "the window is gone", func() bool { return len(desk.Visible("Countersign")) == 0 })
+	w.Hide()
 	desk.Notes.Press(t, "Everyone has signed", "open", "a token")
 	harness.Eventually(t, "the file is opened", func() bool { return strings.Contains(asked(), file+"|a token\n") })
 	desk.Notes.Press(t, "Everyone has signed", "folder", "")
@@ -363,8 +349,7 @@ func TestAPressOnANotificationLeadsToItsPackageAndFile(t *testing.T) {
 	w.Drawn()
 
 	// If the file is gone, the window opens and says what became of it.
-	w.Keys("ctrl+w")
-	harness.Eventually(t, "the window is gone again", func() bool { return len(desk.Visible("Countersign")) == 0 })
+	w.Hide()
 	harness.Must(t, os.Remove(file))
 	before := asked()
 	desk.Notes.Press(t, "Everyone has signed", "open", "")
