@@ -238,7 +238,7 @@ func (x Record) ended() Record {
 	return Record{Account: Account{OrganizationID: x.OrganizationID}, Since: x.Since}
 }
 
-// tellSignedOut updates the health issue about the sign-in.
+// tellSignedOut updates the health issue about the sign-in, and ends those that end with it.
 func (r *Service) tellSignedOut() {
 	r.telling.Lock()
 	defer r.telling.Unlock()
@@ -246,6 +246,7 @@ func (r *Service) tellSignedOut() {
 	switch {
 	case r.parked.Load(), o.service == nil, o.SignedIn(): // parked: nobody can sign in while another computer has the office
 		r.Health.Clear(health.SignedOut)
+		return
 	case o.Account.Lapsed && o.Account.Fleeting:
 		r.Health.Set(health.SignInLapsed, message.SignInLapsedForScope())
 	case o.Account.Lapsed, o.Account.SignedIn: // SignedIn until the lapse is on disk
@@ -253,6 +254,7 @@ func (r *Service) tellSignedOut() {
 	default:
 		r.Health.Set(health.SignedOut, message.NotSignedIn())
 	}
+	r.Health.End(health.WithSignIn)
 }
 
 // checkSetUp reports to health what is missing before anything can work.

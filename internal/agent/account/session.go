@@ -144,6 +144,9 @@ func (r *Service) Note(ctx context.Context, err error) error {
 	default:
 		r.serviceAnswers()
 	}
+	if err != nil && r.Health.Has(health.SignedOut) { // the call was under way when the sign-in ended
+		r.Health.End(health.WithSignIn)
+	}
 	return err
 }
 

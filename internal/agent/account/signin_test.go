@@ -408,6 +408,31 @@ func TestASignInThatTheServiceEndsIsTold(t *testing.T) {
 	}
 }
 
+// Nobody asks the service any more, so it would be said for ever.
+func TestThatTheServiceFailsIsNotToldOnceTheSignInIsOver(t *testing.T) {
+	for name, ends := range map[string]func(*testService){
+		"somebody signs out": func(x *testService) { noErr(t, x.SignOut(t.Context())) },
+		"it expires": func(x *testService) {
+			noErr(t, x.service.ExpireAccessTokens())
+			noErr(t, x.service.RevokeRefreshTokens())
+			client, _ := x.Online()
+			_, err := client.List(t.Context(), esign.ListQuery{})
+			_ = x.Note(t.Context(), err)
+			x.lapse(t.Context())
+		},
+	} {
+		x := signedIn(t)
+		for _, kind := range []esign.Kind{esign.TooMany, esign.Network} {
+			_ = x.Note(t.Context(), &esign.Error{Kind: kind})
+			expect(t, x.Health.Has(health.ServiceFails), true, "told before "+name+": %v")
+		}
+		ends(x)
+		expect(t, x.Health.Has(health.ServiceFails), false, "told after "+name+": %v")
+		_ = x.Note(t.Context(), &esign.Error{Kind: esign.Network}) // of a call that was under way
+		expect(t, x.Health.Has(health.ServiceFails), false, "told of a late answer after "+name+": %v")
+	}
+}
+
 func TestOneRefusedCallEndsNoSignIn(t *testing.T) {
 	x := signedIn(t)
 	refused := &esign.Error{Kind: esign.SignedOut}

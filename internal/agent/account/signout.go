@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
@@ -45,7 +44,6 @@ func (r *Service) SignOut(ctx context.Context) error {
 		return fmt.Errorf("forget the sign-in: %w", err)
 	}
 	r.tellSignedOut()
-	r.Health.End(health.WithSignIn)
 	r.Record(office.Activity{Kind: office.ActivitySignedOut, Text: message.SignedOut()})
 	r.Signal(office.StatusChanged)
 	if pending != "" {

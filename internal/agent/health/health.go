@@ -46,7 +46,7 @@ type Ends int
 
 const (
 	WithService Ends = 1 << iota // the settings name another service
-	WithSignIn                   // somebody signs out
+	WithSignIn                   // somebody signs out, or the sign-in lapses
 )
 
 // State is something that can be wrong.

@@ -34,10 +34,11 @@ var (
 	MayNotSee = State{ID: "packages-forbidden", Step: message.StepSignIn(), Severity: Problem, Action: ActSignIn, After: soon, Ends: WithService | WithSignIn}
 	// ClientRefused ends when the service answers.
 	ClientRefused = State{ID: "client", Step: message.StepService(), Severity: Problem, Action: ActSettings, After: soon, Ends: WithService}
-	// ServiceBusy ends when the service answers: it asks to be left alone for a while, which is no problem.
-	ServiceBusy = State{ID: "service", Step: message.StepService(), Severity: Info, Ends: WithService}
-	// ServiceFails ends when the service answers.
-	ServiceFails = State{ID: "service", Step: message.StepService(), Severity: Warning, Action: ActRetry, Ends: WithService}
+	// ServiceBusy ends when the service answers, or with the sign-in, because then nobody asks any more: it asks to be left alone for
+	// a while, which is no problem.
+	ServiceBusy = State{ID: "service", Step: message.StepService(), Severity: Info, Ends: WithService | WithSignIn}
+	// ServiceFails ends likewise.
+	ServiceFails = State{ID: "service", Step: message.StepService(), Severity: Warning, Action: ActRetry, Ends: WithService | WithSignIn}
 	// NetworkAsks ends when the service answers, or the network no longer asks for a sign-in.
 	NetworkAsks = State{ID: "network", Step: message.StepService(), Severity: Problem, Action: ActNetwork, After: soon, Ends: WithService}
 
