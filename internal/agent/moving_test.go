@@ -46,7 +46,7 @@ func (o *testOffice) queue() (draftID string, heal func()) {
 	o.t.Helper()
 	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
 	id := must(o.Hold(o.draft()))
-	noErr(o.t, o.Decide(id, true, 0))
+	must(o.Decide(id, true, 0))
 	return id, func() { o.service.Heal(fault) }
 }
 
@@ -96,7 +96,7 @@ func (o *testOffice) workHere(queued string) {
 	o.t.Helper()
 	noErr(o.t, o.SignIn(o.t.Context(), SignInOptions{}, visit))
 	o.registered()
-	noErr(o.t, o.Decide(queued, true, 0))
+	must(o.Decide(queued, true, 0))
 	o.eventually("at a person's word it is sent", func() bool { return o.draftNow(queued).State == office.DraftSent })
 }
 

@@ -186,7 +186,7 @@ func TestWhatWasSentSinceTheBackupGoesOutAgainOnlyIfAPersonSaysSo(t *testing.T) 
 		}
 	}
 	expect(t, len(o.service.Packages()), 15, "%d packages at the service")
-	noErr(t, o.Decide(like.DraftID, true, 0))
+	must(o.Decide(like.DraftID, true, 0))
 	o.eventually("a person sends it", func() bool { return o.draftNow(like.DraftID).State == office.DraftSent })
 	o.send()                                           // people are asked once
 	noErr(t, o.DecideList(paused, office.BulkStopped)) // its lines do not wait there any more

@@ -248,7 +248,7 @@ func (a *Agent) Cancel(draftID string) (bool, error) {
 	return a.outbox.Cancel(draftID)
 }
 func (a *Agent) Stop(draftID string) (bool, error) { return a.outbox.Stop(draftID) }
-func (a *Agent) Decide(draftID string, send bool, undo time.Duration) error {
+func (a *Agent) Decide(draftID string, send bool, undo time.Duration) (decided bool, err error) {
 	return a.outbox.Resolve(draftID, send, undo)
 }
 func (a *Agent) UndoDecision(draftID string) (inTime bool, err error) { return a.outbox.Undo(draftID) }

@@ -359,7 +359,8 @@ func tryRestore(w *world) {
 		w.comesBack(sends.Path, open, "it was sent before the restoring")
 		for _, d := range must(w.office.Drafts()) {
 			if d.State == office.DraftHeld {
-				w.model.holds("what waits can be sent after the restoring", w.office.Decide(d.ID, true, 0))
+				_, err := w.office.Decide(d.ID, true, 0)
+				w.model.holds("what waits can be sent after the restoring", err)
 			}
 		}
 		w.calmly(10 * time.Minute)

@@ -119,7 +119,8 @@ func doDecide(w *world, _ step) {
 	w.ask(time.Minute, func(_ context.Context, a *agent.Agent) {
 		for _, d := range must(a.Drafts()) {
 			if !d.Away && w.model.sent.mustGo(d.Name) && (d.State == office.DraftFailed || d.State == office.DraftHeld) {
-				w.model.holds("what waits can be sent", a.Decide(d.ID, true, w.undo()))
+				_, err := a.Decide(d.ID, true, w.undo())
+				w.model.holds("what waits can be sent", err)
 			}
 		}
 	})

@@ -121,7 +121,8 @@ func (w *world) decide() {
 			w.model.breaks("what happened is found out: %q was sent, and the program does not know after %v", d.Name, decideAfter)
 			return
 		}
-		w.model.holds("an unknown outcome can be decided", w.office.Decide(d.ID, true, 0))
+		_, err := w.office.Decide(d.ID, true, 0)
+		w.model.holds("an unknown outcome can be decided", err)
 	}
 }
 

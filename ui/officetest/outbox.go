@@ -203,11 +203,15 @@ func (o *Office) Stop(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
+// Decide imitates the agent's: of two decisions that can be undone, the first one stands.
+func (o *Office) Decide(draftID string, send bool, undo time.Duration) (decided bool, err error) {
 	if err := o.first("Decide"); err != nil {
-		return err
+		return false, err
 	}
 	waits := o.Patient && undo > 0
+	if o.eachDraft(draftID, func(d *office.Draft) { decided = !waits || !d.Decision.Pending() }); !decided {
+		return false, nil
+	}
 	decide := func() {
 		o.Change(office.OutboxChanged, func(o *Office) {
 			o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(d office.Draft) bool {
@@ -222,11 +226,11 @@ func (o *Office) Decide(draftID string, send bool, undo time.Duration) error {
 	}
 	if !waits {
 		decide()
-		return nil
+		return true, nil
 	}
 	o.eachDraft(draftID, func(d *office.Draft) { d.Decision = office.Decision{Send: send, At: Now.Add(undo)} })
 	o.Change(office.OutboxChanged, func(o *Office) { o.passed = append(o.passed, decide) })
-	return nil
+	return true, nil
 }
 
 func (o *Office) UndoDecision(draftID string) (inTime bool, err error) {

@@ -26,7 +26,7 @@ import (
 // Office is what the outbox needs from the agent, where the methods are documented.
 type Office interface {
 	Again(ctx context.Context, draftID string) (d office.NewPackage, lost []string, err error)
-	Decide(draftID string, send bool, undo time.Duration) error
+	Decide(draftID string, send bool, undo time.Duration) (decided bool, err error)
 	UndoDecision(draftID string) (inTime bool, err error)
 	Stop(draftID string) (inTime bool, err error)
 	Form() office.Form
@@ -37,8 +37,13 @@ func RowID(draftID string) string { return "draft " + draftID }
 
 // State returns a draft's state as a mark and in words, none if there is no more to it than that it is not sent yet.
 func State(d office.Draft) (theme.Mark, string) {
-	if d.Decision.Send { // sending can still be undone
+	switch { // which can still be undone
+	case d.Decision.Send:
 		return theme.MarkLater, lang.L("Sending…")
+	case d.Decision.Pending() && d.State == office.DraftUnknown:
+		return theme.MarkLater, lang.L("Marking as sent…")
+	case d.Decision.Pending():
+		return theme.MarkLater, lang.L("Discarding…")
 	}
 	switch d.State {
 	case office.DraftHeld:
@@ -86,7 +91,7 @@ func Halted(issues []agent.Issue) string {
 
 // Waits reports whether a draft needs nobody: it is being sent, or can still be undone.
 func Waits(d office.Draft) bool {
-	return d.Decision.Send || d.State != office.DraftUnknown && d.State != office.DraftFailed
+	return d.Decision.Pending() || d.State != office.DraftUnknown && d.State != office.DraftFailed
 }
 
 // Action is something a person can do with an item on screen.
@@ -115,7 +120,13 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 	decide := func(drafts []office.Draft, send bool, undo time.Duration, then func(done []office.Draft)) {
 		var done []office.Draft
 		at.Attempt(func(context.Context) (err error) {
-			done, err = async.Each(drafts, func(d office.Draft) error { return o.Decide(d.ID, send, undo) })
+			_, err = async.Each(drafts, func(d office.Draft) error {
+				decided, err := o.Decide(d.ID, send, undo)
+				if decided {
+					done = append(done, d)
+				}
+				return err
+			})
 			return err
 		}, func() {
 			if len(done) > 0 {

@@ -386,6 +386,8 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	head.Add(widgets.NewProse(strings.Join(facts, " · ")))
 	if actions, first := s.actionsOf([]listed{r}, nil); len(actions) > 0 {
 		head.Add(s.actions(actions, first && d.State == office.DraftHeld, len(actions)))
+	} else { // they are back once it is undone
+		head.Add(widgets.PadHV(0, 4, widgets.AtLeast(fyne.NewSize(0, widgets.NewButton("", nil).MinSize().Height), layout.NewSpacer())))
 	}
 	people := widgets.Stack(12)
 	for _, signer := range d.Signers {

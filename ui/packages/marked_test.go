@@ -323,6 +323,33 @@ func TestMarkingAsSentSaysSo(t *testing.T) {
 	screentest.Equal(t, "to undo", b.Deeds[0].Says, "Marking as sent: Lease Sonnenweg 7")
 }
 
+// A double click, or a press where the page is not drawn anew yet, is one decision: one offer to undo it, after which nothing is said of it.
+func TestADecisionThatIsPressedTwiceIsMadeOnce(t *testing.T) {
+	for action, says := range map[string]string{"Send": "Sending…", "Discard": "Discarding…", "Mark as sent": "Marking as sent…"} {
+		o := scanned()
+		o.Patient = true
+		if action == "Mark as sent" {
+			o.Waiting[0].State = office.DraftUnknown
+		}
+		before := o.Waiting[0]
+		b := showing(t, o, outbox.RowID(before.ID))
+		b.turn(tabAll)
+		press := screentest.Button(b.screen.detail, action).OnTapped
+		press()
+		press()
+		b.Settle()
+		screentest.Equal(t, "offers to undo "+action, len(b.Deeds), 1)
+		for part, o := range map[string]fyne.CanvasObject{"page": b.screen.detail, "row": b.screen.list} {
+			if said := screentest.Text(o); !strings.Contains(said, says) {
+				t.Errorf("after %s the %s says: %s", action, part, said)
+			}
+		}
+		b.Deeds[0].Undone()
+		b.Settle()
+		screentest.Equal(t, action+", undone", o.Waiting[0], before)
+	}
+}
+
 // One mail a person, in the person's language, whatever waits, with the link where there is one.
 func TestAPersonIsRemindedOnceOfAllThatWaits(t *testing.T) {
 	o := officetest.Busy()

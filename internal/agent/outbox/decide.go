@@ -134,11 +134,12 @@ func (r *Service) takeBack(tx *store.Tx, draftID string, into office.DraftState)
 }
 
 // Resolve is a person's decision on a draft that is held, was refused, or has an unknown outcome: to send it (again), or to do
-// nothing more. It takes effect after undo.
-func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
-	err := r.Data.Update(func(tx *store.Tx) error {
+// nothing more. It takes effect after undo. decided is false where nothing was to be decided any more, or an earlier decision can still
+// be undone, which then stands.
+func (r *Service) Resolve(draftID string, send bool, undo time.Duration) (decided bool, err error) {
+	err = r.Data.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
-		if err != nil || !ok || !undecided(d.State) {
+		if decided = err == nil && ok && undecided(d.State) && (undo == 0 || !d.Decision.Pending()); !decided {
 			return err
 		}
 		d.Decision = office.Decision{Send: send, By: r.deps.Sender(), At: r.Now().Add(undo)}
@@ -152,7 +153,7 @@ func (r *Service) Resolve(draftID string, send bool, undo time.Duration) error {
 	}
 	r.Wake()
 	r.Signal(office.OutboxChanged)
-	return err
+	return decided && err == nil, err
 }
 
 // undecided reports whether a draft in that state needs a person's decision.

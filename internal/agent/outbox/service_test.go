@@ -133,6 +133,12 @@ type testService struct {
 	passed   atomic.Int64 // how much time has, besides, as a time.Duration
 }
 
+// Resolve decides where it does not matter whether an earlier decision stands.
+func (x *testService) Resolve(draftID string, send bool, undo time.Duration) error {
+	_, err := x.Service.Resolve(draftID, send, undo)
+	return err
+}
+
 // newService is a Service that runs until the test ends.
 func newService(t *testing.T, add func(http.ResponseWriter)) *testService {
 	t.Helper()
@@ -373,6 +379,9 @@ func TestWhatWasDecidedIsDoneOnceItCannotBeUndoneAndNotBefore(t *testing.T) {
 		decide := func() {
 			t.Helper()
 			noErr(t, r.Resolve(id, c.send, 10*time.Second))
+			if again, err := r.Service.Resolve(id, !c.send, 10*time.Second); again || err != nil { // pressed again, or elsewhere
+				t.Errorf("%s: decided once more: %v, %v", name, again, err)
+			}
 		}
 		decide()
 		if state := pass(9 * time.Second); state != office.DraftHeld {
