@@ -158,13 +158,20 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 			})
 		}
 	}
+	n := len(open)
 	add := func(name string, icon fyne.Resource, do func()) {
-		actions = append(actions, Action{Name: name, Icon: icon, Do: do, N: len(open)})
+		actions = append(actions, Action{Name: name, Icon: icon, Do: do, N: n})
 	}
 	if len(open) > 0 {
-		name := lang.L("Send")
+		name, discard := lang.L("Send"), lang.L("Discard")
 		if again {
 			name = lang.L("Send again")
+		}
+		if n > 1 { // they say it themselves
+			packages := i18n.V{"Packages": lang.N("{{.PluralCount}} packages", n)}
+			if name, discard, n = lang.L("Send {{.Packages}}", packages), lang.L("Discard {{.Packages}}", packages), 0; again {
+				name = lang.L("Send {{.Packages}} again", packages)
+			}
 		}
 		send := soon(open, true, Sending)
 		add(name, fynetheme.MailSendIcon(), func() {
@@ -183,7 +190,7 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 				slices.Reverse(actions)
 			}
 		}
-		add(lang.L("Discard"), fynetheme.DeleteIcon(), soon(open, false, func(names []string) string {
+		add(discard, fynetheme.DeleteIcon(), soon(open, false, func(names []string) string {
 			return lang.L("Discarding: {{.What}}", i18n.V{"What": i18n.Names(names)})
 		}))
 	}

@@ -219,11 +219,11 @@ func TestWhatWaitsForAnOKIsSentTogether(t *testing.T) {
 	b.press("draft "+"Lease Sonnenweg 7", 0)
 	b.screen.markAll()
 	b.Settle()
-	screentest.Equal(t, "offered", b.actionNames(), []string{"Send", "Discard"})
+	screentest.Equal(t, "offered", b.actionNames(), []string{"Send 2 packages", "Discard 2 packages"})
 	if !shows(b, "from the folder “Scans”") || len(screentest.All[*canvas.Image](b.screen.sheet)) < 2 {
 		t.Error("folder or first pages are not shown")
 	}
-	b.do(t, "Send")
+	b.do(t, "Send 2 packages")
 	for _, d := range officetest.Must(b.Office.Drafts()) {
 		screentest.Equal(t, d.Name, d.State, office.DraftQueued)
 	}
@@ -271,12 +271,12 @@ func TestWhatIsBeingEditedIsNotSentWithoutAQuestion(t *testing.T) {
 		}
 		return n
 	}
-	b.do(t, "Send")
+	b.do(t, "Send 2 packages")
 	screentest.Button(b.Env.Window.Canvas().Overlays().Top(), "Continue editing").OnTapped()
 	b.Settle()
 	screentest.Equal(t, "it leads to", b.Went, []string{"compose"})
 	screentest.Equal(t, "sent are", sent(), 0)
-	b.do(t, "Send")
+	b.do(t, "Send 2 packages")
 	screentest.Button(b.Env.Window.Canvas().Overlays().Top(), "Send anyway").OnTapped()
 	b.Settle()
 	screentest.Equal(t, "sent are", sent(), 2)
@@ -300,7 +300,7 @@ func TestWhatWorkedForSomeCanBeUndone(t *testing.T) {
 	b.press("draft "+"Lease Sonnenweg 7", 0)
 	b.screen.markAll()
 	b.Settle()
-	b.do(t, "Send")
+	b.do(t, "Send 2 packages")
 	screentest.Equal(t, "to undo", b.Deeds[0].Says, "Sending: Lease Sonnenweg 9")
 	screentest.Equal(t, "said", b.Notices, []string{message.OwnDiskFull().String()})
 
