@@ -682,7 +682,7 @@ func TestWhatWaitedBeforeTheStartWaitsForTheList(t *testing.T) {
 	noErr(t, x.Data.Update(func(tx *store.Tx) error {
 		return tx.PutDraft(office.Draft{ID: "before", Name: "Lease", Signers: []office.Signer{{Email: "ana@example.com"}}, Template: &office.Template{ID: "t"}})
 	}))
-	looptest.Run(t, x.Run)
+	x.end = looptest.Run(t, x.Run)
 	eventually(t, "it knows what waits", func() bool { return x.looked.Load() > 0 })
 	state, err := x.Send(t.Context(), x.newPackage(t), nil)
 	if before, err2 := x.draftState("before"); err != nil || err2 != nil || state.State != office.DraftSent || before.State != office.DraftQueued || x.service.added() != 1 {
@@ -707,7 +707,7 @@ func (x *testService) restored(t *testing.T, sent ...office.Package) {
 		}
 		return nil
 	}))
-	looptest.Run(t, x.Run)
+	x.end = looptest.Run(t, x.Run)
 }
 
 func TestOnePackageThatTheServiceDoesNotTellOfHoldsUpOthersForAnHourAtMost(t *testing.T) {
