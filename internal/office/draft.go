@@ -67,6 +67,11 @@ type Draft struct {
 	Home
 }
 
+// AsksOK reports whether d comes from a hot folder and waits for a person to have it sent.
+func (d Draft) AsksOK() bool {
+	return d.State == DraftHeld && d.Folder != "" && !d.Decision.Pending()
+}
+
 // CopyDefaults are the default recipients of the settings, by their addresses.
 type CopyDefaults struct {
 	DefaultRecipients []string `json:"standing,omitempty"` // those of Recipients who are from there

@@ -69,7 +69,8 @@ type Undoable struct {
 
 type Navigator interface {
 	ShowPackage(id string)
-	ShowList(id string) // what became of the lines of a list that was sent
+	ShowList(id string)      // what became of the lines of a list that was sent
+	ShowForOK(folder string) // what a watched folder asks about
 	ShowSettings()
 	ShowCompose()
 	ShowStep(step message.Message)                  // shows where a check's part is set up, or its results

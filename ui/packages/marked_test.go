@@ -230,6 +230,29 @@ func TestWhatWaitsForAnOKIsSentTogether(t *testing.T) {
 	screentest.Equal(t, "marked are", len(b.screen.marked), 0)
 }
 
+func TestWhatAFolderAsksAboutIsShownTogether(t *testing.T) {
+	o := scanned()
+	other := o.Waiting[0]
+	other.ID, other.Folder = "other", "g"
+	o.Waiting = append(o.Waiting, other)
+	b := newBench(t, o)
+	b.screen.search.SetText("Mandate")
+	b.turn(tabDone)
+	b.screen.ShowForOK("f")
+	b.Settle()
+	screentest.Equal(t, "offered for one folder", b.actionNames(), []string{"Send 2 packages", "Discard 2 packages"})
+	b.screen.ShowForOK("")
+	b.Settle()
+	screentest.Equal(t, "for all of them", b.actionNames(), []string{"Send 3 packages", "Discard 3 packages"})
+	b.screen.ShowForOK("g")
+	b.Settle()
+	if b.screen.Chosen() != outbox.RowID("other") || b.markedIDs() != "" {
+		t.Errorf("for a single one %s is chosen, marked are %s", b.screen.Chosen(), b.markedIDs())
+	}
+	b.screen.ShowForOK("none")
+	screentest.Equal(t, "for none", b.screen.Chosen(), outbox.RowID("other"))
+}
+
 // What a press does to only some of what is marked says to how many.
 func TestAnActionForSomeOfTheMarkedSaysForHowMany(t *testing.T) {
 	o := scanned()

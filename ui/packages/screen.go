@@ -641,14 +641,25 @@ func (s *Screen) Stuck() (now Stuck) {
 	return now
 }
 
-// ForOK returns the rows of what watched folders ask about, newest first.
-func (s *Screen) ForOK() (ids []string) {
+// ForOK returns the rows of what a watched folder asks about, newest first; of all folders for an empty id.
+func (s *Screen) ForOK(folder string) (ids []string) {
 	for _, r := range s.drafts {
-		if d := r.draft; d.State == office.DraftHeld && d.Folder != "" && !d.Decision.Pending() {
+		if r.draft.AsksOK() && (folder == "" || r.draft.Folder == folder) {
 			ids = append(ids, r.line.ID)
 		}
 	}
 	return ids
+}
+
+// ShowForOK shows them, marked for a common OK.
+func (s *Screen) ShowForOK(folder string) {
+	switch ids := s.ForOK(folder); len(ids) {
+	case 0:
+	case 1:
+		s.Show(ids[0])
+	default:
+		s.ShowSeveral(ids)
+	}
 }
 
 // Problems counts what is listed under that tab when nothing is sought: what needs somebody.

@@ -228,6 +228,7 @@ func (w ways) went(where string) { w.b.Went = append(w.b.Went, where) }
 
 func (w ways) ShowPackage(id string)         { w.went("package " + id) }
 func (w ways) ShowList(id string)            { w.went("list " + id) }
+func (w ways) ShowForOK(folder string)       { w.went("for OK " + folder) }
 func (w ways) ShowSettings()                 { w.went("settings") }
 func (w ways) ShowCompose()                  { w.went("compose") }
 func (w ways) ShowStep(step message.Message) { w.went("step " + step.String()) }

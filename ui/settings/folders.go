@@ -27,21 +27,38 @@ import (
 
 // folders is the page of hot folders: a list, and in its place a form for one of them.
 type folders struct {
-	screen  *Screen
-	reader  *async.Reader[[]office.HotFolderRow]
-	content fyne.CanvasObject
-	list    *fyne.Container
-	add     *widgets.Button
-	overall fyne.CanvasObject // the list and its surroundings
-	form    *folderForm
-	rows    []office.HotFolderRow        // as shown
-	answers map[string]message.Message   // results of tests, by id
-	deeds   map[string][]*widgets.Button // by row id
+	screen      *Screen
+	reader      *async.Reader[foldersNews]
+	content     fyne.CanvasObject
+	list        *fyne.Container
+	add         *widgets.Button
+	overall     fyne.CanvasObject // the list and its surroundings
+	form        *folderForm
+	foldersNews                              // as shown
+	answers     map[string]message.Message   // results of tests, by id
+	deeds       map[string][]*widgets.Button // by row id
+}
+
+type foldersNews struct {
+	rows  []office.HotFolderRow
+	forOK map[string]int // by id, how many of their documents wait for an OK
+}
+
+func (f *folders) read(context.Context) (n foldersNews, err error) {
+	drafts, err1 := f.screen.office.Drafts()
+	rows, err2 := f.screen.office.HotFolders()
+	n = foldersNews{rows, map[string]int{}}
+	for _, d := range drafts {
+		if d.AsksOK() {
+			n.forOK[d.Folder]++
+		}
+	}
+	return n, cmp.Or(err1, err2)
 }
 
 func newFolders(s *Screen) *folders {
 	f := &folders{screen: s, list: widgets.Stack(12), answers: map[string]message.Message{}}
-	f.reader = async.NewReader(s.env.Work, func(context.Context) ([]office.HotFolderRow, error) { return s.office.HotFolders() }, f.show)
+	f.reader = async.NewReader(s.env.Work, f.read, f.show)
 	f.add = widgets.NewButtonWithIcon(lang.L("Add folder"), fynetheme.ContentAddIcon(), func() { f.edit(office.HotFolder{Ask: true}) })
 	f.form = newFolderForm(f)
 	f.overall = widgets.Card(widgets.Stack(16, widgets.NewProse(lang.L("Documents that appear in these folders are sent to their signers. Signed documents come back into “Signed”. What can’t be sent is moved to “Problems”.")),
@@ -53,15 +70,15 @@ func newFolders(s *Screen) *folders {
 
 func (f *folders) reload() { f.reader.Ask() }
 
-func (f *folders) show(rows []office.HotFolderRow, err error) {
+func (f *folders) show(n foldersNews, err error) {
 	if err != nil {
 		widgets.Remake(f.list, widgets.Failure(i18n.Error(err), f.reload))
 		return
 	}
 	id, at := widgets.FocusedIn(f.screen.env.Window.Canvas(), f.deeds)
-	f.rows, f.deeds = rows, map[string][]*widgets.Button{}
+	f.foldersNews, f.deeds = n, map[string][]*widgets.Button{}
 	var parts []fyne.CanvasObject
-	for _, row := range rows {
+	for _, row := range n.rows {
 		parts = append(parts, f.row(row))
 	}
 	widgets.Remake(f.list, parts...)
@@ -85,8 +102,12 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	case x.Ask:
 		state = lang.L("Asks before sending.")
 	}
-	if x.Waiting > 0 {
-		state += " " + lang.N("{{.PluralCount}} documents are waiting.", x.Waiting)
+	asked := f.forOK[x.ID]
+	if asked > 0 && mark == theme.MarkSigned {
+		mark = theme.MarkNext
+	}
+	if others := x.Waiting - asked; others > 0 {
+		state += " " + lang.N("{{.PluralCount}} documents are waiting.", others)
 	}
 	says := widgets.NewProse(state)
 	if mark == theme.MarkProblem {
@@ -94,6 +115,9 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	}
 	text := widgets.Stack(2, widgets.NewFullName(x.Called()), widgets.NewFullCaption(x.Path),
 		widgets.NewFullCaption(lang.L("To {{.People}}", i18n.V{"People": people(x.Signers)})), says)
+	if asked > 0 {
+		text.Add(widgets.PadHV(-2, -4, widgets.Row(0, widgets.NewLink(lang.N("{{.PluralCount}} documents are waiting for your OK", asked), func() { f.screen.env.Go.ShowForOK(x.ID) }))))
+	}
 	if m := f.answers[x.ID]; !m.IsZero() {
 		text.Add(widgets.NewProse(i18n.Message(m)))
 	}

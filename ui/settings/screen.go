@@ -66,6 +66,7 @@ type Connection interface {
 }
 
 type Folders interface {
+	Drafts() ([]office.Draft, error)
 	HotFolders() ([]office.HotFolderRow, error)
 	FormPresets() ([]office.FormPreset, error)
 	PutHotFolder(office.HotFolder) (office.HotFolder, error)

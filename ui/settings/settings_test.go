@@ -720,6 +720,24 @@ func inMenu(b *screentest.Bench, s *Screen, name string) {
 	b.Settle()
 }
 
+func TestAFolderLeadsToWhatWaitsForAnOK(t *testing.T) {
+	o := sending()
+	for i, state := range []office.DraftState{office.DraftHeld, office.DraftHeld, office.DraftQueued} {
+		o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint(i), Folder: "scans", State: state})
+	}
+	b, s := foldersShown(t, o)
+	const asks = "2 documents are waiting for your OK"
+	if said := screentest.Text(s.folders.list); !strings.Contains(said, "Asks before sending. 1 document is waiting.") || !strings.Contains(said, asks) {
+		t.Errorf("it says: %s", said)
+	}
+	for _, link := range screentest.All[*widgets.Tappable](s.folders.list) {
+		if screentest.Text(link) == asks {
+			link.Tapped(nil)
+		}
+	}
+	screentest.Equal(t, "it leads to", b.Went, []string{"for OK scans"})
+}
+
 // A document that was changed in “Waiting” needs an OK also where the folder does not ask.
 func TestRemovingAFolderPromisesNotThatAllIsSent(t *testing.T) {
 	for _, asks := range []bool{false, true} {

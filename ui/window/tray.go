@@ -60,8 +60,8 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		}
 		items = append(items, fyne.NewMenuItem(shorten(label), func() { w.Show(); w.Go(showPackages); w.packages.ShowStuck() }))
 	}
-	if waits := w.packages.ForOK(); len(waits) > 0 {
-		items = append(items, fyne.NewMenuItem(i18n.Message(message.WaitForOKSomewhere(len(waits))), func() { w.Show(); w.ShowPackage(waits[0]) }))
+	if waits := w.packages.ForOK(""); len(waits) > 0 {
+		items = append(items, fyne.NewMenuItem(i18n.Message(message.WaitForOKSomewhere(len(waits))), func() { w.Show(); w.ShowForOK("") }))
 	}
 	if o.update.Newer {
 		items = append(items, fyne.NewMenuItem(i18n.Message(message.UpdateAvailable(o.update.Newest)), func() { w.Show(); w.showUpdate() }))

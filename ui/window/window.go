@@ -235,6 +235,11 @@ func (w *Window) goCompose(do func(*compose.Screen)) {
 
 func (w *Window) ShowCompose() { w.goCompose((*compose.Screen).Focus) }
 
+func (w *Window) ShowForOK(folder string) {
+	w.Go(showPackages)
+	w.packages.ShowForOK(folder)
+}
+
 func (w *Window) ShowList(id string) { w.goCompose(func(s *compose.Screen) { s.ShowList(id) }) }
 
 func (w *Window) EditDraft(d office.Draft) { w.goCompose(func(s *compose.Screen) { s.Edit(d) }) }
