@@ -320,7 +320,7 @@ func (t Base) Latest() time.Time {
 func (t Base) Restored(tx *store.Tx) time.Time {
 	x, served := data.WhenRestored(tx), time.Unix(t.Served.at.Load(), 0)
 	if x.At.IsZero() || served.Unix() == 0 {
-		return x.At
+		return cmp.Or(x.Served, x.At)
 	}
 	if x.Served.IsZero() || x.Served.After(served.Add(ClockSlack)) {
 		if x.Served = x.At.Add(t.Latest().Sub(t.Now())); x.Served.After(served) { // a clock was ahead
