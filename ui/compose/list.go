@@ -119,7 +119,7 @@ func (s *Screen) openList(file office.FormFile) {
 		}
 		s.setList(file)
 		s.changed()
-		p := s.newListPanel()
+		p := s.newListPanel("", nil)
 		p.list = l
 		for _, c := range l.Columns {
 			p.heads = append(p.heads, c.Head)
@@ -148,13 +148,14 @@ func (s *Screen) offerLists() {
 	var items []*fyne.MenuItem
 	for _, b := range s.lists.recent {
 		text := i18n.Title(b.File) + " · " + i18n.Day(s.env.Now(), b.Created.In(s.env.Now().Location()))
-		items = append(items, fyne.NewMenuItem(strings.TrimSuffix(text+" · "+stateText(b.State), " · "), func() { s.ShowList(b.ID) }))
+		items = append(items, fyne.NewMenuItem(strings.TrimSuffix(text+" · "+stateText(b.State), " · "), func() { s.ShowList(b.ID, "", nil) }))
 	}
 	widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", items...), s.lists.button)
 }
 
-// ShowList shows what became of the lines of a list that was sent.
-func (s *Screen) ShowList(id string) { s.newListPanel().follow(id) }
+// ShowList shows what became of the lines of a list that was sent. back leads back to the screen with that name; without it, the form
+// is shown again.
+func (s *Screen) ShowList(id, name string, back func()) { s.newListPanel(name, back).follow(id) }
 
 // stateText says that a list waits for a person; nothing where it does not.
 func stateText(state office.BulkState) string {
@@ -164,6 +165,7 @@ func stateText(state office.BulkState) string {
 // listPanel is a list before it is sent, or what became of its lines.
 type listPanel struct {
 	screen   *Screen
+	back     func() // leaves it
 	content  fyne.CanvasObject
 	list     office.BulkList // before it is sent
 	id       string          // once it is
@@ -192,8 +194,8 @@ type outcome struct {
 	results  []office.BulkResult
 }
 
-func (s *Screen) newListPanel() *listPanel {
-	p := &listPanel{screen: s, title: widgets.NewHeading(""), note: widgets.NewFullCaption(""), page: container.NewStack()}
+func (s *Screen) newListPanel(name string, back func()) *listPanel {
+	p := &listPanel{screen: s, back: func() { s.closeList() }, title: widgets.NewHeading(""), note: widgets.NewFullCaption(""), page: container.NewStack()}
 	p.tabs = widgets.NewTabs([]string{"", ""}, func(int) { p.refresh() })
 	p.again = widgets.NewCheck("", func(bool) { p.refresh() })
 	p.save = widgets.NewButtonWithIcon(lang.L("Export as CSV…"), fynetheme.DocumentSaveIcon(), p.export).Quiet()
@@ -206,8 +208,13 @@ func (s *Screen) newListPanel() *listPanel {
 		o.(*fyne.Container).Objects[0].(*widgets.Line).Set(p.heading(at.Col - ownColumns))
 	}
 	p.table.StickyColumnCount, p.table.HideSeparators = 1, true
+	if back == nil {
+		name = lang.L("Send")
+	} else {
+		p.back = func() { s.closeList(); back() }
+	}
 	title := widgets.Across(p.page, widgets.Stack(2, p.title, p.note), p.save)
-	head := widgets.Stack(4, widgets.Row(0, widgets.NewLink("‹ "+lang.L("Send"), s.closeList)), title, widgets.PadHV(-5, 0, p.tabs), widgets.Outdent(p.again))
+	head := widgets.Stack(4, widgets.Row(0, widgets.NewLink("‹ "+name, p.back)), title, widgets.PadHV(-5, 0, p.tabs), widgets.Outdent(p.again))
 	p.content = widgets.Between(widgets.PadHV(20, 6, head), p.bar.content, widgets.PadHV(20, 4, p.table))
 	return p
 }
@@ -231,10 +238,10 @@ func (p *listPanel) show() {
 	s.unfocus()
 }
 
-// Leave goes back from a list to the form, and says whether one was shown.
+// Leave goes back from a list to where it was opened, and says whether one was shown.
 func (s *Screen) Leave() (left bool) {
 	if left = s.lists.panel != nil; left {
-		s.closeList()
+		s.lists.panel.back()
 	}
 	return left
 }
@@ -251,14 +258,14 @@ func (s *Screen) Enter() {
 	}
 }
 
-// closeList shows the form again, if a list covers it.
-func (s *Screen) closeList() {
-	if s.lists.panel == nil {
-		return
+// closeList shows the form again, if a list covers it, and says whether one did.
+func (s *Screen) closeList() (closed bool) {
+	if closed = s.lists.panel != nil; closed {
+		s.lists.panel = nil
+		widgets.Remake(s.content, s.sheet)
+		s.Focus()
 	}
-	s.lists.panel = nil
-	widgets.Remake(s.content, s.sheet)
-	s.Focus()
+	return closed
 }
 
 // follow shows what became of a list, and goes on while it changes. What was typed for one that is undone is in the form again.
@@ -284,7 +291,7 @@ func (p *listPanel) became(o outcome, err error) {
 	switch p.read = true; {
 	case o.progress.Undone && sent.id == p.id:
 		s.lists.sent = sentList{}
-		s.Leave()
+		s.closeList()
 		s.afterwards(func() {
 			s.replace(func() { s.begin(sent.typed, sent.docs...); s.openList(sent.typed.List) })
 			s.env.Go.ShowCompose()
@@ -294,7 +301,7 @@ func (p *listPanel) became(o outcome, err error) {
 	case !first && s.lists.panel != p:
 		return // it was left
 	case o.progress.Undone: // by somebody else
-		s.Leave()
+		s.closeList()
 		s.env.Notice(i18n.Message(message.ListStopped(o.progress.File)))
 		return
 	}

@@ -232,7 +232,7 @@ func TestAListThatIsUndoneIsTheDraftThatItWas(t *testing.T) {
 		b := sending(t, o)
 		if fromMenu {
 			b.screen.Leave()
-			b.screen.newListPanel().follow("list-1")
+			b.screen.ShowList("list-1", "", nil)
 			b.Settle()
 		}
 		b.screen.Reload()
@@ -370,13 +370,33 @@ func TestAListIsSentOnceAndTakesNothingElseWithIt(t *testing.T) {
 	}
 }
 
+func TestTheWayBackFromAListLeadsToWhereItWasOpened(t *testing.T) {
+	b := sending(t, officetest.Busy())
+	b.screen.Leave()
+	left := 0
+	open := func() { b.screen.ShowList("list-1", "Activity", func() { left++ }); b.Settle() }
+	open()
+	for _, link := range screentest.All[*widgets.Tappable](b.screen.Content()) {
+		if screentest.Text(link) == "‹ Activity" {
+			link.Tapped(nil)
+		}
+	}
+	if open(); left != 1 || !b.screen.Leave() || left != 2 || b.screen.lists.panel != nil {
+		t.Errorf("of the link and Escape %d lead back to it", left)
+	}
+	open()
+	b.screen.Add([]string{"/x/Offer 2026.pdf"}) // which belongs to the form
+	b.Settle()
+	screentest.Equal(t, "for the form it is left", left, 2)
+}
+
 func TestAListThatSomebodyElseHasUndoneLeavesTheFormAlone(t *testing.T) {
 	o := officetest.Busy()
 	b := sending(t, o)
 	b.screen.lists.sent = sentList{} // it was sent before the program was started again
 	b.screen.Leave()
 	b.add("Offer 2026.pdf")
-	b.screen.newListPanel().follow("list-1")
+	b.screen.ShowList("list-1", "", nil)
 	b.Settle()
 	o.Change(office.OutboxChanged, func(o *officetest.Office) { o.Bulk[0].Undone = true })
 	b.screen.lists.panel.halt()

@@ -309,7 +309,7 @@ func (s *Screen) documentCount() int {
 // Drop adds files dropped at a position, as Landing says: one dropped on a document of the template replaces it. The window's corner
 // means no position; see window.OnDropped.
 func (s *Screen) Drop(paths []string, at fyne.Position) {
-	if s.Leave() { // the form shows the result
+	if s.closeList() { // the form shows the result
 		at = fyne.Position{}
 	}
 	if o := s.originalAt(at); o != nil && len(paths) == 1 {

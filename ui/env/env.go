@@ -69,7 +69,7 @@ type Undoable struct {
 
 type Navigator interface {
 	ShowPackage(id string)
-	ShowList(id string)      // what became of the lines of a list that was sent
+	ShowList(id string)      // what became of the lines of a list that was sent, from Activity
 	ShowForOK(folder string) // what a watched folder asks about
 	ShowSettings()
 	ShowCompose()

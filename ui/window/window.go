@@ -240,7 +240,9 @@ func (w *Window) ShowForOK(folder string) {
 	w.packages.ShowForOK(folder)
 }
 
-func (w *Window) ShowList(id string) { w.goCompose(func(s *compose.Screen) { s.ShowList(id) }) }
+func (w *Window) ShowList(id string) {
+	w.goCompose(func(s *compose.Screen) { s.ShowList(id, lang.L("Activity"), func() { w.Go(showActivity) }) })
+}
 
 func (w *Window) EditDraft(d office.Draft) { w.goCompose(func(s *compose.Screen) { s.Edit(d) }) }
 
