@@ -219,12 +219,17 @@ func (s *Screen) newListPanel(name string, back func()) *listPanel {
 	return p
 }
 
-// showPage shows page 1 of the first of the documents, once there is a picture of it.
+// showPage shows page 1 of the first of the documents, and a sheet in its place until there is a picture of it.
 func (p *listPanel) showPage(docs []*document) {
-	if len(docs) > 0 && docs[0].sight != nil {
-		p.page.Objects = []fyne.CanvasObject{widgets.Sheet(docs[0].sight, pictureSize, theme.Line)}
-		p.content.Refresh()
+	if len(docs) == 0 {
+		return
 	}
+	page := widgets.DrawnPage(pictureSize)
+	if docs[0].sight != nil {
+		page = widgets.Sheet(docs[0].sight, pictureSize, theme.Line)
+	}
+	p.page.Objects = []fyne.CanvasObject{page}
+	p.content.Refresh()
 }
 
 func (p *listPanel) show() {

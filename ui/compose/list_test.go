@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -413,11 +414,13 @@ func TestThePictureOfADocumentIsShownOnceItIsDrawn(t *testing.T) {
 	b.add("Lease Sonnenweg 4.pdf")
 	b.screen.Add([]string{"/x/People.csv"})
 	b.Settle()
+	page := b.screen.lists.panel.page
+	room := page.MinSize()
 	told(o)
 	b.screen.inspect(b.screen.docs)
 	b.Settle()
-	if len(b.screen.lists.panel.page.Objects) != 1 {
-		t.Error("a list has no picture of what it sends")
+	if len(screentest.All[*canvas.Image](page)) != 1 || page.MinSize() != room {
+		t.Errorf("a list has no picture of what it sends, or it moves the rest: %v, before %v", page.MinSize(), room)
 	}
 	d := b.screen.docs[0]
 	d.path, d.sight = "/x/of another drop/Lease Sonnenweg 4.pdf", nil
