@@ -264,6 +264,22 @@ func TestSendingAListIsOneRowThatOpensIt(t *testing.T) {
 	screentest.Equal(t, "before the first is sent", says()[0], "Lease: Sending 3 packages from the list “Tenants.csv”.")
 }
 
+// One sees when each of them happened.
+func TestWhatHappenedToTheProgramSharesARowOnlyIfItHappenedTogether(t *testing.T) {
+	o := officetest.Busy()
+	o.Happened = []office.Activity{{Time: officetest.Now, Kind: office.ActivityDesk, Text: message.DeskInvited("Reception")},
+		{Time: officetest.Now.Add(-time.Minute), Kind: office.ActivitySignedIn, Text: message.SignedInNowAs("olivia.office@example.com")},
+		{Time: officetest.Now.Add(-11 * time.Minute), Kind: office.ActivitySignedOut, Text: message.SignedOut()}}
+	b := newBench(t, o)
+	var says []string
+	for _, r := range b.screen.happened.rows {
+		l := newLine()
+		b.screen.showRow(r, l)
+		says = append(says, l.when.Text+" "+l.title.Text+" "+l.below.Text)
+	}
+	screentest.Equal(t, "it says", says, []string{"14:02 The computer Reception was invited. Signed in as olivia.office@example.com", "13:51 Signed out. "})
+}
+
 func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.happened.list.Select(0)

@@ -281,6 +281,9 @@ type row struct {
 // routine is what every day brings: signing in, connections.
 const routine = "routine"
 
+// together is how far apart routine shares a row.
+const together = 2 * time.Minute
+
 // grouped turns entries, newest first, into rows.
 func grouped(o Office, now time.Time, entries []office.Activity, lists []office.Bulk) (rows []row) {
 	at, signed := map[string]int{}, map[string]map[string]string{} // at: row by package and day; signed: each name's packages and their signers
@@ -295,6 +298,10 @@ func grouped(o Office, now time.Time, entries []office.Activity, lists []office.
 		}
 		of := r.about + day.Format(time.DateOnly)
 		i, known := at[of]
+		if known && r.about == routine { // it is one thing only if it happened together
+			last := rows[i].entries[len(rows[i].entries)-1]
+			known = last.When().Sub(e.When().Time) <= together
+		}
 		if !known || r.about == "" {
 			i, at[of] = len(rows), len(rows)
 			rows = append(rows, r)
@@ -334,7 +341,7 @@ func (r row) last() office.Activity { return r.entries[0] }
 
 func (r row) is(x row) bool {
 	a, b := r.last(), x.last()
-	return a == b || r.about != "" && r.about == x.about && r.day == x.day
+	return a == b || r.about != "" && r.about == x.about && r.day == x.day && (r.about != routine || r.entries[len(r.entries)-1] == x.entries[len(x.entries)-1])
 }
 
 // leads reports whether there is something to open.
