@@ -375,6 +375,38 @@ func slow(o *officetest.Office) (begun <-chan struct{}) {
 	return began
 }
 
+// Nobody looks at what Enter leads to: whatever is typed next must not get into what the mailbox has filled.
+func TestEnterGoesPastWhatAMailboxHasFilled(t *testing.T) {
+	for typed, want := range map[string][]office.Signer{
+		"Hans Brandt <hans.brandt@example.com>":                        {{FirstName: "Hans", LastName: "Brandt", Email: "hans.brandt@example.com"}},
+		"Hans Brandt <hans.brandt@example.com>, Mia <mia@example.com>": {{FirstName: "Hans", LastName: "Brandt", Email: "hans.brandt@example.com"}, {FirstName: "Mia", Email: "mia@example.com"}},
+		"hans.brandt@example.com":                                      {{Email: "hans.brandt@example.com"}},
+	} {
+		for name, leave := range map[string]func(*bench){"Enter": func(b *bench) { b.key(fyne.KeyReturn) }, "Tab": func(b *bench) { b.tab(1) }} {
+			b := newBench(t, officetest.Busy())
+			b.Window.Canvas().Focus(b.screen.people[0].first)
+			b.write(typed)
+			leave(b)
+			b.Settle()
+			var got []office.Signer
+			for _, p := range b.screen.people {
+				got = append(got, p.signer())
+			}
+			screentest.Equal(t, typed+" is, after "+name, got, want)
+			last := b.screen.people[len(got)-1]
+			next := fyne.Focusable(b.screen.addPerson)
+			for _, e := range []*widgets.Entry{last.last, last.first} {
+				if e.Text == "" {
+					next = e
+				}
+			}
+			if name == "Enter" && b.focused() != next {
+				t.Errorf("after %s Enter leads to %T", typed, b.focused())
+			}
+		}
+	}
+}
+
 func TestWhatIsSentIsShownInTheOutboxAndMakesRoomForTheNext(t *testing.T) {
 	o := officetest.Busy()
 	begun := slow(o)

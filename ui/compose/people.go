@@ -93,7 +93,17 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 		e.OnChanged = func(string) { s.changed(); p.showFace(); p.offers.typed(e) }
 		e.OnKey = p.offers.key
 		e.OnShortcut = p.shortcut
-		e.OnFocusLost = func() { p.left(e.Text) }
+		e.OnFocusLost = func() { p.left(e) }
+		e.OnSubmitted = func(string) {
+			if last := p.split(e); last != nil { // past what it has filled
+				if i := slices.IndexFunc(last.entries(), func(e *widgets.Entry) bool { return e.Typed() == "" }); i >= 0 {
+					widgets.Focus(s.env.Window.Canvas(), last.entries()[i])
+					return
+				}
+				widgets.Focus(s.env.Window.Canvas(), last.email)
+			}
+			s.goOn()
+		}
 		e.Says = func() string { return widgets.Said(e.PlaceHolder, p.place()) }
 	}
 	p.field = widgets.NewField("", widgets.Stack(6, p.roleName, widgets.Across(nil, inputs, p.remove)), "")
@@ -166,17 +176,29 @@ func (p *person) accept(people []office.Signer) {
 	widgets.Focus(p.screen.env.Window.Canvas(), p.email)
 }
 
-// left splits typed people when a field is left, and validates the input.
-func (p *person) left(text string) {
-	p.offers.left()
-	if people := office.ReadPeople(text); strings.Contains(text, "<") && len(people) > 0 {
-		p.take(people)
+// split gives the fields what was typed into one of them: people with their addresses, or an address in place of a name. It returns
+// the row of the last one, nil if there is nothing to split.
+func (p *person) split(e *widgets.Entry) (last *person) {
+	people := office.ReadPeople(e.Text)
+	switch whole := strings.Contains(e.Text, "<"); {
+	case len(people) == 0, !whole && (e == p.email || p.email.Typed() != ""):
+		return nil
+	case !whole:
+		e.SetText("")
 	}
+	return p.take(people)
+}
+
+// left splits what was typed when a field is left, and validates the input.
+func (p *person) left(e *widgets.Entry) {
+	p.offers.left()
+	p.split(e)
 	s := p.screen
 	async.Try(s.env.Work, func(context.Context) error { return nil }, func(error) { s.changed() }) // after the focus has moved
 }
 
-func (p *person) take(people []office.Signer) {
+// take fills in people, the first one here and the others below, and returns the row of the last one.
+func (p *person) take(people []office.Signer) (last *person) {
 	s := p.screen
 	mine := people[0]
 	if mine.FirstName+mine.LastName == "" {
@@ -196,6 +218,7 @@ func (p *person) take(people []office.Signer) {
 	}
 	s.showPeople()
 	s.changed()
+	return s.people[at-1]
 }
 
 func (s *Screen) addSigner(signer office.Signer, focus bool) {
