@@ -349,8 +349,10 @@ func (g *UndoBar) draw() {
 func (g *UndoBar) fill() {
 	var parts []fyne.CanvasObject
 	for i, l := range g.lines {
+		l.text.Most = 2
 		switch {
 		case !g.short:
+			l.text.Most = 4 // what is done is the last word in some languages, after names that are long
 			parts = append(parts, note(Pad(8, Stack(6, l.text, Row(8, l.button, l.clock)))))
 		case i == len(g.lines)-1:
 			parts = append(parts, note(PadHV(8, 4, Across(Row(8, l.button, l.clock), l.text, nil))))

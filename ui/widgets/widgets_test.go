@@ -291,6 +291,23 @@ func TestAFoldAndWhatItHoldsBeginAtTheSameEdge(t *testing.T) {
 	}
 }
 
+func TestTheOfferToUndoSaysAllOfItInTheSidebar(t *testing.T) {
+	test.NewTempApp(t)
+	bar := NewUndoBar(time.Now, func(time.Duration, func()) {})
+	const says = "12 Pakete aus der Liste „Mandanten Herbst 2026.csv“ werden gesendet."
+	bar.Begin(says, 0, "Undo", func() {})
+	test.NewTempWindow(t, bar).Resize(fyne.NewSize(174, 200))
+	var said []string
+	for _, o := range test.LaidOutObjects(bar) {
+		if text, is := o.(*canvas.Text); is {
+			said = append(said, text.Text)
+		}
+	}
+	if all := strings.Join(said, " "); !strings.Contains(all, says) {
+		t.Errorf("it says: %s", all)
+	}
+}
+
 func TestTheOfferToUndoCountsFromThePressAndEndsWithWhatIsDone(t *testing.T) {
 	test.NewTempApp(t)
 	now := time.Now()
