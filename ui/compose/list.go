@@ -42,13 +42,14 @@ type Lists interface {
 
 // lists are those that were sent, the one that the form is for, and the one that is shown in place of the form.
 type lists struct {
-	recent []office.Bulk
-	button *widgets.Button // hidden in an office that never sent one
-	draft  office.FormFile // that is not sent yet; empty for none
-	row    *fyne.Container // stands for it in the form
-	panel  *listPanel      // nil while the form is shown
-	halted string          // why nothing is sent; empty if nothing prevents it
-	sent   sentList
+	recent  []office.Bulk
+	button  *widgets.Button  // hidden in an office that never sent one
+	draft   office.FormFile  // that is not sent yet; empty for none
+	row     *fyne.Container  // stands for it in the form
+	panel   *listPanel       // nil while the form is shown
+	reading *office.FormFile // the file that is being read for a page; nil for none
+	halted  string           // why nothing is sent; empty if nothing prevents it
+	sent    sentList
 }
 
 // sentList is the list that was sent last, with what was typed for it, which is in the form again if that is undone.
@@ -90,7 +91,8 @@ func (s *Screen) offerList(list office.FormFile, sure bool, rest []office.FormFi
 		Text: lang.L("Each of its lines becomes a package with the other documents."), Safe: lang.L("Add as a document"), OnSafe: all, Do: lang.L("Use as a list"), OnDo: use})
 }
 
-// openList shows a list, with what its lines become, in place of the form, which is for that list from now on.
+// openList shows a list, with what its lines become, in place of the form, which is for that list from now on. Until it is read, no
+// other page of a list can be sent, and whoever goes elsewhere stays there.
 func (s *Screen) openList(file office.FormFile) {
 	if s.busy() {
 		return
@@ -101,24 +103,36 @@ func (s *Screen) openList(file office.FormFile) {
 		s.env.Notice(lang.L("The list was added. Now add the document to send."))
 		return
 	}
-	common, kept := s.draft(), s.lists.draft == file
-	env.Get(s.env, func(ctx context.Context) (office.BulkList, error) {
+	this, over, common, kept := &file, s.lists.panel, s.draft(), s.lists.draft == file
+	s.showReading(this)
+	async.Then(s.env.Work, func(ctx context.Context) (office.BulkList, error) {
 		d := common
 		d.Signers = slices.DeleteFunc(slices.Clone(d.Signers), func(x office.Signer) bool { return x.FirstName+x.LastName+x.Email == "" })
 		return s.office.PrepareList(ctx, file.Path, d, s.days().Order())
-	}, func(l office.BulkList) {
-		switch {
-		case kept && s.lists.draft != file: // it was removed meanwhile
-			return
-		case !reflect.DeepEqual(common, s.draft()): // it was changed meanwhile
-			s.openList(file)
+	}, func(l office.BulkList, err error) {
+		if s.lists.reading != this { // another one is read
 			return
 		}
-		if p := s.lists.panel; kept && p != nil && p.id == "" && reflect.DeepEqual(p.list, l) {
+		s.showReading(nil)
+		switch left := s.lists.panel != over; {
+		case err != nil:
+			s.env.Notice(i18n.Error(err))
+			return
+		case kept && (left || s.lists.draft != file): // it was left or removed
+			return
+		case s.handing != nil: // the form without it is being sent
+			s.afterwards(func() { s.openList(file) })
+			return
+		case !left && !reflect.DeepEqual(common, s.draft()): // it was changed meanwhile
+			s.openList(file)
+			return
+		case kept && over != nil && reflect.DeepEqual(over.list, l):
 			return
 		}
 		s.setList(file)
-		s.changed()
+		if s.changed(); s.lists.panel != over {
+			return
+		}
 		p := s.newListPanel("", nil)
 		p.list = l
 		for _, c := range l.Columns {
@@ -127,6 +141,12 @@ func (s *Screen) openList(file office.FormFile) {
 		p.showPage(s.files())
 		p.show()
 	})
+}
+
+func (s *Screen) showReading(file *office.FormFile) {
+	if s.lists.reading = file; s.lists.panel != nil {
+		s.lists.panel.refresh()
+	}
 }
 
 // setList has the form be for a list; for an empty one, for those who are typed.
@@ -258,7 +278,7 @@ func (s *Screen) Enter() {
 	case p == nil:
 	case p.id != "":
 		s.closeList()
-	case s.handing == nil:
+	case s.handing == nil && s.lists.reading == nil:
 		s.openList(s.lists.draft)
 	}
 }
@@ -385,9 +405,11 @@ func (p *listPanel) refresh() {
 		bad := slices.IndexFunc(docs, (*document).unsendable)
 		warned := slices.IndexFunc(docs, func(d *document) bool { return !d.info.Warning.IsZero() })
 		loading := slices.ContainsFunc(docs, func(d *document) bool { return !d.looked })
-		switch ready = waiting > 0 && len(p.list.Wrong) == 0 && bad < 0 && !loading && !p.screen.Busy(); {
+		switch ready = waiting > 0 && len(p.list.Wrong) == 0 && bad < 0 && !loading && !p.screen.Busy() && p.screen.lists.reading == nil; {
 		case p.screen.Busy():
 			said, wrong = lang.L("Sending…"), false
+		case p.screen.lists.reading != nil:
+			said, wrong = lang.L("Loading…"), false
 		case len(p.list.Wrong) > 0:
 			said = i18n.Message(p.list.Wrong[0])
 		case bad >= 0:

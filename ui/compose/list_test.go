@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -202,6 +203,78 @@ func TestAListThatWasCorrectedIsReadAgainWhenTheScreenIsOpened(t *testing.T) {
 	if p := b.screen.lists.panel; p == nil || p.lines() != 1 {
 		t.Errorf("it shows %+v", p)
 	}
+}
+
+// What is shown is what is sent: while the file is read again, the page shows what the file may no longer hold.
+func TestAListIsNotSentWhileItsFileIsReadAgain(t *testing.T) {
+	o := officetest.Busy()
+	b := listed(t, o)
+	slow := &copying{b.Office, make(chan struct{})}
+	b.screen.office = slow
+	o.Table = slices.Clone(people)[:2]
+	b.screen.Enter()
+	b.screen.Enter()
+	b.screen.Send() // Ctrl+Enter
+	if p := b.screen.lists.panel; !p.bar.send.Disabled() || p.bar.text.Text != "Loading…" || b.screen.Busy() {
+		t.Fatalf("the list as it was can be sent, and it says %q", p.bar.text.Text)
+	}
+	close(slow.let)
+	b.Settle()
+	if p := b.screen.lists.panel; p.lines() != 1 || p.bar.send.Disabled() || len(o.Bulk) > 0 {
+		t.Errorf("read again, it shows %d lines, can be sent: %v", p.lines(), !p.bar.send.Disabled())
+	}
+	b.screen.Enter() // nobody has changed it
+	b.Settle()
+	if b.screen.lists.panel.bar.send.Disabled() {
+		t.Error("read again and the same, it cannot be sent")
+	}
+	o.Unread = errors.New("it is gone")
+	b.screen.Enter()
+	b.Settle()
+	if b.screen.lists.panel.bar.send.Disabled() {
+		t.Error("not read again, what is shown cannot be sent")
+	}
+}
+
+func TestWhoLeavesAListThatIsBeingReadStaysThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		leave func(*bench)
+		shown string // id of the list
+	}{
+		"for the form": {func(b *bench) { b.screen.Leave() }, ""},
+		"for another one": {func(b *bench) {
+			b.screen.ShowList("list-1", "", nil)
+			b.Until(func() bool { return b.screen.lists.panel.id != "" })
+		}, "list-1"},
+	} {
+		b := listed(t, officetest.Busy())
+		b.Office.Bulk = []office.BulkProgress{{Bulk: office.Bulk{ID: "list-1", State: office.BulkDone}}}
+		slow := &copying{b.Office, make(chan struct{})}
+		b.screen.office = slow
+		b.screen.Enter()
+		c.leave(b)
+		close(slow.let)
+		b.Settle()
+		shown := b.screen.lists.panel
+		if (shown == nil) != (c.shown == "") || shown != nil && shown.id != c.shown || b.screen.lists.draft.Path == "" {
+			t.Errorf("%s: the list covers what the person went to", name)
+		}
+	}
+}
+
+// Its package is that of the form alone.
+func TestAListThatIsAddedWhileTheFormIsSentIsForTheNextForm(t *testing.T) {
+	b, read := readingSlowly(t)
+	b.screen.people[0].fill(office.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"})
+	b.screen.openList(office.FormFile{Path: "/x/People.csv"})
+	b.screen.handing = &handing{passed: true, parcels: []*parcel{{}}}
+	read()
+	if b.screen.lists.panel != nil || b.screen.lists.draft.Path != "" {
+		t.Error("the list is that of the form that is being sent")
+	}
+	b.screen.free()()
+	b.Settle()
+	screentest.Equal(t, "the list of the next form", b.screen.lists.draft.Path, "/x/People.csv")
 }
 
 func TestTheHeadsOfAListAreWhole(t *testing.T) {
