@@ -128,7 +128,8 @@ type saver struct {
 	name, folder  *widgets.Entry
 	named, within *widgets.Field // contain them
 	save          *widgets.Button
-	found, there  string // an existing file that the person has been told of, and the same once it may be replaced
+	turn          int    // counts what was pressed, typed and said: what comes of an earlier turn counts no more
+	there         string // an existing file that the button offers to replace
 	take          func(path string, replace bool)
 }
 
@@ -158,14 +159,15 @@ func saveAs(d *env.Env, q system.FileDialog, take func(path string, replace bool
 	s.named.Room(true)
 	s.within.Room(true)
 	s.pop = widgets.Open(d.Window.Canvas(), widgets.Pad(20, widgets.Stack(8, widgets.NewHeading(q.Title), s.named, s.within,
-		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), s.save))), fyne.NewSize(520, 0), s.name, nil)
+		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), s.save))), fyne.NewSize(520, 0), s.name, func() { s.turn++ })
 	s.name.TypedShortcut(&fyne.ShortcutSelectAll{})
 	return s
 }
 
 // say says what is wrong with the name or the folder, and what the button would do.
 func (s *saver) say(name, folder, do string) {
-	s.found, s.there = "", ""
+	s.turn++
+	s.there = ""
 	s.named.Wrong(name)
 	s.within.Wrong(folder)
 	s.save.SetText(do)
@@ -179,6 +181,8 @@ func (s *saver) accept() {
 	name := ended(s.name.Typed(), s.asks.Name)
 	folder, bad := whole(s.folder.Typed())
 	path := filepath.Join(folder, name)
+	s.turn++
+	turn, replace := s.turn, s.there == path
 	async.Then(s.env.Work, func(context.Context) (fs.FileInfo, error) {
 		if in, err := os.Stat(folder); bad != nil || err != nil || !in.IsDir() {
 			return nil, errNoFolder
@@ -186,14 +190,19 @@ func (s *saver) accept() {
 		return os.Lstat(path)
 	}, func(info fs.FileInfo, err error) {
 		switch {
+		case s.turn != turn:
 		case errors.Is(err, errNoFolder):
 			s.say("", lang.L("This folder cannot be opened."), s.asks.Accept)
 		case s.name.Typed() == "" || strings.ContainsAny(name, `/\`) || err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && (s.asks.New || !info.Mode().IsRegular()):
 			s.say(lang.L("Choose another name."), "", s.asks.Accept)
-		case err == nil && s.there != path:
+		case err == nil && !replace:
 			s.say(lang.L("This file already exists."), "", lang.L("Replace"))
-			s.found = path
-			s.env.Later(doublePress, func() { s.there = s.found })
+			said := s.turn
+			s.env.Later(doublePress, func() {
+				if s.turn == said {
+					s.there = path
+				}
+			})
 		default:
 			lastFolder = folder
 			s.pop.Close()

@@ -228,6 +228,66 @@ func TestAFileIsReplacedOnlyByTheButtonThatSaysSo(t *testing.T) {
 	screentest.Equal(t, "the button took", took(), filepath.Join(dir, "b.pdf")+" true")
 }
 
+// A folder on the network may answer only when the second after which Replace counts is over.
+func TestASlowFolderChangesNothingAboutWhatWasPressed(t *testing.T) {
+	for name, press := range map[string]func(*saver){"a double press": (*saver).accept, "Enter": func(s *saver) { s.name.OnSubmitted("") }} {
+		b := newBench(t)
+		d, _ := b.saving(system.FileDialog{Name: "b.pdf", Folder: folder(t)})
+		d.take = func(path string, _ bool) { t.Errorf("%s replaced %s", name, path) }
+		for range 2 {
+			press(d)
+			over := b.Later
+			b.Later = nil
+			for _, f := range over {
+				f()
+			}
+			b.Settle()
+		}
+	}
+}
+
+func TestTheSecondOfOneFileIsNotThatOfTheNext(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	d, took := b.saving(system.FileDialog{Name: "b.pdf", Folder: dir})
+	took()
+	over := b.Later
+	d.name.SetText("c.pdf")
+	if err := os.WriteFile(filepath.Join(dir, "c.pdf"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	took()
+	for _, f := range over {
+		f()
+	}
+	screentest.Equal(t, "took", took(), "")
+}
+
+func TestADoublePressSavesOnce(t *testing.T) {
+	b := newBench(t)
+	taken := 0
+	d, _ := b.saving(system.FileDialog{Name: "new.pdf", Folder: folder(t)})
+	d.take = func(string, bool) { taken++ }
+	d.accept()
+	d.accept()
+	b.Settle()
+	screentest.Equal(t, "it is saved so many times", taken, 1)
+}
+
+func TestNothingIsSavedAfterSavingWasLeftOrTheNameChanged(t *testing.T) {
+	for name, change := range map[string]func(*bench, *saver){
+		"Escape": func(b *bench, _ *saver) { b.press(fyne.KeyEscape) },
+		"a key":  func(_ *bench, s *saver) { s.name.SetText("newer.pdf") },
+	} {
+		b := newBench(t)
+		d, _ := b.saving(system.FileDialog{Name: "new.pdf", Folder: folder(t)})
+		d.take = func(path string, _ bool) { t.Errorf("after %s, %s is saved", name, path) }
+		d.accept()
+		change(b, d)
+		b.Settle()
+	}
+}
+
 // What is typed over the name, which is marked, replaces it.
 func TestAFolderForAFileIsChosenInItsOwnDialog(t *testing.T) {
 	b := newBench(t)
