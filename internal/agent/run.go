@@ -194,7 +194,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Budget: a.budget,
 		Files:  a.saves, News: a.announcer, Webhook: a.webhook,
 		Claim:  a.claim,
-		Drafts: func() { a.outbox.Wake(); a.withdrawals.Wake() }, WokeUp: a.wokeUp,
+		Drafts: func() { a.outbox.Wake(); a.lists.Wake(); a.withdrawals.Wake() }, WokeUp: a.wokeUp,
 	})
 	a.Data.Committed = func(added []office.Activity) {
 		a.Committed(added)

@@ -329,6 +329,11 @@ func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
 	}
 	pause = idle
 	for _, b := range all {
+		if b.Problem == message.ListOfAnotherAccount(b.File) && b.By == r.deps.Sender() {
+			if b, err = r.goOn(b.ID); err != nil {
+				return 0, err
+			}
+		}
 		if !active(b) || r.LeftAlone(key(b)) {
 			continue
 		}
@@ -349,6 +354,21 @@ func (r *Service) feed(ctx context.Context) (pause time.Duration, err error) {
 		}
 	}
 	return pause, nil
+}
+
+// goOn continues a list that was paused since another account was signed in, unless a person has decided about it meanwhile.
+func (r *Service) goOn(id string) (b office.Bulk, err error) {
+	err = r.Data.Update(func(tx *store.Tx) error {
+		tx.GetDoc(docLists+id, &b)
+		if b.State != office.BulkPaused || b.Problem != message.ListOfAnotherAccount(b.File) {
+			return nil
+		}
+		b.State, b.Problem, b.Since = office.BulkRunning, message.Message{}, b.Next
+		put(tx, b)
+		return tx.AddActivity(office.Activity{Time: r.Now(), Kind: office.ActivitySent, List: id, Text: message.ListContinued(b.File)})
+	})
+	r.Signal(office.OutboxChanged)
+	return b, err
 }
 
 func key(b office.Bulk) string { return "list " + b.ID }

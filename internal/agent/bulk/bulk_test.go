@@ -421,6 +421,27 @@ func TestAListPausesByItself(t *testing.T) {
 	}
 }
 
+func TestAListGoesOnOnceItsAccountIsBackUnlessItWasStopped(t *testing.T) {
+	for _, stop := range []bool{false, true} {
+		d := newDesk(t)
+		id := d.send(d.prepare(people(2)...))
+		for _, d.sender = range []string{"somebody else", ""} {
+			d.work(office.DraftSent)
+		}
+		if p := d.progress(id); p.State != office.BulkPaused {
+			t.Fatalf("another account is signed in: %+v", p)
+		}
+		if stop {
+			noErr(t, d.Decide(id, office.BulkStopped))
+		}
+		d.sender = "olivia"
+		d.work(office.DraftSent)
+		if p := d.progress(id); stop != (p.Sent == 0) || stop != (p.State == office.BulkStopped) || !p.Problem.IsZero() {
+			t.Errorf("stopped %v: %+v", stop, p)
+		}
+	}
+}
+
 func TestAListWaitsUntilItCannotBeUndone(t *testing.T) {
 	d := newDesk(t)
 	id := must(d.Send(t.Context(), d.prepare(people(2)...), false, 8*time.Second))

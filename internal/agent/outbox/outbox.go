@@ -104,7 +104,7 @@ func (r *Service) Run(ctx context.Context) error {
 	}
 	r.sweepCopies()
 	waiting, err := data.Read(r.Data, "the drafts that wait", func(tx *store.Tx) ([]office.Draft, error) {
-		return tx.Drafts(office.DraftQueued)
+		return tx.Drafts(office.DraftQueued, office.DraftHeld)
 	})
 	if err != nil {
 		return err
@@ -143,6 +143,9 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 			return pause(left), nil
 		}
 		if find, err = r.findUnknown(client, idle); err != nil {
+			return 0, err
+		}
+		if err = r.queueOwn(client, uploader); err != nil {
 			return 0, err
 		}
 		now := r.Now()
@@ -226,6 +229,37 @@ func (r *Service) holdForeign(client *esign.Client, uploader string, due []offic
 		}
 	}
 	return slices.DeleteFunc(due, foreign), nil
+}
+
+// queueOwn queues what holdForeign held, once its own account is back, unless a person has decided about it meanwhile.
+func (r *Service) queueOwn(client *esign.Client, uploader string) error {
+	sender := r.deps.Sender()
+	if sender == "" || !r.stays(client, uploader) {
+		return nil
+	}
+	waits := func(d office.Draft) bool {
+		return d.State == office.DraftHeld && d.By == sender && d.Problem == message.ForAnotherAccount() && !d.Decision.Pending()
+	}
+	held, err := data.Read(r.Data, "the drafts of other accounts", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftHeld) })
+	if held = slices.DeleteFunc(held, func(d office.Draft) bool { return !waits(d) }); err != nil || len(held) == 0 {
+		return err
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
+		for _, d := range held {
+			d, _, err := tx.Draft(d.ID)
+			if err == nil && waits(d) {
+				d.State, d.Problem, d.NextTry, d.Changed = office.DraftQueued, message.Message{}, r.Now(), r.Now()
+				err = tx.PutDraft(d)
+			}
+			if err != nil && !store.OfOneRecord(err) {
+				return err
+			}
+		}
+		return nil
+	})
+	r.Signal(office.OutboxChanged)
+	r.Signal(office.StatusChanged)
+	return err
 }
 
 // key identifies a draft in the quarantine.

@@ -580,6 +580,42 @@ func TestADraftForAnotherAccountWaitsForAPerson(t *testing.T) {
 	expect(t, len(lines), 2, "told %d times that he must decide")
 }
 
+// Whoever is signed in meanwhile: what she has sent goes out, and nobody has to send it again.
+func TestADraftThatWaitedForItsAccountIsSentOnceThatIsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(x *testService, id string) error
+		wants     office.DraftState
+	}{
+		"nothing":                  {func(*testService, string) error { return nil }, office.DraftSent},
+		"cancelled":                {func(x *testService, id string) error { _, err := x.Stop(id); return err }, office.DraftHeld},
+		"discarded":                {func(x *testService, id string) error { return x.Resolve(id, false, 0) }, office.DraftCancelled},
+		"discarded, can be undone": {func(x *testService, id string) error { return x.Resolve(id, false, 10*time.Second) }, office.DraftHeld},
+		"the state was restored": {func(x *testService, _ string) error {
+			return x.Data.Update(func(tx *store.Tx) error { Doubt(tx, x.Now()); return nil })
+		}, office.DraftHeld},
+	} {
+		r := newService(t, accept)
+		r.end() // the test does what it runs
+		r.deps.PackageAdded = func() {}
+		who := "ana"
+		client, _, _ := r.deps.Service()
+		r.deps.Sender = func() string { return who }
+		r.deps.Service = func() (*esign.Client, string, bool) { return client, who, true }
+		id := must(r.Hold(r.newPackage(t)))
+		noErr(t, r.Resolve(id, true, 0))
+		for _, who = range []string{"max", ""} {
+			must(r.sendDue(t.Context()))
+		}
+		noErr(t, c.meanwhile(r, id))
+		who = "ana"
+		must(r.sendDue(t.Context()))
+		d, _, err := r.Data.Draft(id)
+		noErr(t, err)
+		expect(t, d.State, c.wants, name+": it is %s")
+		expect(t, r.service.added(), map[bool]int{true: 1}[c.wants == office.DraftSent], name+": added %d times")
+	}
+}
+
 // What an event or a list brings is followed all the same: an error would have it dropped.
 func TestAPackageWhoseDraftCannotBeReadIsFollowedAsOneMadeElsewhere(t *testing.T) {
 	r := New(looptest.Base(t, func() {}), Deps{})
