@@ -118,7 +118,7 @@ func (a *Agent) LinesSince(version uint64) (office.Lines, error) {
 }
 func (a *Agent) Find(q office.Query) ([]office.Package, error)      { return a.packages.Find(q) }
 func (a *Agent) Package(id string) (office.PackageRow, bool, error) { return a.packages.Package(id) }
-func (a *Agent) Archive(packageID string, archived bool) error {
+func (a *Agent) Archive(packageID string, archived bool) (changed bool, err error) {
 	return a.packages.Archive(packageID, archived)
 }
 func (a *Agent) NoteLetter(packageID, address string) error {

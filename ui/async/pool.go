@@ -61,12 +61,11 @@ func Try(p *Pool, job func(context.Context) error, then func(error)) context.Can
 	return Then(p, func(ctx context.Context) (struct{}, error) { return struct{}{}, job(ctx) }, func(_ struct{}, err error) { then(err) })
 }
 
-// Each does something with each of a list, also after one failed, and returns those with which it worked.
-func Each[T any](list []T, do func(T) error) (done []T, failed error) {
+// Each does something with each of a list, also after one failed, and returns those that it changed.
+func Each[T any](list []T, do func(T) (changed bool, err error)) (done []T, failed error) {
 	for _, x := range list {
-		if err := do(x); err != nil {
-			failed = errors.Join(failed, err)
-		} else {
+		changed, err := do(x)
+		if failed = errors.Join(failed, err); changed {
 			done = append(done, x)
 		}
 	}

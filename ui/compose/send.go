@@ -309,7 +309,7 @@ func (s *Screen) takeBack(f office.Form, sent []*parcel) {
 			s.begin(f, docs...)
 			s.env.Go.ShowCompose()
 			s.env.Attempt(func(context.Context) error {
-				_, err := async.Each(back, func(p *parcel) error { _, err := s.office.Cancel(p.id); return err })
+				_, err := async.Each(back, func(p *parcel) (bool, error) { return s.office.Cancel(p.id) })
 				return err
 			}, nil)
 		}

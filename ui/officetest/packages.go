@@ -88,17 +88,18 @@ func (o *Office) NoteLetter(packageID, address string) error {
 	return nil
 }
 
-func (o *Office) Archive(packageID string, archived bool) error {
+func (o *Office) Archive(packageID string, archived bool) (changed bool, err error) {
 	if err := o.first("Archive"); err != nil {
-		return err
+		return false, err
 	}
 	o.each([]string{packageID}, func(row *office.PackageRow) {
+		changed = (row.Archived != nil) != archived
 		row.Archived = nil
 		if archived {
 			row.Archived = &office.Archived{}
 		}
 	})
-	return nil
+	return changed, nil
 }
 
 // each changes some packages.

@@ -120,13 +120,7 @@ func Actions(at *env.Env, o Office, drafts []office.Draft, edit func(office.Draf
 	decide := func(drafts []office.Draft, send bool, undo time.Duration, then func(done []office.Draft)) {
 		var done []office.Draft
 		at.Attempt(func(context.Context) (err error) {
-			_, err = async.Each(drafts, func(d office.Draft) error {
-				decided, err := o.Decide(d.ID, send, undo)
-				if decided {
-					done = append(done, d)
-				}
-				return err
-			})
+			done, err = async.Each(drafts, func(d office.Draft) (bool, error) { return o.Decide(d.ID, send, undo) })
 			return err
 		}, func() {
 			if len(done) > 0 {

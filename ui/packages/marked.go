@@ -321,17 +321,17 @@ func menu(actions []outbox.Action) *fyne.Menu {
 
 func (s *Screen) saveAgain(ids []string, said string) {
 	s.env.Do(func(context.Context) error {
-		_, err := async.Each(ids, s.office.SaveAgain)
+		_, err := async.Each(ids, func(id string) (bool, error) { return true, s.office.SaveAgain(id) })
 		return err
 	}, func() { s.env.Notice(said) })
 }
 
-// archive archives packages or moves them back, and calls then, unless nil, with those for which that worked.
+// archive archives packages or moves them back, and calls then, unless nil, with those that were not before.
 func (s *Screen) archive(ids []string, archived bool, then func(done []string)) {
 	s.clearMarks()
 	var done []string
 	s.env.Attempt(func(context.Context) (err error) {
-		done, err = async.Each(ids, func(id string) error { return s.office.Archive(id, archived) })
+		done, err = async.Each(ids, func(id string) (bool, error) { return s.office.Archive(id, archived) })
 		return err
 	}, func() {
 		if then != nil && len(done) > 0 {

@@ -129,7 +129,12 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	}
 	b.press("p1", 0)
 	b.press("p2", ctrl)
-	b.Press(b.screen.detail, "Archive")
+	archive := screentest.Button(b.screen.detail, "Archive").OnTapped
+	deeds := len(b.Deeds)
+	archive()
+	archive() // a double click
+	b.Settle()
+	screentest.Equal(t, "offers to undo it", len(b.Deeds)-deeds, 1)
 	archived := func(id string) bool { return b.screen.at(b.screen.rowOf(id)).archived }
 	if !archived("p1") || !archived("p2") {
 		t.Error("they are not archived")

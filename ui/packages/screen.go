@@ -53,7 +53,7 @@ type Packages interface {
 	DraftOf(packageID string) (d office.Draft, known bool, err error)
 	SaveAgain(packageID string) error
 	Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error)
-	Archive(packageID string, archived bool) error
+	Archive(packageID string, archived bool) (changed bool, err error)
 	NoteLetter(packageID, address string) error
 	CheckNow() error
 	EditPage(ctx context.Context, packageID string) (string, error)

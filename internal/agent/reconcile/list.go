@@ -77,21 +77,21 @@ func documentIndex(p office.Package, id string) int {
 }
 
 // Archive hides a package from the list, or returns it. Nothing else changes: it is followed, saved and reported as before, and
-// listed again if something new goes wrong with it.
-func (r *Service) Archive(packageID string, archived bool) error {
-	err := r.Data.Update(func(tx *store.Tx) error {
+// listed again if something new goes wrong with it. changed is false if it was so before.
+func (r *Service) Archive(packageID string, archived bool) (changed bool, err error) {
+	err = r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
-		if !ok {
+		if changed = ok && (p.Archived != nil) != archived; !changed {
 			return err
 		}
 		p.Archive(archived)
 		return tx.PutPackage(p)
 	})
 	if err != nil {
-		return fmt.Errorf("archive package %s: %w", packageID, err)
+		return false, fmt.Errorf("archive package %s: %w", packageID, err)
 	}
 	r.Signal(office.PackagesChanged)
-	return nil
+	return changed, nil
 }
 
 // NoteLetter records that a mail was started to the signer with that address.

@@ -925,8 +925,9 @@ func TestAPackageIsShownWithItsFilesInTheirOrderUntilItIsArchived(t *testing.T) 
 	}
 	expect(t, names, []string{"4.pdf", "2.pdf", "3.pdf", "1.pdf", "0.pdf"}, "its files are %q")
 	for _, archived := range []bool{true, false} {
-		noErr(t, x.Archive("p", archived))
+		expect(t, must(x.Archive("p", archived)), true, "it changes: %v")
 		expect(t, x.now().Archived != nil, archived, "archived: %v")
+		expect(t, must(x.Archive("p", archived)), false, "a second time it changes: %v")
 	}
 }
 
@@ -1014,7 +1015,7 @@ func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 		"the lines":                 func(x *testService) error { _, err := x.Lines(); return err },
 		"the new lines":             func(x *testService) error { _, err := x.LinesSince(0); return err },
 		"the package":               func(x *testService) error { _, _, err := x.Package("p"); return err },
-		"what becomes old":          func(x *testService) error { return x.Archive("p", true) },
+		"what becomes old":          func(x *testService) error { _, err := x.Archive("p", true); return err },
 		"the events":                func(x *testService) error { _, _, err := x.Events("", 9); return err },
 		"the events in words":       func(x *testService) error { _, err := x.EventLines(office.EventQuery{}); return err },
 		"what is looked for":        func(x *testService) error { _, err := x.Find(office.Query{}); return err },
