@@ -213,13 +213,17 @@ func newAccount(d *env.Env, o accounts) *account {
 	return a
 }
 
+// show draws it anew only if it says something new: it may have the focus, and its menu stands beside it.
 func (a *account) show(s agent.Status) {
 	_, away := s.MovedAway()
+	known, in, who := a.known, a.signedIn, a.who
 	a.known, a.signedIn, a.who = !away, s.SignedIn, s.Account.Email
 	if a.who == "" && s.SignedIn {
 		a.who = s.Account.OrganizationID
 	}
-	a.draw()
+	if a.known != known || a.signedIn != in || a.who != who {
+		a.draw()
+	}
 }
 
 // hear sets whether the health banner says that nobody is signed in.

@@ -760,6 +760,18 @@ func TestTheAccountIsShownWhole(t *testing.T) {
 	}
 }
 
+// Every change in the office brings a status.
+func TestTheAccountKeepsTheFocusWhileNothingIsNewOfIt(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	more := screentest.All[*widgets.Tappable](b.window.account.content)[0]
+	b.window.window.Canvas().Focus(more)
+	b.window.status.Ask()
+	b.Settle()
+	if at := screentest.All[*widgets.Tappable](b.window.account.content)[0]; at != more || b.window.window.Canvas().Focused() != fyne.Focusable(more) {
+		t.Errorf("%T has the focus", b.window.window.Canvas().Focused())
+	}
+}
+
 func TestAnotherLanguageComesAfterASignInThatFailed(t *testing.T) {
 	t.Cleanup(func() { i18n.Use("en") })
 	b := newBench(t, officetest.Empty())
