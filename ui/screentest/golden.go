@@ -290,7 +290,7 @@ func New(t testing.TB, office *officetest.Office) *Bench {
 		Later:  func(_ time.Duration, over func()) { b.Later = append(b.Later, over) },
 		Notice: func(text string) { b.Notices = append(b.Notices, text) },
 		Copy:   func(text string) { b.Copied = append(b.Copied, text) }}
-	t.Cleanup(func() { pool.Close(); b.Window.Close() })
+	t.Cleanup(func() { pool.Close(); Close(b.Window) })
 	return b
 }
 

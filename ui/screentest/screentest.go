@@ -90,6 +90,30 @@ type Stage struct {
 	more  chan struct{}
 }
 
+// Close closes a window, and everything in it, as Fyne does outside tests: what else remained drawn would be searched for each
+// focus of all later tests.
+func Close(w fyne.Window) {
+	w.Close()
+	for _, o := range append(w.Canvas().Overlays().List(), w.Canvas().Content()) {
+		destroy(o)
+	}
+}
+
+func destroy(o fyne.CanvasObject) {
+	switch o := o.(type) {
+	case *fyne.Container:
+		for _, part := range o.Objects {
+			destroy(part)
+		}
+	case fyne.Widget:
+		r := test.WidgetRenderer(o)
+		for _, part := range r.Objects() {
+			destroy(part)
+		}
+		r.Destroy()
+	}
+}
+
 // NewStage returns a stage that ends with the test. The maker of the window sets Wait.
 func NewStage(t testing.TB, office *officetest.Office) *Stage {
 	t.Helper()

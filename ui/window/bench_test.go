@@ -65,7 +65,7 @@ func unread(t *testing.T, office *officetest.Office) *bench {
 	b.window = New(t.Context(), b.App, Options{Office: office, System: b.System, Do: b.Do, Now: b.Now,
 		HasTray: func(context.Context) bool { return b.tray }, Quit: func() { b.quits++ }, After: b.after})
 	b.Wait = func() { b.window.pool.Wait() } // another language has another pool
-	t.Cleanup(func() { b.window.Close(); b.window.window.Close() })
+	t.Cleanup(func() { b.window.Close(); screentest.Close(b.window.window) })
 	b.window.Show()
 	return b
 }
