@@ -167,13 +167,25 @@ func known(tx *store.Tx, lines []office.BulkLine, since string) (before []office
 			}
 			whos[who] = list
 		}
-		at := slices.IndexFunc(list, func(s sent) bool {
-			return s.What == lines[i].What || how == office.BeforeChanged && (!several[who] || s.List == "")
-		})
+		at, live, draft, waits := -1, false, "", false
+		for n, s := range list { // the first that waits; else the first
+			if s.What != lines[i].What && (how != office.BeforeChanged || several[who] && s.List != "") {
+				continue
+			}
+			l, d, w, err := alive(tx, lists, s)
+			if err != nil {
+				return false, err
+			}
+			if at < 0 || w {
+				at, live, draft, waits = n, l, d, w
+			}
+			if w {
+				break
+			}
+		}
 		if at < 0 {
 			return false, nil
 		}
-		live, draft, waits, err := alive(tx, lists, list[at])
 		switch {
 		case waits:
 			before[i] = office.BeforeWaiting

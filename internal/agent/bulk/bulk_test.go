@@ -618,3 +618,22 @@ func TestALineThatWentOutUnderALaterDraftIsKnown(t *testing.T) {
 		return err
 	}))
 }
+
+// A line that was sent, and waits to be sent once more, waits.
+func TestALineThatWaitsToBeSentOnceMoreIsNotSentAThirdTime(t *testing.T) {
+	d := newDesk(t)
+	d.send(d.prepare(people(3)...))
+	d.work(office.DraftSent)
+	must(d.Send(t.Context(), d.prepare(people(3)...), true, 0))
+	l := d.prepare(people(3)...)
+	if before(l) != "www" || len(l.Left(true)) != 0 {
+		t.Errorf("3 lines wait in the second list, and are known as %s; with again %d of them go out", before(l), len(l.Left(true)))
+	}
+	if _, err := d.Send(t.Context(), l, true, 0); err == nil {
+		t.Error("they are sent a third time, though they wait in the second list")
+	}
+	d.work(office.DraftSent)
+	if n := len(d.drafts()); n != 6 {
+		t.Errorf("3 lines, sent and once more, become %d packages", n)
+	}
+}
