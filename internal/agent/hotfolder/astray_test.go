@@ -461,6 +461,9 @@ func TestAFileOfAfterTheRestoringIsSentThoughTheClockWasWrongThen(t *testing.T) 
 		d.restart()
 		noErr(t, d.Data.Update(func(tx *store.Tx) error { data.MarkRestored(tx, d.Now()); return nil }))
 		d.Served.Note(now)
+		expect(t, held(d.Now().Add(-time.Minute)), true, "%[2]v: by the wrong clock, a file of before was held: %[1]v", wrong)
+		d.tools.Now = func() time.Time { return now }
+		d.restart()
 		expect(t, held(now.Add(-time.Hour)), true, "%[2]v: a file of before was held: %[1]v", wrong)
 		expect(t, held(now.Add(time.Hour)), false, "%[2]v: a file of after was held: %[1]v", wrong)
 	}

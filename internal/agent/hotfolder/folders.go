@@ -336,10 +336,11 @@ func (r *Service) drop(in office.Intake) error {
 	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
 }
 
-// holdOld holds the draft of a file last changed before the state was restored: it may have been sent after the backup, so it is
-// sent only when a person says so.
+// holdOld holds the draft of a file last changed before the state was restored, by the service's clock or this computer's: it may
+// have been sent after the backup, so it is sent only when a person says so.
 func (r *Service) holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string) {
-	if changed.Before(r.Restored(tx)) {
+	here := data.WhenRestored(tx).At // in the future if this computer's clock was ahead then, and is right now
+	if changed.Before(r.Restored(tx)) || changed.Before(here) && !here.After(r.Now()) {
 		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
 	}
 }

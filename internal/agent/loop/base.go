@@ -322,7 +322,7 @@ func (t Base) Restored(tx *store.Tx) time.Time {
 	if x.At.IsZero() || served.Unix() == 0 {
 		return cmp.Or(x.Served, x.At)
 	}
-	if x.Served.IsZero() || x.Served.After(served.Add(ClockSlack)) {
+	if future := func(now time.Time) bool { return x.Served.After(now.Add(ClockSlack)) }; x.Served.IsZero() || future(served) && future(t.Now()) {
 		if x.Served = x.At.Add(t.Latest().Sub(t.Now())); x.Served.After(served) { // a clock was ahead
 			x.Served = served.UTC()
 		}

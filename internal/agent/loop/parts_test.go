@@ -146,6 +146,8 @@ func TestWhenTheStateWasRestoredIsNotChangedByTheClock(t *testing.T) {
 		noErr(t, b.Data.Update(func(tx *store.Tx) error { data.MarkRestored(tx, service.Add(c.then)); return nil }))
 		expect(t, at(0, c.then, true), service, "%[2]s: restored at %[1]v", name)
 		expect(t, at(300*24*time.Hour, c.later, true), service, "%[2]s: a year later, at %[1]v", name)
+		b.Served.Note(service.Add(-30 * 24 * time.Hour)) // one answer of a cache, or of a server whose clock is behind
+		expect(t, at(300*24*time.Hour, 0, false), service, "%[2]s: after an old answer, at %[1]v", name)
 		b.Served = &loop.Served{}
 		expect(t, at(300*24*time.Hour, c.later, false), service, "%[2]s: after the next start, before the service answers, at %[1]v", name)
 	}

@@ -420,7 +420,7 @@ func (r *Service) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) {
 	if !ok {
 		p.Origin, p.DraftID, p.Folder = office.MadeHere, came.draft, came.folder
 		today, _ := tx.Day()
-		tx.PutDoc(docLost+p.ID, lostDraft{message.OneLine(p.Name, office.MaxName), r.Now(), today})
+		tx.PutDoc(docLost+p.ID, lostDraft{Name: message.OneLine(p.Name, office.MaxName), Since: r.Now(), Day: today})
 		return
 	}
 	fromDraft(p, d, office.At(time.Time{}, r.Latest()))
@@ -513,13 +513,15 @@ func Doubt(tx *store.Tx, now time.Time) {
 }
 
 // docLost and its ID name the document of a package that was sent from here without its draft being known: the state was restored
-// since. A draft that looks like it may be its second sending, and waits for a person. Each package makes only one draft wait.
+// since. A draft that looks like it may be its second sending, and waits for a person. Each package makes only one draft wait, and
+// one more before the service has told its name and signers.
 const docLost = "lost/"
 
 type lostDraft struct {
-	Name  string    `json:"name,omitempty"` // of the package; empty while it was not known
-	Since time.Time `json:"since"`          // when the package was found
-	Day   int       `json:"day"`            // likewise, as counted
+	Name  string    `json:"name,omitempty"`  // of the package; empty while it was not known
+	Since time.Time `json:"since"`           // when the package was found
+	Day   int       `json:"day"`             // likewise, as counted
+	Asked bool      `json:"asked,omitempty"` // a draft waited before the service had told all of the package
 }
 
 // lost returns the document of the package that d looks like; empty for none. unsure means that the service has yet to say who signs
@@ -545,6 +547,7 @@ func (r *Service) lost(d office.Draft) (doc string, unsure bool, err error) {
 			case len(p.Signers) > 0, p.Gone, !p.Checked.IsZero() && p.RecordPending.IsZero():
 			case r.Age(lost.Since) < office.WithheldAfter:
 				unsure = true
+			case lost.Asked:
 			case p.Name != "":
 				return doc, nil
 			default: // the service has yet to name it: a person decides of one draft, and others need not wait
@@ -561,7 +564,16 @@ func (r *Service) askFirst(d office.Draft, doc string) error {
 	if err := r.setAside(d, office.DraftUnknown, message.DraftOfBefore()); err != nil {
 		return err
 	}
-	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(doc, nil) })
+	return r.Data.Update(func(tx *store.Tx) error {
+		var lost lostDraft
+		p, _, err := tx.Package(strings.TrimPrefix(doc, docLost))
+		if err != nil || len(p.Signers) > 0 {
+			return tx.PutDoc(doc, nil)
+		}
+		tx.GetDoc(doc, &lost)
+		lost.Asked = true
+		return tx.PutDoc(doc, lost)
+	})
 }
 
 // findUnknown settles drafts with an unknown outcome whose package an event has reported meanwhile. For the others it has the

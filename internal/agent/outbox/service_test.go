@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -766,6 +767,31 @@ func TestOnePackageThatTheServiceDoesNotTellOfHoldsUpOthersForAnHourAtMost(t *te
 		if now := must(x.draftState(id)); now.State != office.DraftUnknown || now.Problem != message.DraftOfBefore() {
 			t.Errorf("what may have been sent: %+v", now)
 		}
+	}
+}
+
+// What the service tells of a package later is compared, though another draft has waited for a person meanwhile.
+func TestAPackageToldLateStillMakesItsSecondSendingWait(t *testing.T) {
+	for name, known := range map[string]office.Package{"without a name": {ID: "lost"}, "without signers": {ID: "lost", Name: "Mandate"}} {
+		x := newService(t, accept)
+		x.restored(t, known)
+		x.passed.Store(int64(office.WithheldAfter) + 1)
+		send := func(name string, to office.Signer) office.DraftState {
+			d := x.newPackage(t)
+			d.Name, d.Signers = name, []office.Signer{to}
+			return must(x.Send(t.Context(), d, nil)).State
+		}
+		ana, ben := office.Signer{FirstName: "Ana", Email: "ana@example.com"}, office.Signer{FirstName: "Ben", Email: "ben@example.com"}
+		expect(t, send(cmp.Or(known.Name, "Offer"), ben), office.DraftUnknown, "%[2]s: what may be it is %[1]v", name)
+		expect(t, send(cmp.Or(known.Name, "Offer"), ben), office.DraftSent, "%[2]s: the next one is %[1]v", name)
+		noErr(t, x.Data.Update(func(tx *store.Tx) error {
+			p, _, err := tx.Package("lost")
+			p.Name, p.Checked, p.Signers = "Mandate", x.Now(), []office.Signer{ana}
+			tx.PutPackage(p)
+			return err
+		}))
+		expect(t, send("Mandate", ana), office.DraftUnknown, "%[2]s: the second sending is %[1]v", name)
+		expect(t, send("Mandate", ana), office.DraftSent, "%[2]s: the third, which a person wants, is %[1]v", name)
 	}
 }
 
