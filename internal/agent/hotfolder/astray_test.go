@@ -59,11 +59,16 @@ func TestWhatWasChangedInWaitingOrRemovedIsAskedAboutBeforeItIsSent(t *testing.T
 			folder := filepath.Dir(filepath.Dir(filepath.Dir(place)))
 			return os.Rename(folder, folder+" away")
 		}, message.Message{}},
+		"changed, and not read in time": {func(place string) error {
+			_, _ = disk.Ask(place, func() (none struct{}, err error) { time.Sleep(time.Minute); return none, nil }, nil)
+			return os.WriteFile(place, pdf("lease, corrected"), 0o644)
+		}, message.Message{}},
 	} {
 		runAtDesk(t, name, func(t *testing.T, d *desk, f office.HotFolder) {
 			d.takesLease(f)
 			noErr(t, c.do(must(filepath.Glob(filepath.Join(f.Path, office.HotWaiting, "*", "Lease.pdf")))[0]))
 			why := must(d.Strayed(d.drafts()[0]))
+			time.Sleep(time.Minute) // what comes late
 			if expect(t, why, c.want, "it says %v"); why.IsZero() {
 				return
 			}

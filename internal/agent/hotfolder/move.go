@@ -136,28 +136,31 @@ func strays(dir *disk.Dir, in office.Intake) (changed, removed bool, err error) 
 	return sum != in.SHA256, false, nil
 }
 
-// Strayed returns what a person must decide before d is sent: its file is no longer what was taken. A folder that cannot be reached
-// says nothing.
+// Strayed returns what a person must decide before d is sent: its file is no longer what was taken. A folder or file that cannot be
+// reached says nothing, and holds up no other draft.
 func (r *Service) Strayed(d office.Draft) (message.Message, error) {
 	all, err := r.intakes()
 	for _, in := range all {
 		if in.Draft != d.ID || in.Again {
 			continue
 		}
-		dir, err := r.openOf(in)
-		if err == nil {
-			var changed, removed bool
-			changed, removed, err = strays(dir, in)
-			dir.Close()
+		why, err := disk.Ask(r.fileOf(in, in.At), func() (why message.Message, err error) {
+			dir, err := r.openOf(in)
+			if err != nil {
+				return why, err
+			}
+			defer dir.Close()
+			changed, removed, err := strays(dir, in)
 			switch {
 			case changed:
-				return message.FileChangedSince(in.Name), nil
+				why = message.FileChangedSince(in.Name)
 			case removed:
-				return message.FileRemovedSince(in.Name), nil
+				why = message.FileRemovedSince(in.Name)
 			}
-		}
-		if err != nil && !errors.As(err, new(*folderError)) {
-			return message.Message{}, err
+			return why, err
+		}, nil)
+		if away := errors.As(err, new(*folderError)) || errors.Is(err, os.ErrDeadlineExceeded); !why.IsZero() || err != nil && !away {
+			return why, err
 		}
 	}
 	return message.Message{}, err
