@@ -619,6 +619,19 @@ func TestALineThatWentOutUnderALaterDraftIsKnown(t *testing.T) {
 	}))
 }
 
+// A line whose packages/add is under way, or has an unknown outcome, is not sent again by a list.
+func TestALineOnItsWayWaits(t *testing.T) {
+	for _, state := range []office.DraftState{office.DraftAdding, office.DraftUnknown} {
+		d := newDesk(t)
+		d.send(d.prepare(people(3)...))
+		must(d.feed(t.Context()))
+		noErr(t, d.end(state, 3))
+		if l := d.prepare(people(3)...); before(l) != "www" || len(l.Left(true)) > 0 {
+			t.Errorf("%s: known as %s; with again %d go out a second time", state, before(l), len(l.Left(true)))
+		}
+	}
+}
+
 // A line that was sent, and waits to be sent once more, waits.
 func TestALineThatWaitsToBeSentOnceMoreIsNotSentAThirdTime(t *testing.T) {
 	d := newDesk(t)

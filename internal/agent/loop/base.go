@@ -320,6 +320,9 @@ func (t Base) Latest() time.Time {
 func (t Base) Restored(tx *store.Tx) time.Time {
 	x, served := data.WhenRestored(tx), time.Unix(t.Served.at.Load(), 0)
 	if x.At.IsZero() || served.Unix() == 0 {
+		if now := t.Now(); x.Served.IsZero() && x.At.After(now) { // by a clock that was ahead
+			return now
+		}
 		return cmp.Or(x.Served, x.At)
 	}
 	if future := func(now time.Time) bool { return x.Served.After(now.Add(ClockSlack)) }; x.Served.IsZero() || future(served) && future(t.Now()) {

@@ -144,6 +144,7 @@ func TestWhenTheStateWasRestoredIsNotChangedByTheClock(t *testing.T) {
 		}
 		expect(t, at(0, 0, false).IsZero(), true, "%[2]s: before it was ever restored: %[1]v", name)
 		noErr(t, b.Data.Update(func(tx *store.Tx) error { data.MarkRestored(tx, service.Add(c.then)); return nil }))
+		expect(t, at(0, 0, false).After(service), false, "%[2]s: before the service has answered, in the future: %[1]v", name)
 		expect(t, at(0, c.then, true), service, "%[2]s: restored at %[1]v", name)
 		expect(t, at(300*24*time.Hour, c.later, true), service, "%[2]s: a year later, at %[1]v", name)
 		b.Served.Note(service.Add(-30 * 24 * time.Hour)) // one answer of a cache, or of a server whose clock is behind
