@@ -35,8 +35,13 @@ func (a *Agent) ChangeSettings(ctx context.Context, change func(office.Settings)
 	a.configuring.Lock()
 	defer a.configuring.Unlock()
 	a.readRules()
-	s := change(a.Settings()).Normal()
-	return s, a.configure(ctx, s, secrets.Normal())
+	before := a.Settings()
+	s := change(before).Normal()
+	err := a.configure(ctx, s, secrets.Normal())
+	if err == nil && s.SaveTo != before.SaveTo {
+		err = a.saves.AcceptMount(s.SaveTo)
+	}
+	return s, err
 }
 
 // configure is Configure for normalized settings, under the rules as last read, in one commit with also. The caller holds

@@ -217,7 +217,11 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	usual := must(locations.Default())
 	a, dir := openWith(t, Params{}), t.TempDir()
 	s := settingstest.Case{}.Settings(filepath.Join(dir, "a", "b"))
+	noErr(t, a.Data.Update(func(tx *store.Tx) error { // once a share was mounted there
+		return tx.PutDoc("mounts", map[string][]string{"known": {s.SaveTo}})
+	}))
 	noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
+	noErr(t, a.saves.FolderAway(s.SaveTo))
 	if left, err := os.ReadDir(s.SaveTo); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}

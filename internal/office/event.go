@@ -111,10 +111,10 @@ type FactKind int
 const (
 	FactOther    FactKind = iota
 	FactSigned            // one person's signature on one document
-	FactDeclined          // one person's refusal
 	FactSaved             // a package that everyone has signed, with its files
 	FactDeadline          // a package that is due soon, or has expired
-	FactProblem           // something that keeps the office from its documents
+	FactDeclined          // one person's refusal
+	FactProblem           // something that keeps the office from its documents, or from withdrawing a package
 )
 
 // NewFor is how long a package or its files count as new.

@@ -198,6 +198,10 @@ func TestAPressOnASummaryShowsWhatItIsAbout(t *testing.T) {
 	if body := mixed.body.String(); !strings.HasPrefix(body, savedOf("B").Title.String()) || strings.Contains(body, "Eva") || !strings.Contains(body, "Jan") {
 		t.Errorf("what is finished comes first, and three are named: %q", body)
 	}
+	failed := office.Fact{PackageID: "A", Kind: office.FactProblem, Title: message.NotWithdrawn("A")}
+	if body := summary([]office.Fact{failed, signedBy("Ana", "A", "a", false), savedOf("B")}, false).body.String(); !strings.HasPrefix(body, failed.Title.String()) {
+		t.Errorf("what needs somebody comes first: %q", body)
+	}
 	expect(t, summary(facts(31, 1), true).about, office.ActivitySubject, "more than a desktop keeps: %q")
 }
 

@@ -41,6 +41,7 @@ func (r *Service) NotWithdrawn(tx *store.Tx, p office.Package) []office.Fact {
 	return r.untold(tx, asked, office.Fact{
 		Key:       "not-withdrawn/" + p.ID + "/" + w.Asked.UTC().Format("20060102150405"),
 		PackageID: p.ID,
+		Kind:      office.FactProblem,
 		Title:     message.NotWithdrawn(p.DisplayName()),
 		Body:      w.Problem,
 	})

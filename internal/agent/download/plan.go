@@ -272,8 +272,13 @@ func (r *Service) Named(folder string) (map[string]bool, error) {
 	return named, err
 }
 
-// docMounts is the document with the places where the disks of folders were mounted when they were last there, see disk.Mount.
+// docMounts is the document with where the disks of folders were mounted, see disk.Mount.
 const docMounts = "mounts"
+
+type mounts struct {
+	Known  []string          `json:"known"`  // when the folders were last there
+	Chosen map[string]string `json:"chosen"` // by folder: where it lay instead when a person chose it
+}
 
 // open opens a folder for documents. It counts as missing while its disk is not mounted: what was saved in the empty mount point would
 // not be in the folder.
@@ -309,17 +314,23 @@ func (r *Service) Unmounted(path string, mine func() (bool, error)) (away bool, 
 
 // isAway is Unmounted for a folder whose disk is mounted there.
 func (r *Service) isAway(path, at string, mine func() (bool, error)) (away bool, err error) {
-	mounts, _, err := data.Doc[[]string](r.Data, docMounts)
+	m, _, err := data.Doc[mounts](r.Data, docMounts)
+	chosen, accepted := m.Chosen[path]
 	switch {
 	case err != nil:
 		return false, err
-	case slices.ContainsFunc(mounts, unmounted(path, at)):
+	case accepted && chosen == at:
+		return false, nil
+	case slices.ContainsFunc(m.Known, unmounted(path, at)):
 		own, err := mine()
 		return err == nil && !own, err
-	case slices.Contains(mounts, at):
+	case slices.Contains(m.Known, at) && !accepted:
 		return false, nil
 	}
-	return false, r.changeMounts(func(mounts []string) []string { return append(mounts, at) })
+	return false, r.changeMounts(func(m *mounts) {
+		delete(m.Chosen, path)
+		m.Known = append(slices.DeleteFunc(m.Known, func(was string) bool { return was == at }), at)
+	})
 }
 
 // unmounted reports whether a disk that was mounted somewhere had the folder at path, but is not mounted any more: at is where the
@@ -329,23 +340,32 @@ func unmounted(path, at string) func(was string) bool {
 	return func(was string) bool { return err == nil && disk.Unmounted(was, at, real) }
 }
 
-// AcceptMount records that a person has chosen a folder as it is now, whatever was mounted there before.
+// AcceptMount records that a person has chosen a folder as it is now, whatever was mounted there before. That holds for this folder
+// alone, until it lies elsewhere.
 func (r *Service) AcceptMount(path string) error {
 	at, err := r.mount(path)
 	if err != nil {
 		return nil // it is not there
 	}
-	return r.changeMounts(func(mounts []string) []string { return slices.DeleteFunc(mounts, unmounted(path, at)) })
+	return r.changeMounts(func(m *mounts) {
+		if slices.ContainsFunc(m.Known, unmounted(path, at)) {
+			m.Chosen[path] = at
+		}
+	})
 }
 
 // ForgetMounts forgets where disks were mounted, on another computer.
 func ForgetMounts(tx *store.Tx) { tx.PutDoc(docMounts, nil) }
 
-func (r *Service) changeMounts(change func([]string) []string) error {
+func (r *Service) changeMounts(change func(*mounts)) error {
 	return r.Data.Update(func(tx *store.Tx) error {
-		var mounts []string
-		tx.GetDoc(docMounts, &mounts)
-		return tx.PutDoc(docMounts, change(mounts))
+		var m mounts
+		tx.GetDoc(docMounts, &m)
+		if m.Chosen == nil {
+			m.Chosen = map[string]string{}
+		}
+		change(&m)
+		return tx.PutDoc(docMounts, m)
 	})
 }
 

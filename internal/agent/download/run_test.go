@@ -491,6 +491,36 @@ func TestAnEmptyMountPointIsNotTheFolderThatWasMountedThere(t *testing.T) {
 	}
 }
 
+// Of the folder for documents, which lies on the same share, nobody has said anything.
+func TestAFolderChosenWhileItsShareIsAwayIsTheOnlyOneAccepted(t *testing.T) {
+	x := newService(t)
+	share, gone := t.TempDir(), false
+	x.mount = func(string) (string, error) {
+		if gone {
+			return filepath.Dir(share), nil
+		}
+		return share, nil
+	}
+	away := func(path string) bool {
+		err := x.FolderAway(path)
+		if err != nil && !errors.Is(err, archive.ErrMissing) {
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	contracts, scans := filepath.Join(share, "Contracts"), filepath.Join(share, "Scans")
+	noErr(t, errors.Join(os.Mkdir(contracts, 0o700), os.Mkdir(scans, 0o700)))
+	expect(t, away(contracts), false, "with the share it is away: %v")
+	gone = true
+	noErr(t, x.AcceptMount(scans))
+	expect(t, away(scans), false, "chosen in the mount point, it is away: %v")
+	expect(t, away(contracts), true, "the other one is away: %v")
+	gone = false
+	expect(t, away(scans), false, "with the share again it is away: %v")
+	gone = true
+	expect(t, away(scans), true, "without the share once more it is away: %v")
+}
+
 func TestAnEmptyMountPointIsNotAFolderThatIsNoLongerOrNotTheOffices(t *testing.T) {
 	for name, beside := range map[string]bool{"beside an original": true, "a former folder": false} {
 		t.Run(name, func(t *testing.T) {
@@ -552,7 +582,7 @@ func TestAFolderInWhichNothingCanBeSavedIsAwayOnlyWithoutItsShare(t *testing.T) 
 		x := newService(t)
 		x.settings.SaveTo = folder
 		x.mount = func(string) (string, error) { return at, nil }
-		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMounts, []string{folder}) }))
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docMounts, mounts{Known: []string{folder}}) }))
 		err := x.FolderAway(folder)
 		expect(t, errors.Is(err, archive.ErrMissing), away, "%[3]v: it is away: %[1]v", err)
 		expect(t, err != nil, away, "%[3]v: it is out of reach: %[1]v", err)
