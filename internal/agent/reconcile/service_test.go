@@ -612,6 +612,36 @@ func TestADocumentThatIsNotListedIsWaitedForAndThenLetGo(t *testing.T) {
 	})
 }
 
+// A permission, an index or a cache of the service may hide it for an afternoon.
+func TestADocumentThatAnEventSaidIsExecutedIsLookedForUntilItIsListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.known(office.PackageOpen)
+		for _, d := range []string{"lease", "annex"} {
+			x.happens("executed "+d, esign.DocumentExecuted, "p", d, "")
+		}
+		x.happens("all", esign.PackageExecuted, "p", "", "")
+		answer := esign.Status{PackageID: "p", Name: "Lease", State: office.PackageExecuted, Documents: []esign.Document{{ID: "lease", Name: "Lease"}}}
+		began := x.Now()
+		for x.Now().Sub(began) < 48*time.Hour {
+			x.check(answer)
+			if pause := x.now().NextCheck.Sub(x.Now()); pause > time.Hour {
+				t.Fatalf("after %v it is asked for in %v", x.Now().Sub(began), pause)
+			} else {
+				time.Sleep(pause)
+			}
+		}
+		if p := x.now(); p.Planned || p.Problem != message.DocumentsNotListed() {
+			t.Errorf("what the service lacks is not said: %+v", p)
+		}
+		answer.Documents = append(answer.Documents, esign.Document{ID: "annex"})
+		x.check(answer)
+		if p := x.now(); !p.Planned || !p.Problem.IsZero() || !p.Final() {
+			t.Errorf("once it is listed: %+v", p)
+		}
+	})
+}
+
 // The computer was off while everyone signed, so it knows of no signature.
 func TestADocumentThatIsNoLongerListedIsNotWaitedForButStillLookedFor(t *testing.T) {
 	for name, late := range map[string]bool{"removed": false, "listed late": true, "listed late, the clock jumped": true} {

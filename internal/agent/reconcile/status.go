@@ -200,7 +200,7 @@ func (r *Service) noteStatus(tx *store.Tx, p *office.Package, status esign.Statu
 const lackedOften = 16
 
 // letGo removes documents from p that the service has not listed for long although everyone has signed: somebody replaced or removed
-// them there. One of which a file is planned or saved stays, and is not looked for.
+// them there. One of which a file is planned or saved stays, and is not looked for; one that was executed is looked for until it comes.
 func letGo(tx *store.Tx, p *office.Package, now time.Time) {
 	p.Documents = slices.Clone(p.Documents)
 	for i, d := range p.Documents {
@@ -212,20 +212,26 @@ func letGo(tx *store.Tx, p *office.Package, now time.Time) {
 		}
 	}
 	p.Documents = slices.DeleteFunc(p.Documents, func(d office.Document) bool {
-		return d.Lacked >= lackedOften && now.Sub(d.Unlisted) >= listedLate
+		return d.Lacked >= lackedOften && now.Sub(d.Unlisted) >= listedLate && !executed(*p, d)
 	})
+}
+
+// executed reports whether an event has said that a document of p is executed.
+func executed(p office.Package, d office.Document) bool {
+	return slices.ContainsFunc(p.History, func(m office.HistoryEntry) bool { return m.What == office.EntryDocument && m.Ref == d.ID })
 }
 
 // listedLate is how late the service may list a document.
 const listedLate = office.WithheldAfter / 2
 
 // allListed reports whether p, which everyone has signed, has the documents that the service lists. One that is missing there may
-// be listed late; people do not wait as long for it as the service is asked: a minute, if no signature of it is known.
+// be listed late; people do not wait as long for it as the service is asked, unless it was executed: a minute, if no signature of it
+// is known.
 func (r *Service) allListed(p *office.Package) bool {
 	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool {
 		signed := slices.ContainsFunc(p.History, func(m office.HistoryEntry) bool { return m.Ref == d.ID })
 		missing := r.AgeTold(d.Unlisted)
-		return !d.Unlisted.IsZero() && (missing < time.Minute || signed && missing < listedLate)
+		return !d.Unlisted.IsZero() && (missing < time.Minute || signed && missing < listedLate || executed(*p, d))
 	})
 }
 
