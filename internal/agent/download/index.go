@@ -196,7 +196,10 @@ func (r *Service) list(ctx context.Context, s office.Settings, folder string, mi
 			return r.writeLines(folder, x, nil, w, true)
 		}
 		after = jobs[len(jobs)-1].Key()
-		jobs = slices.DeleteFunc(jobs, func(j office.Job) bool { return j.Listed != "" && isListed(x, folder, j, listedSum(j)) })
+		jobs = slices.DeleteFunc(jobs, func(j office.Job) bool {
+			at, listed := listedAs(x, folder, j, listedSum(j))
+			return j.Listed != "" && listed && at == j.ListedAs
+		})
 		if len(jobs) == 0 {
 			continue
 		}
@@ -236,7 +239,8 @@ func (r *Service) writeLines(folder string, x *archive.Index, jobs []office.Job,
 		sum := r.sumOf(*j)
 		j.Listed = cmp.Or(sum, noSum)
 		path := pathIn(folder, *j)
-		if isListed(x, folder, *j, sum) || listed[path+"\x00"+sum] {
+		if at, yes := listedAs(x, folder, *j, sum); yes || listed[path+"\x00"+sum] {
+			j.ListedAs = cmp.Or(at, path)
 			continue
 		}
 		p, known := packages[j.PackageID]
@@ -292,11 +296,16 @@ func pathIn(folder string, j office.Job) string {
 	return office.Cell(j.Path())
 }
 
-// isListed reports whether the index lists j, under its name or one that it had before somebody renamed it.
-func isListed(x *archive.Index, folder string, j office.Job, sum string) bool {
+// listedAs returns the path by which the index lists j: that of its name or of one that it had before somebody renamed it.
+func listedAs(x *archive.Index, folder string, j office.Job, sum string) (path string, listed bool) {
 	first := j
 	first.Renamed = ""
-	return x.Has(pathIn(folder, j), sum) || x.Has(pathIn(folder, first), sum) || x.Has(j.ListedAs, sum)
+	for _, path := range []string{pathIn(folder, j), pathIn(folder, first), j.ListedAs} {
+		if x.Has(path, sum) {
+			return path, true
+		}
+	}
+	return "", false
 }
 
 // sumOf returns the SHA-256 of the saved file; empty if it has been replaced or is gone.

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -182,6 +183,32 @@ func TestEachSavedFileIsListedOnce(t *testing.T) {
 		x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, nil) })
 		x.list()
 		expect(t, len(index(t, here, ',')), 6, "made anew it has %d lines")
+	}
+}
+
+func TestARenamedFileIsListedOnceAlsoAfterAKill(t *testing.T) {
+	x := newService(t)
+	x.settings.Index = true
+	here := x.settings.SaveTo
+	file := filepath.Join(here, archive.IndexName)
+	a := x.saved("a", "first")
+	x.list()
+	for kill := range 4 {
+		noErr(t, os.Remove(file))
+		for n := range 2 {
+			renamed := x.job(a)
+			noErr(t, os.Rename(renamed.Path(), filepath.Join(here, fmt.Sprint(kill, n, ".pdf"))))
+			renamed.Renamed = fmt.Sprint(kill, n, ".pdf")
+			x.update(func(tx *store.Tx) error {
+				tx.PutJob(renamed)
+				return tx.PutDoc(docIndexes, nil)
+			})
+			if n == 0 && kill > 0 { // between a line and its record, too
+				x.killed(kill)
+			}
+			x.list()
+			expect(t, len(index(t, here, ','))-1, 1, "killed at point %[2]d, it has %[1]d lines", kill)
+		}
 	}
 }
 

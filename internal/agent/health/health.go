@@ -116,13 +116,13 @@ func New(now func() time.Time, changed func()) *Tracker {
 	return &Tracker{now: now, changed: changed, issues: map[string]Issue{}}
 }
 
-// Set records that s exists. If it, or another state with its id and severity, already did, Since is kept, so a message may be refined
-// without restarting the time; one that is more or less severe has begun only now.
+// Set records that s exists. If it, or another state with its id, already did, Since is kept, so a message may be refined without
+// restarting the time; but what has become a problem has begun only now.
 func (t *Tracker) Set(s State, m message.Message) {
 	t.change(func() bool {
 		old, was := t.issues[s.ID]
 		issue := Issue{s.ID, s.Severity, old.Since, m, s.Action, s}
-		if !was || old.Severity != s.Severity {
+		if !was || s.Severity == Problem && old.Severity != Problem {
 			issue.Since = t.now()
 		}
 		t.issues[s.ID] = issue

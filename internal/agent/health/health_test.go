@@ -40,8 +40,20 @@ func TestAStateKeepsSinceWhenWhileItsMessageIsRefined(t *testing.T) {
 	}
 }
 
+// An outage in which the service once asks for a pause is one.
+func TestAnOutageIsDatedFromItsBeginning(t *testing.T) {
+	h, now, _ := tracker()
+	for _, s := range []State{ServiceFails, ServiceBusy, ServiceFails} {
+		h.Set(s, message.Message{})
+		*now = now.Add(time.Hour)
+	}
+	if got := h.List(); len(got) != 1 || !got[0].Since.Equal(start) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A desk that is turned away was only cut off before: that had another beginning and another remedy.
-func TestAnotherSeverityIsAnotherBeginning(t *testing.T) {
+func TestAProblemBeginsAnew(t *testing.T) {
 	h, now, _ := tracker()
 	h.Set(HubAway, message.HubAway())
 	*now = start.Add(time.Hour)

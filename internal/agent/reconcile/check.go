@@ -571,11 +571,11 @@ func (r *Service) takeSweep() (pause time.Duration, err error) {
 	if !r.sweep.isWanted() {
 		return maxIdle, nil
 	}
-	counts, err := data.Read(r.Data, "how many packages are open", (*store.Tx).PackageCounts)
+	open, err := data.Read(r.Data, "which packages are open", (*store.Tx).AllOpen)
 	if err != nil {
 		return 0, err
 	}
-	begins, left := r.sweep.take(r.Now(), counts.Open+counts.Declined)
+	begins, left := r.sweep.take(r.Now(), len(open))
 	if !begins {
 		return min(left, maxIdle), nil
 	}

@@ -327,6 +327,26 @@ func TestAConnectionThatFlapsCostsNoMoreQuestionsThanItMay(t *testing.T) {
 	}
 }
 
+// Old packages that nobody signs are what people archive; a sweep asks about them, too.
+func TestASweepPaysForArchivedPackages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newService(t)
+		x.update(func(tx *store.Tx) error {
+			for n := range sweepBurst - 1 {
+				p := office.Package{ID: fmt.Sprint("p", n), State: office.PackageOpen, Created: x.Now()}
+				p.Archive(true)
+				tx.PutPackage(p)
+			}
+			return nil
+		})
+		for n := range 2 { // the public address opens again and again
+			x.SweepOpened()
+			must(x.takeSweep())
+			expect(t, x.sweep.isWanted(), n > 0, "sweep %[2]d waits: %[1]v", n)
+		}
+	})
+}
+
 // A person who declined is for somebody to act on. The record, which tells of it, is asked for while others are asked about.
 func TestADeclineIsToldBeforeAllOthersHaveBeenAskedAbout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
