@@ -339,8 +339,7 @@ func (r *Service) drop(in office.Intake) error {
 // holdOld holds the draft of a file last changed before the state was restored, by the service's clock or this computer's: it may
 // have been sent after the backup, so it is sent only when a person says so.
 func (r *Service) holdOld(tx *store.Tx, d *office.Draft, changed time.Time, name string) {
-	here := data.WhenRestored(tx).At // in the future if this computer's clock was ahead then, and is right now
-	if changed.Before(r.Restored(tx)) || changed.Before(here) && !here.After(r.Now()) {
+	if changed.Before(r.Restored(tx)) || changed.Before(r.RestoredHere(tx)) {
 		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
 	}
 }

@@ -334,6 +334,14 @@ func (t Base) Restored(tx *store.Tx) time.Time {
 	return x.Served
 }
 
+// RestoredHere is Restored by this computer's clock, to be compared with its own times, unless the clock was ahead then.
+func (t Base) RestoredHere(tx *store.Tx) time.Time {
+	if at := data.WhenRestored(tx).At; !at.After(t.Now()) {
+		return at
+	}
+	return t.Restored(tx)
+}
+
 // MaxCommits is how many goroutines of a loop may wait for a commit; those waiting at the same time share one write.
 const MaxCommits = 48
 

@@ -279,7 +279,7 @@ func (r *Service) meetPackages(home string, items []esign.Status, since time.Tim
 				old := r.wasBefore(tx, home, s, since, first)
 				p, news = r.meet(s)
 				if news = news && !old; s.TimeCreated.Before(restored) {
-					p.Restored = restored
+					p.Restored = r.RestoredHere(tx)
 				}
 			}
 			p.Service = home

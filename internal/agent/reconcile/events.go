@@ -173,7 +173,7 @@ func (r *Service) recordEvent(ev office.Event, e esign.Event, problem message.Me
 			return err
 		}
 		if again && !known {
-			p.Restored = restored
+			p.Restored = r.RestoredHere(tx)
 		}
 		if p.ID != e.PackageID { // known by now
 			e = apply.AsKnown(p, e)

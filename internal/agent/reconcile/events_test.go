@@ -629,3 +629,28 @@ func TestEachMailThatIsBegunIsALineOfTheTimeline(t *testing.T) {
 		t.Errorf("the timeline is %+v", row.History)
 	}
 }
+
+// The computer's clock is three hours behind, always. After a restore the service sends an old event again, which makes the package known; ten minutes later somebody signs it.
+func TestASignatureAfterTheRestoringIsToldThoughTheClockIsBehind(t *testing.T) {
+	for _, behind := range []time.Duration{0, 3 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newService(t)
+			x.Now = func() time.Time { return time.Now().Add(-behind) }
+			x.update(func(tx *store.Tx) error { data.MarkRestored(tx, x.Now()); return nil })
+			x.Served.Note(time.Now())
+			event := func(id, signer string, at time.Time) {
+				body, _ := json.Marshal(map[string]string{"eventId": id, "action": esign.DocumentSigned, "packageId": "p", "documentId": "d", "signerId": signer, "eventTime": at.UTC().Format(time.RFC3339)})
+				ev := office.Event{ID: id, Action: esign.DocumentSigned, PackageID: "p", Received: x.Now(), Body: body}
+				x.comes(ev)
+				noErr(t, x.handleEvent(ev))
+			}
+			event("old", "ana", time.Now().Add(-time.Hour))
+			time.Sleep(10 * time.Minute)
+			x.Served.Note(time.Now())
+			event("new", "ben", time.Now())
+			if len(x.told) != 1 || x.told[0].Who != "ben" {
+				t.Errorf("clock %v behind: of what Ben signed after the restore, people are told %+v; withheld %d", behind, x.told, len(x.withheld))
+			}
+		})
+	}
+}
