@@ -161,12 +161,24 @@ func (r *Retries) Failed(key string, now time.Time, pause func(tries int) time.D
 	if r.list == nil {
 		r.list = map[string]retried{}
 	}
-	x, again := r.list[key]
-	alone = again && r.answers > x.answers
+	alone = r.alone(key)
+	x := r.list[key]
 	x.answers = r.answers
 	tries = x.Failed(now, pause)
 	r.list[key] = x
 	return tries, alone
+}
+
+// Alone reports whether only this object would have the problem if it failed again.
+func (r *Retries) Alone(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.alone(key)
+}
+
+func (r *Retries) alone(key string) bool {
+	x, again := r.list[key]
+	return again && r.answers > x.answers
 }
 
 // Answered records that a call about any object has succeeded.

@@ -273,8 +273,11 @@ func (c *checks) ask(ctx context.Context, p office.Package, quiet bool) error {
 // notePackage records the result of a status call: facts, save jobs, when to ask again. It returns only errors that concern the
 // service as a whole; trouble with one package postpones only that package.
 func (r *Service) notePackage(ctx context.Context, p office.Package, status esign.Status, err error, quiet bool) error {
-	r.Session.Note(ctx, err)
 	var e *esign.Error
+	errors.As(err, &e)
+	if e == nil || e.Kind != esign.Server && e.Kind != esign.BadAnswer || e.RetryAfter > 0 || !r.Asked.Alone(p.ID) {
+		r.Session.Note(ctx, err) // of the service as a whole
+	}
 	switch {
 	case err == nil:
 		r.Asked.Worked(p.ID)
@@ -293,7 +296,6 @@ func (r *Service) notePackage(ctx context.Context, p office.Package, status esig
 	case loop.ConcernsAll(err), r.Session.SignedOut(err):
 		return err
 	}
-	errors.As(err, &e)
 	if e.Kind == esign.Forbidden || e.Kind == esign.SignedOut { // the sign-in works
 		if r.sweep.heard(r.Now(), false) > refusedLong && !r.Health.Has(health.MayNotSee) {
 			r.SweepInTime("the service tells of no package") // to know whether it tells of any

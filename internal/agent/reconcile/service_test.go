@@ -783,6 +783,23 @@ func TestWhatTheServiceFailsToTellOfSeveralIsPutOffAndNotRefused(t *testing.T) {
 	})
 }
 
+// Of a package whose answer is broken for good, while others are answered, nothing is said of the service.
+func TestTroubleWithOnePackageIsNoneOfTheService(t *testing.T) {
+	x := newService(t)
+	x.known(office.PackageOpen)
+	told := 0
+	x.Session = looptest.Session{Noted: func(error) { told++ }}
+	broken := &esign.Error{Kind: esign.BadAnswer}
+	fails := func() int {
+		noErr(t, x.notePackage(t.Context(), x.now(), esign.Status{}, broken, false))
+		return told
+	}
+	expect(t, fails(), 1, "the first time, and nobody knows whether it is the service, it is told %d times")
+	x.Asked.Answered() // about another
+	expect(t, fails(), 1, "the second time it is told %d times")
+	expect(t, fails(), 2, "after which nothing is answered, it is told %d times")
+}
+
 func TestEverythingThatWaitsIsDueAtAWord(t *testing.T) {
 	x := newService(t)
 	later := x.Now().Add(time.Hour)
