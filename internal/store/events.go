@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -90,12 +91,27 @@ func (tx *Tx) KnowsEvent(id string, body []byte) (known, other bool, err error) 
 	switch {
 	case value != nil:
 		stored, err := decode[office.Event](bucketEvents, row, value)
-		other = tx.read(err) && !bytes.Equal(stored.Body, body)
+		other = tx.read(err) && !bytes.Equal(stored.Body, body) && !bytes.Equal(inOrder(stored.Body), inOrder(body))
 	case row != nil:
 		_, mark, _ := remains(row)
 		other = mark != nil && !bytes.Equal(mark, bodyMark(body))
 	}
 	return row != nil, other, tx.err
+}
+
+// inOrder is JSON with its members sorted: a service may write those of an event in another order when it sends it again. Other bytes
+// are returned as they are.
+func inOrder(body []byte) []byte {
+	var content any
+	d := json.NewDecoder(bytes.NewReader(body))
+	if d.UseNumber(); d.Decode(&content) != nil || d.More() {
+		return body
+	}
+	sorted, err := json.Marshal(content)
+	if err != nil {
+		return body
+	}
+	return sorted
 }
 
 // SetEvent replaces a stored event, or returns ErrNotFound. It keeps the stored Copies, so that a copy that arrives while an
