@@ -209,8 +209,8 @@ func known(tx *store.Tx, lines []office.BulkLine, since string) (before []office
 	return before, failed, nil
 }
 
-// alive reports whether a line was sent, or waits: for its turn, in the outbox, for the service's answer or for a person. draft is its
-// draft that the service does not have and that can still be sent. An unreadable line counts as sent.
+// alive reports whether a line was sent, or waits: for its turn, in the outbox or for the service's answer. draft is its draft that the
+// service does not have and that can still be sent. An unreadable line, or one whose outcome is unknown, counts as sent.
 func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft string, waits bool, err error) {
 	var x line
 	if ok, _ := tx.GetDoc(lineDoc(s.List, s.Line), &x); !ok {
@@ -223,7 +223,7 @@ func alive(tx *store.Tx, lists map[string]office.Bulk, s sent) (live bool, draft
 			return true, "", false, err
 		case err != nil || !ok:
 			return x.Problem.IsZero(), "", false, nil
-		case d.State == office.DraftQueued, d.State == office.DraftHeld, d.State == office.DraftAdding, d.State == office.DraftUnknown:
+		case d.State == office.DraftQueued, d.State == office.DraftHeld, d.State == office.DraftAdding:
 			return true, d.ID, true, nil
 		case d.Was == office.DraftUnknown:
 			return true, "", false, nil
