@@ -223,10 +223,12 @@ const (
 var IssueKeyring, IssueSignIn = health.KeyringLocked.ID, health.SignedOut.ID
 
 // The IDs of the issues that the service cannot be asked, that documents cannot be saved, nor the data written, that the hub turns
-// this desk away, that the record cannot be stamped or copied, and that files of watched folders were not sent.
+// this desk away, that the record cannot be stamped or copied, that files of watched folders were not sent, and that saved documents
+// are not what was sealed or sent, or are missing or changed.
 var (
 	IssueService, IssueFolder, IssueData = health.ServiceFails.ID, health.FolderFails.ID, health.DataNotWritten.ID
 	IssueHub, IssueRecord, IssueNotSent  = health.DeskUnwelcome.ID, health.RecordWaits.ID, health.FilesNotSent.ID
+	IssueWrong, IssueAstray              = health.DocumentsWrong.ID, health.FilesAstray.ID
 )
 
 // Message returns what to tell people of err: what happened and what to do, without a chain of causes and without secrets.

@@ -198,6 +198,9 @@ type File struct {
 	Read       bool            // somebody has read what the check found
 }
 
+// Wrong reports whether it must not be relied on.
+func (f File) Wrong() bool { return SavedFile{Seal: f.Seal, Match: f.Match}.Wrong() }
+
 type FileKind = filename.Kind
 
 // The kinds of files, in display order.

@@ -214,8 +214,10 @@ func Line(l office.PackageLine) string {
 	switch StageOfLine(l) {
 	case Wrong:
 		switch {
+		case l.Problem && l.Saved && l.Astray:
+			return lang.L("saved files missing or changed")
 		case l.Problem && l.Saved:
-			return lang.L("Saved files need attention.")
+			return lang.L("not what was sealed or sent")
 		case l.Problem:
 			return lang.L("Not all files could be saved yet.")
 		}

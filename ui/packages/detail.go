@@ -682,12 +682,22 @@ func (p record) folder() (folder string) {
 	return folder
 }
 
-// signed returns the file that "Open signed document" opens; empty if none is saved, or several, which their folder shows.
+// signed returns the file that "Open signed document" opens; empty if none is saved that may be relied on, or several, which their
+// folder shows.
 func (p record) signed() (path string) {
-	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == office.FileSigned && !p.several() {
+	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == office.FileSigned && !saved[0].Wrong() && !p.several() {
 		return saved[0].Path
 	}
 	return ""
+}
+
+// altered returns the first saved file that is not what was sent, which the head tells of; none if i is negative.
+func (p record) altered() (f office.File, i int) {
+	i = slices.IndexFunc(p.row.Files, func(f office.File) bool { return f.Match.State == office.MatchChanged && !p.astray(f) })
+	if i >= 0 {
+		f = p.row.Files[i]
+	}
+	return f, i
 }
 
 // several reports whether more than one signed document is saved.
@@ -920,11 +930,14 @@ func (p record) files() (list []leaf) {
 func (p record) file(f office.File) leaf {
 	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
 	l := leaf{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
-	if f.Seal.State == office.SealIntact || f.Seal.Wrong() {
+	if f.Seal.State == office.SealIntact {
 		l.mark = sealMark(f.Seal)
 	}
 	kind := map[office.FileKind]string{office.FileSigned: lang.L("Signed document"), office.FileCertificate: lang.L("Certificate"),
 		office.FileMaster: lang.L("Combined PDF")}[f.Kind]
+	if f.Wrong() {
+		l.mark, kind = theme.MarkProblem, sentence(lang.L("not what was sealed or sent"))
+	}
 	where := ""
 	if kind == "" || p.folder() == "" { // otherwise the page's head names the folder
 		where = lang.L("saved in {{.Folder}}", folder)

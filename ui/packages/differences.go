@@ -98,6 +98,7 @@ func (d *differences) open() {
 		b.OnKey = d.key
 	}
 	whole := widgets.NewProse(i18n.Message(d.file.Match.Text()))
+	widgets.Show(whole, d.file.Match.State != office.MatchChanged) // each difference says it
 	head := widgets.Stack(4, widgets.NewHeading(filepath.Base(d.file.Path)), whole, d.where, d.what)
 	foot := widgets.Across(nil, widgets.Flow(8, d.back, d.next, d.enlarge), d.close)
 	d.show()

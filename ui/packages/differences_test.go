@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -22,6 +24,9 @@ func matched(m office.Match) *officetest.Office {
 	for i, row := range o.Rows {
 		if row.ID == "p3" {
 			o.Rows[i].Files[0].Match = m
+			if m.State == office.MatchChanged {
+				o.Rows[i].Problem, o.Rows[i].Saved = m.Text(), true
+			}
 		}
 	}
 	return o
@@ -30,15 +35,9 @@ func matched(m office.Match) *officetest.Office {
 func TestAPressOnWhatWasChangedShowsBothPagesWithTheChangesOneAfterTheOther(t *testing.T) {
 	b := showing(t, matched(office.Match{State: office.MatchChanged, Page: 1, Was: "5,200.00", Now: "9,250.00"}), "p3")
 	top := func() fyne.CanvasObject { return b.Env.Window.Canvas().Overlays().Top() }
-	pressed := false
-	for _, line := range screentest.All[*widgets.Tappable](b.screen.detail) {
-		if line.Says != nil && strings.HasPrefix(line.Says(), "Mandate Keller - Letter of mandate.pdf: Not what was sent: on page 1, “5,200.00” became “9,250.00”.") {
-			line.Tapped(nil)
-			pressed = true
-		}
-	}
+	b.Press(b.screen.detail, "Show differences")
 	b.Settle()
-	if !pressed || top() == nil {
+	if top() == nil {
 		t.Fatal("nothing is shown")
 	}
 	says := func(wanted ...string) {
@@ -64,6 +63,28 @@ func TestAPressOnWhatWasChangedShowsBothPagesWithTheChangesOneAfterTheOther(t *t
 	screentest.Button(top(), "Whole page").OnTapped()
 	if asked := b.Office.Asked("page false 2"); asked != 1 {
 		t.Errorf("page 2 was drawn %d times", asked)
+	}
+}
+
+func TestWhatIsNotWhatWasSentIsSaidOnceAndGreenNowhere(t *testing.T) {
+	for _, of := range []office.File{{Match: office.Match{State: office.MatchChanged, Page: 1, Was: "5,200.00", Now: "9,250.00"}}, {Seal: office.Seal{State: office.SealBroken}}} {
+		o := matched(of.Match)
+		row := &o.Rows[1]
+		row.Files[0].Seal = of.Seal
+		row.Problem, row.Saved = office.SavedFile{Seal: of.Seal, Match: of.Match}.Fault(), true
+		b := showing(t, o, "p3")
+		said := screentest.Text(b.screen.detail)
+		if of.Match.State != "" && strings.Count(said, "became") != 1 {
+			t.Errorf("it is not said once: %s", said)
+		}
+		f := b.screen.record.file(row.Files[0])
+		screentest.Equal(t, "the file", f.note, "Not what was sealed or sent")
+		screentest.Equal(t, "its mark", f.mark, theme.MarkProblem)
+		screentest.Equal(t, "the row", textOf(b.screen.env.Now(), 0, b.screen.listed(b.screen.record)), "Not what was sealed or sent")
+		first := screentest.All[*widgets.Button](b.screen.sheet)[0]
+		if want := of.Match.State != ""; want != (first.Text == "Show differences") || want != (first.Importance == widget.HighImportance) || strings.Contains(said, "Open signed document") {
+			t.Errorf("the first button is %q: %s", first.Text, said)
+		}
 	}
 }
 

@@ -227,6 +227,9 @@ func (s *Screen) actionsOf(list []listed, one *record) (actions []outbox.Action,
 	}
 	astray := slices.ContainsFunc(p.row.Files, p.astray)
 	saveAgain(astray)
+	if f, i := p.altered(); i >= 0 {
+		add(true, lang.L("Show differences"), fynetheme.SearchIcon(), func() { s.showDifferences(p.row.ID, f) })
+	}
 	add(signed != "", lang.L("Open signed document"), fynetheme.FileTextIcon(), func() { s.env.OpenFile(signed) })
 	if p.several() {
 		openFolder(saved)

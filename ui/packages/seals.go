@@ -39,9 +39,10 @@ func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 	var lines []fyne.CanvasObject
 	alike := map[string]int{}
 	files := slices.DeleteFunc(slices.Clone(p.row.Files), p.astray) // what was found of them no longer counts
+	told, _ := p.altered()
 	for _, f := range files {
 		alike[i18n.SealWord(f.Seal)]++
-		if line := s.matchOf(p, f); line != nil {
+		if line := s.matchOf(p, f); line != nil && (f != told || f.Match.Text() != p.row.Problem) { // the head says it
 			lines = append(lines, line)
 		}
 	}

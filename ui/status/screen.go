@@ -436,8 +436,16 @@ func (s *Screen) row(r row, first bool) fyne.CanvasObject {
 			button.Disable()
 		}
 		var buttons fyne.CanvasObject = button
-		if r.issue.ID == agent.IssueNotSent {
+		switch r.issue.ID {
+		case agent.IssueNotSent:
 			buttons = widgets.Row(4, widgets.NewButton(lang.L("Show in folder"), s.showNotSent).Quiet(), button)
+		case agent.IssueWrong, agent.IssueAstray:
+			show := widgets.NewButton(i18n.Action(agent.ActReview), func() { s.env.Go.Act(agent.Issue{Action: agent.ActReview}, nil) })
+			if first {
+				show.Primary()
+			}
+			button.Quiet()
+			buttons = widgets.Row(4, button, show)
 		}
 		content = widgets.Across(nil, content, buttons)
 	}

@@ -141,6 +141,17 @@ func TestFilesThatWereNotSentAreShownInTheirFolders(t *testing.T) {
 	screentest.Equal(t, "opened", b.System.Opened, []string{"file " + filepath.Join("/x/Scans", office.HotProblems)})
 }
 
+func TestWhatIsWrongWithSavedDocumentsLeadsToThem(t *testing.T) {
+	for _, id := range []string{agent.IssueWrong, agent.IssueAstray} {
+		o := officetest.Busy()
+		o.State.Health = []agent.Issue{{ID: id, Severity: agent.Problem, Action: agent.ActDismiss, Message: message.DocumentsWrong(1)}}
+		b, s := shown(t, o)
+		b.Press(s.content, "Show in Packages")
+		b.Settle()
+		screentest.Equal(t, "it leads", b.Went, []string{"act "})
+	}
+}
+
 func TestTheCheckOfTheFilesShowsItsProgress(t *testing.T) {
 	_, s := shown(t, officetest.Busy())
 	s.cancel = func() {}
