@@ -328,7 +328,7 @@ type shownMatch struct {
 type shownMoment struct {
 	Time   *time.Time `json:"time"`
 	Before *time.Time `json:"before"` // by when, where the service did not say; the other is null
-	What   string     `json:"what"`   // sent, signed, document_executed, executed, saved, declined, letter, wished, ended
+	What   string     `json:"what"`   // sent, signed, document_executed, executed, saved, saved_again, changed, missing, declined, letter, wished, ended
 	Person string     `json:"person"`
 	About  string     `json:"about"`
 	Text   string     `json:"text"` // in words

@@ -295,14 +295,23 @@ func HistoryDocument() Message           { return of("history.history-document")
 func HistoryDocumentCalled(title string) Message {
 	return of("history.history-document-called", Text("Title", title))
 }
-func HistoryExecuted() Message         { return of("history.history-executed") }
-func HistoryExpired() Message          { return of("history.history-expired") }
+func HistoryExecuted() Message { return of("history.history-executed") }
+func HistoryExpired() Message  { return of("history.history-expired") }
+func HistoryFileChanged(title string) Message {
+	return of("history.history-file-changed", Text("Title", title))
+}
+func HistoryFileMissing(title string) Message {
+	return of("history.history-file-missing", Text("Title", title))
+}
 func HistoryLetter(who string) Message { return of("history.history-letter", Text("Who", who)) }
 
 // HistoryOther is of a kind that this version does not know.
 func HistoryOther(what string) Message  { return of("history.history-other", Text("What", what)) }
 func HistorySaved(title string) Message { return of("history.history-saved", Text("Title", title)) }
-func HistorySigned(who string) Message  { return of("history.history-signed", Text("Who", who)) }
+func HistorySavedAgain(title string) Message {
+	return of("history.history-saved-again", Text("Title", title))
+}
+func HistorySigned(who string) Message { return of("history.history-signed", Text("Who", who)) }
 func HistorySignedDocument(who string, title string) Message {
 	return of("history.history-signed-document", Text("Who", who), Text("Title", title))
 }

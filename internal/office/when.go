@@ -241,6 +241,9 @@ const (
 	EntryDocument = "document_executed"
 	EntryExecuted = "executed"
 	EntrySaved    = "saved"
+	EntryAgain    = "saved_again" // somebody had a file saved once more
+	EntryChanged  = "changed"     // a check found a saved file changed ...
+	EntryMissing  = "missing"     // ... or no longer there
 	EntryDeclined = "declined"
 	EntryLetter   = "letter" // a letter to the signer in Ref, begun in the mail program
 	EntryWished   = "wished" // withdrawal asked for, by Ref
@@ -305,6 +308,12 @@ func (p Package) Tell(m HistoryEntry) message.Message {
 		return message.HistoryDeclined(who)
 	case EntrySaved:
 		return message.HistorySaved(path.Base(m.Ref))
+	case EntryAgain:
+		return message.HistorySavedAgain(path.Base(m.Ref))
+	case EntryChanged:
+		return message.HistoryFileChanged(path.Base(m.Ref))
+	case EntryMissing:
+		return message.HistoryFileMissing(path.Base(m.Ref))
 	case EntryLetter:
 		return message.HistoryLetter(m.Ref)
 	case EntryWished:

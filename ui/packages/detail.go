@@ -281,18 +281,21 @@ func whoIs(signer office.Signer, role string) *fyne.Container {
 
 func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	list, history := widgets.Stack(6), row.Timeline()
-	var saved []string
+	saved := 1
 	for i, m := range slices.Backward(history) {
 		text := i18n.Brief(row.Tell(m))
-		if m.What == office.EntrySaved {
-			saved = append(saved, m.Ref)
-			if i > 0 && history[i-1].What == office.EntrySaved && !slices.Contains(saved, history[i-1].Ref) {
-				continue // consecutive saves share one line, unless a file was saved again
+		if m.What == office.EntrySaved || m.What == office.EntryAgain {
+			if i > 0 && history[i-1].What == m.What && m.Time.Sub(history[i-1].Time.Time) < time.Minute { // they share a line
+				saved++
+				continue
 			}
-			if len(saved) > 1 {
-				text = lang.N("{{.PluralCount}} files saved", len(saved))
+			switch {
+			case saved > 1 && m.What == office.EntryAgain:
+				text = lang.N("{{.PluralCount}} files saved again", saved)
+			case saved > 1:
+				text = lang.N("{{.PluralCount}} files saved", saved)
 			}
-			saved = nil
+			saved = 1
 		}
 		when := widgets.NewCaption(i18n.When(s.env.Now(), m.Time)).Whole()
 		what := widgets.NewProse(text)
@@ -638,7 +641,7 @@ func (s *Screen) recordOf(id string) (p record) {
 	for _, m := range p.row.History {
 		at, name := filepath.Join(p.folder(), path.Base(m.Ref)), path.Base(m.Ref)
 		present := slices.ContainsFunc(p.row.Files, func(f office.File) bool { return f.Path == at })
-		if m.What == office.EntrySaved && p.folder() != "" && !present && !slices.Contains(p.kept, name) && s.env.System.Exists(at) {
+		if (m.What == office.EntrySaved || m.What == office.EntryAgain) && p.folder() != "" && !present && !slices.Contains(p.kept, name) && s.env.System.Exists(at) {
 			p.kept = append(p.kept, name)
 		}
 	}

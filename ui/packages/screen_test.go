@@ -347,6 +347,24 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	}
 }
 
+func TestHistoryTellsWhenAFileWasSavedFoundChangedAndSavedAgain(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	p := office.PackageRow{Package: office.Package{}}
+	for _, m := range []struct {
+		minute    int
+		what, ref string
+	}{{0, office.EntrySaved, "a.pdf"}, {0, office.EntrySaved, "b.pdf"}, {6, office.EntryChanged, "a.pdf"}, {6, office.EntryMissing, "b.pdf"},
+		{7, office.EntryAgain, "a (2).pdf"}, {7, office.EntryAgain, "b.pdf"}, {9, office.EntryAgain, "b.pdf"}} {
+		p.History = append(p.History, office.HistoryEntry{Time: office.When{Time: officetest.Now.Add(time.Duration(m.minute) * time.Minute)}, What: m.what, Ref: m.ref})
+	}
+	at := func(minute int) string {
+		return i18n.When(b.screen.env.Now(), office.When{Time: officetest.Now.Add(time.Duration(minute) * time.Minute)})
+	}
+	want := strings.Join([]string{"History", at(9), "Saved again as b.pdf", at(7), "2 files saved again", at(6), "No longer in its folder: b.pdf",
+		at(6), "Changed since it was saved: a.pdf", at(0), "2 files saved"}, "")
+	screentest.Equal(t, "it tells", strings.Join(strings.Fields(screentest.Text(b.screen.timelineOf(p))), ""), strings.ReplaceAll(want, " ", ""))
+}
+
 func TestAPackageSaysWhatWasWrittenToTheSignersAndWhoHasItWithdrawn(t *testing.T) {
 	o := withdrawn(office.Withdrawal{State: office.WithdrawWanted, Message: "We met in person."})
 	o.Rows[2].History = append(slices.Clone(o.Rows[2].History), office.HistoryEntry{Time: office.When{Time: officetest.Now}, What: office.EntryWished, Ref: "olivia@example.com"})

@@ -958,6 +958,13 @@ func TestFilesAreFetchedOnceMoreAtAWord(t *testing.T) {
 		expect(t, x.job(j[0]).Match, compared.Match, "what was compared with what was sent, which may be gone by now, is %+v")
 		body = document("other bytes")
 		again()
+		p, _, err := x.Data.Package("p")
+		noErr(t, err)
+		times := map[string]int{}
+		for _, m := range p.History {
+			times[m.What]++
+		}
+		expect(t, times, map[string]int{office.EntrySaved: 2, office.EntryAgain: 6}, "its history has %v")
 		expect(t, x.job(j[0]).Match, office.Match{}, "other bytes are said to be %+v")
 		noErr(t, x.SaveAgain("unknown"))
 	})

@@ -172,6 +172,7 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		} else if !mine {
 			return errMoved
 		}
+		again := !j.Done.IsZero() && !recognised
 		j.State, j.Done, j.Seal, j.Problem, j.NextTry = office.JobDone, r.Latest(), office.Seal{}, message.Message{}, time.Time{}
 		j.Refused, j.Found = time.Time{}, j.Found || recognised
 		if j.Compared != j.Digest { // saved again, with other bytes
@@ -180,7 +181,13 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		r.planLine(tx, &j)
 		tx.PutJob(j)
 		if p, ok, _ := tx.Package(j.PackageID); ok { // otherwise the file is saved regardless
-			p.AddHistory(office.HistoryEntry{Time: office.When{Time: j.Done, By: recognised}, What: office.EntrySaved, Ref: j.Target})
+			entry := office.HistoryEntry{Time: office.When{Time: j.Done, By: recognised}, What: office.EntrySaved, Ref: j.Target}
+			if again { // each time counts
+				entry.What = office.EntryAgain
+				p.History = append(p.History, entry)
+			} else {
+				p.AddHistory(entry)
+			}
 			facts = r.NoteFiles(tx, &p)
 			tx.PutPackage(p)
 		}

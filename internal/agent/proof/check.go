@@ -146,12 +146,12 @@ func (r *Service) found(now astrayFiles, checked int, asked bool) error {
 		}
 		for _, x := range before.Files {
 			if !slices.Contains(now.Files, x) {
-				noteAstray(tx, astray{Key: x.Key}, false)
+				r.noteAstray(tx, astray{Key: x.Key}, false)
 			}
 		}
 		for _, x := range now.Files {
 			if asked || len(news) > 0 {
-				noteAstray(tx, x, false)
+				r.noteAstray(tx, x, false)
 			}
 		}
 		done.Checked = checked
@@ -171,13 +171,21 @@ func (r *Service) found(now astrayFiles, checked int, asked bool) error {
 }
 
 // noteAstray notes with a saved file, and its package, what a check found of it, and whether somebody has read that.
-func noteAstray(tx *store.Tx, x astray, read bool) {
+func (r *Service) noteAstray(tx *store.Tx, x astray, read bool) {
 	j, ok, _ := tx.Job(x.Key)
 	if !ok || j.State != office.JobDone {
 		return
 	}
 	was := j.SavedFile
 	j.Astray, j.AstrayRead = x.Text, read
+	if p, ok, _ := tx.Package(j.PackageID); ok && !x.Text.IsZero() && x.Text != was.Astray {
+		entry := office.HistoryEntry{Time: office.When{Time: r.Now()}, What: office.EntryMissing, Ref: j.At()}
+		if x.Text == message.FileNotAsSaved(j.At()) {
+			entry.What = office.EntryChanged
+		}
+		p.History = append(p.History, entry)
+		tx.PutPackage(p)
+	}
 	if j.SavedFile != was {
 		tx.PutJob(j)
 		tellPackage(tx, j.PackageID)
@@ -239,7 +247,7 @@ func (r *Service) moved(j, to office.Job, news ...office.Activity) (done bool, e
 		}
 		stored.Folder, stored.Renamed = to.Folder, to.Renamed
 		tx.PutJob(stored)
-		noteAstray(tx, astray{Key: j.Key()}, false)
+		r.noteAstray(tx, astray{Key: j.Key()}, false)
 		for _, x := range news {
 			tx.AddActivity(x)
 		}
@@ -321,7 +329,7 @@ func (r *Service) ReadAstray(said message.Message) error {
 			return err
 		}
 		for _, f := range told.Files {
-			noteAstray(tx, f, true)
+			r.noteAstray(tx, f, true)
 		}
 		x.Read = append(x.Read, told.Away...)
 		return tx.PutDoc(docAstray, x)

@@ -537,12 +537,22 @@ func TestAFileThatIsLostOnceMoreIsToldOnceMore(t *testing.T) {
 		x := newService(t)
 		x.settings.CheckFiles = 1
 		x.save("other", "b")
+		noErr(t, x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(office.Package{ID: "a"}) }))
 		for range 2 {
 			noErr(t, os.Remove(x.path(x.save("a", "a")))) // saved again and lost within the hour
 			x.nextDay()
 			noErr(t, x.checkFiles(t.Context()))
 			expect(t, x.said(health.FilesAstray), message.FilesAstray(1, []string{"a.pdf"}), "it says %v")
 		}
+		noErr(t, os.WriteFile(x.path(x.save("a", "a")), []byte("b"), 0o600))
+		noErr(t, x.CheckFiles(t.Context(), func(int, int) {}))
+		p, _, err := x.Data.Package("a")
+		noErr(t, err)
+		var told []string
+		for _, m := range p.History {
+			told = append(told, m.What)
+		}
+		expect(t, told, []string{office.EntryMissing, office.EntryMissing, office.EntryChanged}, "its history has %v")
 	})
 }
 
