@@ -978,7 +978,6 @@ func OtherAttempt() Message             { return of("signin.other-attempt") }
 func OtherOrganization() Message        { return of("signin.other-organization") }
 func OtherService() Message             { return of("signin.other-service") }
 func OtherSignIn() Message              { return of("signin.other-sign-in") }
-func PasteWholeAddress() Message        { return of("signin.paste-whole-address") }
 func ReturnClosed() Message             { return of("signin.return-closed") }
 func ScopeNeedsAdministrator() Message  { return of("signin.scope-needs-administrator") }
 func SettingsChanged() Message          { return of("signin.settings-changed") }

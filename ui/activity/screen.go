@@ -616,12 +616,12 @@ func (s *Screen) openEvent(e office.EventRow) {
 	if e.Outcome == office.EventUnprocessable {
 		buttons.Add(widgets.NewButton(lang.L("Try again"), func() { pop.Close(); s.retry(e.ID) }))
 	}
+	buttons.Add(leave)
 	if e.Line.Package != "" {
 		show := widgets.NewButton(lang.L("Show the package"), func() { pop.Close(); s.env.Go.ShowPackage(e.PackageID) })
 		show.Primary()
 		buttons.Add(show)
 	}
-	buttons.Add(leave)
 	page := widgets.Stack(16, widgets.Stack(4, widgets.NewFullHeading(says(e)), widgets.NewProse(packageOf(e)+" · "+i18n.Clock(now, cmp.Or(e.Time, e.Received)))))
 	if !e.Reason.IsZero() {
 		page.Add(widgets.NewParagraph(i18n.Message(e.Reason)))

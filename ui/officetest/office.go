@@ -143,7 +143,7 @@ func (o *Office) Paste(address string) error {
 		return message.Error(message.NotExpected(), nil)
 	}
 	if len(address) < 8 || address[:8] != "https://" {
-		return message.Error(message.PasteWholeAddress(), nil)
+		return message.Error(message.WrongAddress(), nil)
 	}
 	pasted <- address
 	return nil

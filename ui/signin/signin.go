@@ -72,12 +72,20 @@ func (w *waiting) show(stop func()) {
 	w.text, w.page, w.pasted = widgets.NewParagraph(lang.L("Finish the sign-in in your browser.")), widgets.NewFullName(""), widgets.NewEntry("https://")
 	w.pasted.OnSubmitted = func(string) { w.paste() }
 	w.pasted.OnEscape = func() { w.pop.Close() }
+	s := w.office.Settings()
 	w.field = widgets.NewField(lang.L("Address from the browser"), widgets.Across(nil, w.pasted, widgets.NewButton(lang.L("Continue"), w.paste)),
-		lang.L("Copy the address from the browser and paste it here."))
-	link := widgets.NewCopyButton(lang.L("Copy sign-in link"), w.env.Later, w.env.Copy, func() string { return w.page.Text })
-	w.help = widgets.NewFold(lang.L("Nothing happens?"), w.office.Settings().Redirect == office.RedirectPaste, widgets.Stack(12,
-		widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, w.page, link), lang.L("If no browser opens, open this address yourself.")), w.field))
-	warning := widgets.NewProse(Warning(w.office.Settings()))
+		lang.L("After you have signed in, copy the address from the browser and paste it here."))
+	copies := func(what string, text func() string) fyne.CanvasObject {
+		return widgets.NewCopyButton(what, w.env.Later, w.env.Copy, text)
+	}
+	link := copies(lang.L("Copy sign-in link"), func() string { return w.page.Text })
+	parts := widgets.Stack(12, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, w.page, link), ""), w.field)
+	if back := s.ReturnAddress(); back != "" {
+		parts.Add(widgets.NewField(lang.L("Return address"), widgets.Across(nil, widgets.NewFullName(back), copies(lang.L("Copy"), func() string { return back })),
+			lang.L("If the sign-in page says that the return address is not registered, your administrator must register exactly this one.")))
+	}
+	w.help = widgets.NewFold(lang.L("Nothing happens?"), s.Redirect == office.RedirectPaste, parts)
+	warning := widgets.NewProse(Warning(s))
 	widgets.Show(warning, warning.Text != "")
 	cancel := widgets.NewButton(lang.L("Cancel"), func() { w.pop.Close() })
 	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Sign in")), w.text, warning, w.help.Object, widgets.Row(8, layout.NewSpacer(), cancel)))

@@ -53,7 +53,7 @@ func TestTheBrowsersAddressCanBePasted(t *testing.T) {
 	o.Kept.Redirect = office.RedirectPaste
 	b := begin(t, o, nil)
 	b.paste("nonsense")
-	b.Until(func() bool { return strings.Contains(b.says(), message.PasteWholeAddress().String()) })
+	b.Until(func() bool { return strings.Contains(b.says(), message.WrongAddress().String()) })
 	b.paste("https://localhost/oauth/callback?code=1")
 	b.Until(func() bool { return b.ended })
 	if b.err != nil || screentest.Top(b.Window) != nil || !officetest.Must(b.Office.Status()).SignedIn {

@@ -176,7 +176,7 @@ func (r *Service) Paste(address string) error {
 	defer cancel()
 	query, err := esign.ParseCallback(address)
 	if err != nil {
-		return message.Error(message.PasteWholeAddress(), nil)
+		return message.Error(message.WrongAddress(), nil)
 	}
 	return r.deliver(ctx, query)
 }

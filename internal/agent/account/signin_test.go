@@ -127,7 +127,7 @@ func TestThePastedAddressSignsIn(t *testing.T) {
 	x.setUp(t)
 	var end string
 	err := x.SignIn(t.Context(), SignInOptions{}, func(address string) error {
-		if err := x.Paste("what is this"); message.For(err) != message.PasteWholeAddress() {
+		if err := x.Paste("what is this"); message.For(err) != message.WrongAddress() {
 			t.Errorf("nonsense: %v", err)
 		}
 		alone := &http.Client{Transport: &http.Transport{DisableKeepAlives: true},
