@@ -336,6 +336,11 @@ func TestEveryStepOfTheConnectionIsTried(t *testing.T) {
 	}
 }
 
+func TestWithoutAPublicAddressNoEventIsSaidToBeOnItsWay(t *testing.T) {
+	a := openSignedIn(t, Params{}, "https://sign.example.com", nil)
+	expect(t, result(checks(a.steps(t.Context())), message.StepEvent()).Found, message.NoEventReported(), "of events it says %v")
+}
+
 func TestTheWayToNgrokIsTriedStepByStep(t *testing.T) {
 	edge := must(ngroktest.Start(ngroktest.Options{}))
 	defer edge.Close()

@@ -292,7 +292,7 @@ func (a *Agent) backSteps(s office.Settings) []step {
 	if s.SaveTo != "" {
 		saved = checkFine(saved.Step, message.SavedIn(filepath.Base(s.SaveTo)))
 	}
-	steps := []step{a.addressStep(s), {Check: a.registration()}, {Check: a.lastEvent()}, {Check: saved}}
+	steps := []step{a.addressStep(s), {Check: a.registration()}, {Check: a.lastEvent(s)}, {Check: saved}}
 	if s.SaveTo != "" {
 		steps[3].try = func(context.Context) office.Check { return a.findFolder(s.SaveTo, saved) }
 	}
@@ -360,12 +360,14 @@ func (a *Agent) registration() office.Check {
 	return check
 }
 
-func (a *Agent) lastEvent() office.Check {
+func (a *Agent) lastEvent(s office.Settings) office.Check {
 	name := message.StepEvent()
 	events, _, err := a.Events("", 1)
 	switch {
 	case err != nil:
 		return checkWrong(name, message.For(err))
+	case len(events) == 0 && s.Tunnel == office.TunnelNone:
+		return checkUnknown(name, message.NoEventReported())
 	case len(events) == 0:
 		return checkUnknown(name, message.NoEvent())
 	}

@@ -592,10 +592,11 @@ func NgrokInspected() Message { return of("network.ngrok-inspected") }
 func NgrokNameUnknown(server string) Message {
 	return of("network.ngrok-name-unknown", Text("Server", server))
 }
-func NoEvent() Message       { return of("network.no-event") }
-func NotReached() Message    { return of("network.not-reached") }
-func NotRegistered() Message { return of("network.not-registered") }
-func NotTried() Message      { return of("network.not-tried") }
+func NoEvent() Message         { return of("network.no-event") }
+func NoEventReported() Message { return of("network.no-event-reported") }
+func NotReached() Message      { return of("network.not-reached") }
+func NotRegistered() Message   { return of("network.not-registered") }
+func NotTried() Message        { return of("network.not-tried") }
 func ProxyBlocks(proxy string, server string) Message {
 	return of("network.proxy-blocks", Text("Proxy", proxy), Text("Server", server))
 }

@@ -65,6 +65,26 @@ func TestTheListOfEventsKeepsItsPlace(t *testing.T) {
 	}
 }
 
+func TestWithoutAPublicAddressNoEventIsAwaitedAndNoneExported(t *testing.T) {
+	o := officetest.Empty()
+	b := newBench(t, o)
+	b.screen.ShowEvents()
+	said := func() string { return screentest.Text(b.screen.content) }
+	if !strings.Contains(said(), "One arrives each time") || !b.screen.export.Disabled() {
+		t.Errorf("it says %s", said())
+	}
+	o.Change(office.ActivityChanged, func(o *officetest.Office) { o.State.Tunnel.Kind = string(office.TunnelNone) })
+	b.Reload()
+	if !strings.Contains(said(), "There is no public address.") || strings.Contains(said(), "One arrives") {
+		t.Errorf("without an address it says %s", said())
+	}
+	b.Press(b.screen.content, "Open settings")
+	screentest.Equal(t, "it leads", b.Went, []string{"step " + message.StepAddress().String()})
+	o.Change(office.ActivityChanged, func(o *officetest.Office) { o.Arrived = numbered(1) })
+	b.Reload()
+	screentest.Equal(t, "events of before can be exported", b.screen.export.Disabled(), false)
+}
+
 func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.ShowEvents()

@@ -125,6 +125,7 @@ type news struct {
 	events   []office.EventRow
 	refused  []agent.Refusal
 	rejected int
+	deaf     bool // without a public address, the service reports no events
 }
 
 func (s *Screen) read(context.Context) (n news, err error) {
@@ -132,7 +133,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	if err != nil {
 		return n, err
 	}
-	n.refused, n.rejected = s.office.Refused(), status.Events.Rejected
+	n.refused, n.rejected, n.deaf = s.office.Refused(), status.Events.Rejected, status.Tunnel.Kind == string(office.TunnelNone)
 	happened, err := s.office.Activity(most)
 	if err != nil {
 		return n, err
@@ -168,12 +169,15 @@ func (s *Screen) show() {
 		now = widgets.Failure(i18n.Error(s.failure), s.Reload)
 	case !s.loaded:
 		now = container.NewStack()
+	case empty && s.logged() && s.last.deaf:
+		now = widgets.Empty(theme.MarkLater.Resource(), i18n.Message(message.NoAddress()), lang.L("Open settings"), func() { s.env.Go.ShowStep(message.StepAddress()) })
 	case empty && s.logged():
 		now = widgets.Empty(theme.MarkLater.Resource(), lang.L("No events yet. One arrives each time someone signs."), "", nil)
 	case empty:
 		now = widgets.Empty(theme.Icon("activity", theme.Secondary), lang.L("Nothing has happened yet."), "", nil)
 	}
 	widgets.Remake(s.body, now)
+	s.offerExport()
 }
 
 // feed is a list of entries, newest first, grouped by day.
@@ -481,6 +485,7 @@ func (s *Screen) offerExport() {
 	}
 	s.export.SetText(name)
 	s.export.SetIcon(icon)
+	widgets.Enable(s.export, s.stop != nil || len(s.events.rows) > 0)
 }
 
 // errNotRead ends an export that failed to read the events rather than to write the file.
