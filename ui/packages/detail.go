@@ -36,6 +36,7 @@ type packageDetail struct {
 	recordID atomic.Pointer[string] // the package for records to read
 	asking   bool                   // a signing link is being requested
 	whole    string                 // the package whose signers are all listed
+	unfolded string                 // the package or draft whose documents are all shown
 	drawn    string                 // what was drawn last time
 	pictures map[string]image.Image
 	leave    []context.CancelFunc // cancel its pending fetches
@@ -366,7 +367,7 @@ func (l *packageList) headOfID(id string) (r listed, known bool) {
 
 func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	d := *r.draft
-	s.fetchDraft(d, len(d.Files))
+	s.fetchDraft(d, s.unfoldedOf(r.line.ID, len(d.Files)))
 	mark, text := outbox.State(d)
 	if d.State == office.DraftQueued && d.Problem.IsZero() {
 		text = cmp.Or(s.halted, text)
@@ -406,7 +407,7 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	}
 	page := widgets.Stack(24, head)
 	if len(files) > 0 {
-		page.Add(tiles(files...))
+		page.Add(s.fold(r.line.ID, files))
 	}
 	if title := lang.L("Signers"); len(d.Signers) > 0 {
 		if d.Sequential && len(d.Signers) > 1 {
@@ -716,7 +717,8 @@ type picture struct {
 }
 
 func (s *Screen) picturesOf(p record) (pages []picture) {
-	for _, l := range p.files() {
+	files := p.files()
+	for _, l := range files[:s.unfoldedOf(p.row.ID, len(files))] {
 		if l.given != nil {
 			pages = append(pages, s.givenPage(l.picture, *l.given))
 		} else if strings.EqualFold(filepath.Ext(l.path), ".pdf") {
@@ -736,22 +738,21 @@ func (s *Screen) givenPage(key string, f office.DraftFile) picture {
 }
 
 const (
-	maxPictures  = 12  // per package
-	keepPictures = 64  // in memory
+	maxPictures  = 12  // drawn before any is shown
+	keepPictures = 64  // in memory, and at most per package
 	pictureWidth = 336 // pixels: enough for double density
 )
 
-// fetch draws the pictures, each once. It stops when another package is chosen, and the next call draws those still missing.
-func (s *Screen) fetch(pages []picture) {
-	pages = slices.DeleteFunc(pages, func(p picture) bool { _, asked := s.pictures[p.key]; return asked })
+// fetch draws the pictures, each once, some at a time. It stops when another package is chosen, and the next call draws those still
+// missing.
+func (s *Screen) fetch(wanted []picture) {
+	wanted = wanted[:min(len(wanted), keepPictures)]
+	pages := slices.DeleteFunc(slices.Clone(wanted), func(p picture) bool { _, asked := s.pictures[p.key]; return asked })
 	if len(pages) == 0 {
 		return
 	}
 	if len(s.pictures) > keepPictures {
 		clear(s.pictures)
-	}
-	for _, p := range pages[min(len(pages), maxPictures):] {
-		s.pictures[p.key] = image.Rectangle{} // none
 	}
 	pages = pages[:min(len(pages), maxPictures)]
 	for _, p := range pages {
@@ -786,8 +787,8 @@ func (s *Screen) fetch(pages []picture) {
 		if fresh {
 			s.redraw(id)
 		}
-		if len(found) < len(pages) && s.chosen == id { // chosen again meanwhile
-			s.fetch(pages)
+		if s.chosen == id { // the next ones, or the same if it was chosen again meanwhile
+			s.fetch(wanted)
 		}
 	}))
 }
@@ -841,6 +842,29 @@ const tileRoom = 6
 // tiles puts tiles side by side, their pages aligned with the text above.
 func tiles(list ...fyne.CanvasObject) fyne.CanvasObject {
 	return container.New(layout.NewCustomPaddedLayout(-tileRoom, -tileRoom, -tileRoom, -tileRoom), widgets.Flow(8, list...))
+}
+
+// mostPages are shown of a package until the person asks for all: the signers are to be in sight.
+const mostPages = 6
+
+// unfoldedOf is how many of n documents of a package or draft are shown.
+func (s *Screen) unfoldedOf(id string, n int) int {
+	if s.unfolded == id {
+		return n
+	}
+	return min(n, mostPages)
+}
+
+// fold shows the tiles of a package or draft, of many only the first.
+func (s *Screen) fold(id string, list []fyne.CanvasObject) fyne.CanvasObject {
+	n := s.unfoldedOf(id, len(list))
+	if n == len(list) {
+		return tiles(list...)
+	}
+	return widgets.Stack(8, tiles(list[:n]...), widgets.Row(0, widgets.NewLink(lang.N("Show {{.PluralCount}} more documents", len(list)-n), func() {
+		s.unfolded = id
+		s.show(s.record)
+	})))
 }
 
 // tile is a page with its name and state below. A press opens it; a secondary click or the menu key opens its menu.
@@ -992,7 +1016,7 @@ func (s *Screen) documentsOf(p record) fyne.CanvasObject {
 		return widgets.NewProse(lang.L("The signing service has not listed the documents yet."))
 	}
 	if len(p.kept) > 0 {
-		return widgets.Stack(8, tiles(list...), widgets.NewProse(lang.L("The files above are the originals. Changed files in the same folder: {{.Files}}", i18n.V{"Files": strings.Join(p.kept, ", ")})))
+		return widgets.Stack(8, s.fold(p.row.ID, list), widgets.NewProse(lang.L("The files above are the originals. Changed files in the same folder: {{.Files}}", i18n.V{"Files": strings.Join(p.kept, ", ")})))
 	}
-	return tiles(list...)
+	return s.fold(p.row.ID, list)
 }

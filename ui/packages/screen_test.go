@@ -1364,6 +1364,50 @@ func (s *Screen) Listed() (ids []string) {
 	return ids
 }
 
+func TestTheSignersOfManyDocumentsAreInSightAndEachDocumentHasItsPageOnceItIsAskedFor(t *testing.T) {
+	o := officetest.Busy()
+	row := &o.Rows[2]
+	row.Documents, row.DraftID = nil, "many"
+	draft := office.Draft{ID: "many", State: office.DraftSent}
+	o.Pictures = map[string]image.Image{}
+	for i := range 40 {
+		name := fmt.Sprintf("Annex %d.pdf", i)
+		o.Pictures[name] = officetest.Page()
+		row.Documents = append(row.Documents, office.Document{ID: fmt.Sprint("x", i), Name: name, ExternalID: fmt.Sprint("e", i)})
+		draft.Files = append(draft.Files, office.DraftFile{Name: name, Path: "/home/office/" + name, ExternalID: fmt.Sprint("e", i)})
+	}
+	waiting := draft
+	waiting.ID, waiting.State = "waiting", office.DraftQueued
+	o.Origins, o.Waiting = map[string]office.Draft{row.ID: draft}, []office.Draft{waiting}
+	for _, id := range []string{row.ID, outbox.RowID("waiting")} {
+		b := showing(t, o, id)
+		b.Settle()
+		if !shows(b, "Annex 0.pdf") || shows(b, "Annex 39.pdf") || !shows(b, "jan.weber@example.com") && id == row.ID {
+			t.Errorf("%s is not folded: %s", id, screentest.Text(b.screen.sheet))
+		}
+		page := func(i int) image.Image {
+			return b.screen.pictures[pictureOf(map[bool]office.Draft{true: draft, false: waiting}[id == row.ID], i)]
+		}
+		if page(mostPages-1) == nil || page(mostPages) != nil {
+			t.Errorf("%s: not the pages shown are drawn", id)
+		}
+		for _, link := range screentest.All[*widgets.Tappable](b.screen.sheet) {
+			if widgets.Words(link.Content) == fmt.Sprintf("Show %d more documents", 40-mostPages) {
+				link.Tapped(nil)
+			}
+		}
+		b.Settle()
+		if !shows(b, "Annex 39.pdf") || shows(b, "No preview") {
+			t.Errorf("%s is folded: %s", id, screentest.Text(b.screen.sheet))
+		}
+		for i := range 40 {
+			if page(i) == nil || page(i).Bounds().Empty() {
+				t.Errorf("%s: document %d has no page", id, i)
+			}
+		}
+	}
+}
+
 // Of a page with two hundred people all are laid out anew with each change.
 func TestManySignersAreListedOnRequest(t *testing.T) {
 	o := officetest.Busy()
