@@ -337,6 +337,14 @@ func ownDocuments(d office.Draft) []office.TemplateDocument {
 	return slices.DeleteFunc(slices.Clone(d.Template.Documents), func(own office.TemplateDocument) bool { return own.File != "" })
 }
 
+// inPlace says which of the template's documents a file replaces; empty for none.
+func inPlace(d office.Draft, f office.DraftFile) string {
+	if d.Template == nil || f.Original < 1 || f.Original > len(d.Template.Documents) {
+		return ""
+	}
+	return lang.L("In place of “{{.Document}}”", i18n.V{"Document": d.Template.Documents[f.Original-1].DisplayName()})
+}
+
 // headsOf returns the rows above the packages that match the search, the filter and the tab, and adds all that match the first two
 // to their tabs' counts.
 func (l *packageList) headsOf(text string, wish func(listed) bool, tab int, counts *counts) (rows []listed) {
@@ -399,12 +407,21 @@ func (s *Screen) draftPage(r listed) fyne.CanvasObject {
 	}
 	var files []fyne.CanvasObject
 	size, about := pageSize(d.DocumentCount()), office.PackageRow{Package: office.Package{Name: d.Name, Signers: d.Signers, Recipients: d.Recipients}}
-	for _, own := range ownDocuments(d) {
-		files = append(files, s.tile(about, leaf{name: own.DisplayName(), note: lang.L("from the template")}, size))
+	given := func(original int) {
+		for i, f := range d.Files {
+			if f.Original == original {
+				files = append(files, s.tile(about, leaf{name: f.Name, note: inPlace(d, f), path: f.Path, picture: pictureOf(d, i), given: &f}, size))
+			}
+		}
 	}
-	for i, f := range d.Files {
-		files = append(files, s.tile(about, leaf{name: f.Name, path: f.Path, picture: pictureOf(d, i), given: &f}, size))
+	if d.Template != nil { // as in the form
+		for i, own := range d.Template.Documents {
+			if given(i + 1); own.File == "" {
+				files = append(files, s.tile(about, leaf{name: own.DisplayName(), note: lang.L("from the template")}, size))
+			}
+		}
 	}
+	given(0)
 	page := widgets.Stack(24, head)
 	if len(files) > 0 {
 		page.Add(s.fold(r.line.ID, files))
@@ -1000,8 +1017,15 @@ func (p record) document(i int, d office.Document) leaf {
 	if d.Executed {
 		l.mark, l.note = theme.MarkSigned, lang.L("completed")
 	}
-	if len(p.draft.Files) == len(p.row.Documents) { // both lists are in the order of adding
-		l.path, l.picture, l.given = p.originals[i], pictureOf(p.draft, i), &p.draft.Files[i]
+	at := slices.IndexFunc(p.draft.Files, func(f office.DraftFile) bool { return f.ExternalID != "" && f.ExternalID == d.ExternalID })
+	if at < 0 && len(p.draft.Files) == len(p.row.Documents) { // both lists are in the order of adding
+		at = i
+	}
+	if at >= 0 {
+		l.path, l.picture, l.given = p.originals[at], pictureOf(p.draft, at), &p.draft.Files[at]
+		if place := inPlace(p.draft, *l.given); place != "" {
+			l.name, l.note = l.given.Name, strings.Trim(place+" · "+l.note, " ·")
+		}
 	}
 	return l
 }

@@ -783,7 +783,7 @@ func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
 		Files: []office.DraftFile{{Path: "/x/Our rules.pdf", Name: "Our rules.pdf", Original: 2}}}}
 	b := showing(t, o, "draft w")
 	text := screentest.Text(b.screen.Content())
-	if !strings.Contains(text, "from the template") || !strings.Contains(text, "Our rules.pdf") || strings.Contains(text, "House rules") ||
+	if !strings.Contains(text, "from the template") || !strings.Contains(text, "Our rules.pdf") || strings.Count(text, "House rules") != 1 || !strings.Contains(text, "In place of “House rules”") ||
 		!strings.Contains(text, "Waiting to be sent") || !strings.Contains(text, "Outbox") {
 		t.Errorf("it shows\n%s", text)
 	}
@@ -794,6 +794,25 @@ func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
 	b.Settle()
 	if got := strings.Join(b.screen.Listed(), ", "); !strings.Contains(got, "draft w") {
 		t.Errorf("the search finds %s", got)
+	}
+}
+
+func TestADocumentInPlaceOfATemplatesIsShownAtItsPlaceWithItsOwnPage(t *testing.T) {
+	o := officetest.Busy()
+	lease, row := officetest.Templates()[0], &o.Rows[2]
+	lease.Documents[0].File = "/x/Our lease.pdf"
+	sent := office.Draft{ID: "t", Template: &lease, Files: []office.DraftFile{{Path: "/x/Our lease.pdf", Name: "Our lease.pdf", ExternalID: "ours", Original: 1}}}
+	row.Documents = []office.Document{{ID: "1", Name: "Lease agreement", ExternalID: "ours"}, {ID: "2", Name: "House rules"}}
+	waiting := sent
+	waiting.ID, waiting.State = "w", office.DraftQueued
+	o.Origins[row.ID], o.Waiting, o.Pictures = sent, []office.Draft{waiting}, map[string]image.Image{"Our lease.pdf": officetest.Page()}
+	for _, id := range []string{row.ID, outbox.RowID("w")} {
+		b := showing(t, o, id)
+		text := screentest.Text(b.screen.sheet)
+		lease, rules := strings.Index(text, "Our lease.pdf"), strings.Index(text, "House rules")
+		if lease < 0 || rules < lease || !strings.Contains(text, "In place of “Lease agreement”") || strings.Count(text, "No preview") != 1 {
+			t.Errorf("%s shows\n%s", id, text)
+		}
 	}
 }
 

@@ -214,7 +214,9 @@ func placeDocuments(p *office.Package, documents []esign.Document) {
 	for _, x := range documents {
 		switch {
 		case x.ID != "" && x.ExternalID != "":
-			p.Document(x.ID, x.ExternalID)
+			if slices.ContainsFunc(p.Documents, func(d office.Document) bool { return d.ID == x.ID || d.ExternalID == x.ExternalID }) { // new ones come later, in their order
+				p.Document(x.ID, x.ExternalID)
+			}
 		case x.ID == "" || !slices.Contains(bare, x.ID) && !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return d.ID == x.ID }):
 			bare = append(bare, x.ID)
 		}

@@ -126,6 +126,14 @@ func TestNobodyWaitsForWhomTheServiceHasTakenOut(t *testing.T) {
 	}
 }
 
+func TestTheDocumentsOfATemplateStandInTheOrderOfTheServiceThoughOnlyOneHasAnIDOfOurs(t *testing.T) {
+	p := office.Package{Origin: office.MadeHere}
+	Status(&p, esign.Status{State: "open", Documents: []esign.Document{{ID: "l", Name: "Lease"}, {ID: "h", Name: "House rules", ExternalID: "ours"}}}, now)
+	if len(p.Documents) != 2 || p.Documents[0].ID != "l" || p.Documents[1].ExternalID != "ours" {
+		t.Errorf("%+v", p.Documents)
+	}
+}
+
 func TestASignerAddedAtTheServiceStandsWhereItSays(t *testing.T) {
 	ana, ben, cy := esign.Signer{ID: "a", Place: 1}, esign.Signer{ID: "b", Place: 2}, esign.Signer{ID: "c", Place: 3}
 	p := office.Package{Sequential: true}
