@@ -861,15 +861,15 @@ func tiles(list ...fyne.CanvasObject) fyne.CanvasObject {
 	return container.New(layout.NewCustomPaddedLayout(-tileRoom, -tileRoom, -tileRoom, -tileRoom), widgets.Flow(8, list...))
 }
 
-// mostPages are shown of a package until the person asks for all: the signers are to be in sight.
-const mostPages = 6
+// Of more than mostPages documents, firstPages are shown until the person asks for all: the signers are to be in sight.
+const mostPages, firstPages = 6, 4
 
 // unfoldedOf is how many of n documents of a package or draft are shown.
 func (s *Screen) unfoldedOf(id string, n int) int {
-	if s.unfolded == id {
+	if s.unfolded == id || n <= mostPages {
 		return n
 	}
-	return min(n, mostPages)
+	return firstPages
 }
 
 // fold shows the tiles of a package or draft, of many only the first.

@@ -1407,11 +1407,11 @@ func TestTheSignersOfManyDocumentsAreInSightAndEachDocumentHasItsPageOnceItIsAsk
 		page := func(i int) image.Image {
 			return b.screen.pictures[pictureOf(map[bool]office.Draft{true: draft, false: waiting}[id == row.ID], i)]
 		}
-		if page(mostPages-1) == nil || page(mostPages) != nil {
+		if page(firstPages-1) == nil || page(firstPages) != nil {
 			t.Errorf("%s: not the pages shown are drawn", id)
 		}
 		for _, link := range screentest.All[*widgets.Tappable](b.screen.sheet) {
-			if widgets.Words(link.Content) == fmt.Sprintf("Show %d more documents", 40-mostPages) {
+			if widgets.Words(link.Content) == fmt.Sprintf("Show %d more documents", 40-firstPages) {
 				link.Tapped(nil)
 			}
 		}
