@@ -39,7 +39,7 @@ func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 	var lines []fyne.CanvasObject
 	alike := map[string]int{}
 	files := slices.DeleteFunc(slices.Clone(p.row.Files), p.astray) // what was found of them no longer counts
-	told, _ := p.altered()
+	told, altered := p.altered()
 	for _, f := range files {
 		alike[i18n.SealWord(f.Seal)]++
 		if line := s.matchOf(p, f); line != nil && (f != told || f.Match.Text() != p.row.Problem) { // the head says it
@@ -58,7 +58,11 @@ func (s *Screen) sealsOf(p record) fyne.CanvasObject {
 			said += " · " + lang.N("{{.PluralCount}} files", alike[word])
 		}
 		alike[word] = 0
-		lines = append(lines, verdict(sealMark(f.Seal), said, func() { s.tellSeals(files, i) }))
+		mark := sealMark(f.Seal)
+		if altered >= 0 && mark == theme.MarkSealed { // what is wrong is green nowhere
+			mark = theme.MarkLater
+		}
+		lines = append(lines, verdict(mark, said, func() { s.tellSeals(files, i) }))
 	}
 	if len(lines) == 0 {
 		return nil
