@@ -139,6 +139,12 @@ func (tx *Tx) AllOpen() ([]office.Package, error) {
 	return tx.packages(-1, func(each visit) { tx.oldest(bucketPackagesDue, nil, each) })
 }
 
+// CountOpen returns how many packages AllOpen returns, or most if there are more.
+func (tx *Tx) CountOpen(most int) (n int, err error) {
+	tx.oldest(bucketPackagesDue, nil, func(_, _ []byte) bool { n++; return n < most })
+	return n, tx.err
+}
+
 // Unfinished returns every package of any service that is not [Package.Final]. It reads all packages.
 func (tx *Tx) Unfinished() (list []office.Package, err error) {
 	err = tx.Packages(func(p office.Package) bool {

@@ -573,11 +573,11 @@ func (r *Service) takeSweep() (pause time.Duration, err error) {
 	if !r.sweep.isWanted() {
 		return maxIdle, nil
 	}
-	open, err := data.Read(r.Data, "which packages are open", (*store.Tx).AllOpen)
+	open, err := data.Read(r.Data, "how many packages are open", func(tx *store.Tx) (int, error) { return tx.CountOpen(sweepBurst) })
 	if err != nil {
 		return 0, err
 	}
-	begins, left := r.sweep.take(r.Now(), len(open))
+	begins, left := r.sweep.take(r.Now(), open)
 	if !begins {
 		return min(left, maxIdle), nil
 	}
