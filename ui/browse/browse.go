@@ -44,6 +44,12 @@ func Files(d *env.Env, start string, chosen func(paths []string)) {
 		func(paths []string, _ bool) { chosen(paths) })
 }
 
+// Instead lets a person choose a document that takes the place of another, starting in a folder.
+func Instead(d *env.Env, start, title string, chosen func(path string)) {
+	ask(d, system.FileDialog{Kind: system.OpenFile, Title: title, Accept: lang.L("Replace"), Folder: start, Kinds: []system.FileKind{{Name: lang.L("Documents"), Endings: endings}}},
+		func(paths []string, _ bool) { chosen(paths[0]) })
+}
+
 // Any lets a person choose files of any type. chosen gets at least one path.
 func Any(d *env.Env, title, accept string, chosen func(paths []string)) {
 	ask(d, system.FileDialog{Kind: system.OpenFiles, Title: title, Accept: accept, Kinds: []system.FileKind{{Name: lang.L("All files")}}},

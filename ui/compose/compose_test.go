@@ -1552,6 +1552,20 @@ func (b *bench) roles() (list []string) {
 	return list
 }
 
+func TestReplacingATemplatesDocumentAsksForOneFileInItsPlace(t *testing.T) {
+	b, _ := withTemplates(t)
+	b.choose("tenant")
+	b.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) {
+		screentest.Equal(t, "it asks", []string{d.Title, d.Accept, fmt.Sprint(d.Kind == system.OpenFile)}, []string{"Replace “House rules”", "Replace", "true"})
+		return []string{"/x/Our rules.pdf"}, nil
+	}
+	b.Tap(b.screen.basis.originals[1].swap)
+	b.Settle()
+	if o := b.screen.basis.originals[1]; o.instead == nil || o.instead.path != "/x/Our rules.pdf" {
+		t.Errorf("in its place is %+v", o.instead)
+	}
+}
+
 func TestATemplateIsFoundFilledAndSentByKeys(t *testing.T) {
 	b, o := withTemplates(t)
 	b.choose("tenant")
@@ -1569,7 +1583,7 @@ func TestATemplateIsFoundFilledAndSentByKeys(t *testing.T) {
 	if len(o.Sent) != 0 {
 		t.Fatal("nobody was asked about the empty field")
 	}
-	if said := screentest.Text(screentest.Top(b.Window)); strings.Contains(said, "stay empty") || !strings.Contains(said, "House rules") && !strings.Contains(said, "are empty:") {
+	if said := screentest.Text(screentest.Top(b.Window)); strings.Contains(said, "stay empty") || !strings.HasPrefix(said, "1 field of the template is empty Special agreements") {
 		t.Errorf("beside “Fill them in” and “Send anyway” it says %q", said)
 	}
 	b.screen.basis.originals[1].Replace("/x/Our rules.pdf") // the window takes files whatever covers it

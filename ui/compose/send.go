@@ -59,8 +59,7 @@ func (s *Screen) send(emptyFields bool) {
 	}
 	s.showWrong(wrong{})
 	if empty := d.Template.EmptyFields(); len(empty) > 0 && !emptyFields {
-		text, _ := i18n.Words().Lines(message.TemplateFieldsEmpty(empty))
-		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Some fields are empty"), Text: text,
+		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.N("{{.PluralCount}} fields of the template are empty", len(empty)), Text: i18n.Names(empty),
 			Safe: lang.L("Fill them in"), Do: lang.L("Send anyway"), OnDo: func() { s.send(true) }})
 		return
 	}

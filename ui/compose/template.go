@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -150,11 +151,11 @@ func (s *Screen) setBasis(t *office.Template) {
 func (s *Screen) newOriginal(own office.TemplateDocument) *original {
 	o := &original{screen: s, own: own, body: container.NewStack()}
 	icon := container.NewCenter(widgets.Mark(24, widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))))
-	name := widgets.NewFullName(own.DisplayName())
-	if name.Text == "" {
-		name.Set(lang.L("Document of the template"))
-	}
-	o.swap = s.newButton(lang.L("Replace…"), nil, func() { browse.Files(s.env, s.folder, o.picked) }).Quiet()
+	called := cmp.Or(own.DisplayName(), lang.L("Document of the template"))
+	name := widgets.NewFullName(called)
+	o.swap = s.newButton(lang.L("Replace…"), nil, func() {
+		browse.Instead(s.env, s.folder, lang.L("Replace “{{.Document}}”", i18n.V{"Document": called}), o.picked)
+	}).Quiet()
 	o.swap.Hidden = own.ID == "" && own.Name == "" // it could not be identified to the service
 	o.line = widgets.Across(container.NewGridWrap(pictureSize, icon), widgets.Stack(2, name, widgets.NewCaption(lang.L("from the template"))), o.swap)
 	parts := []fyne.CanvasObject{o.body}
@@ -199,9 +200,7 @@ func (o *original) newFields() (rows []fyne.CanvasObject) {
 	return rows
 }
 
-// picked replaces the document with the last of some files.
-func (o *original) picked(paths []string) {
-	path := paths[len(paths)-1]
+func (o *original) picked(path string) {
 	o.screen.folder = filepath.Dir(path)
 	o.Replace(path)
 }
