@@ -403,7 +403,23 @@ func TestAPersonIsRemindedOnceOfAllThatWaits(t *testing.T) {
 		t.Errorf("the mail: %q", mail)
 	}
 	b.Settle()
+	screentest.Equal(t, "said", b.Notices, []string{"The e-mail was opened in your mail program. You send it."})
 	screentest.Equal(t, "mails noted", [2]int{o.Asked("letter p1 to ana.ruiz@example.com"), o.Asked("letter p9 to ana.ruiz@example.com")}, [2]int{1, 1})
+}
+
+func TestWhoRemindsManyPeopleOfOnePackageReadsTheirNamesOnly(t *testing.T) {
+	o := officetest.Busy()
+	row := &o.Rows[2]
+	row.Sequential, row.Signers, row.NextSigners = false, nil, nil
+	for i := range 5 {
+		row.Signers = append(row.Signers, office.Signer{ID: fmt.Sprint("s", i), FirstName: fmt.Sprint("Person", i), Email: fmt.Sprint(i, "@example.com")})
+	}
+	b := showing(t, o, row.ID)
+	b.screen.remind([]string{row.ID})
+	b.Settle()
+	if said := screentest.Text(screentest.Top(b.Window)); !strings.Contains(said, "Person0 Person1 ") || strings.Contains(said, row.Name) {
+		t.Errorf("it says %q", said)
+	}
 }
 
 func TestALetterThatNoMailProgramTookIsNotNoted(t *testing.T) {

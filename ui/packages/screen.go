@@ -529,6 +529,7 @@ func (s *Screen) mail(l letter) (address, body string) {
 // write opens the letters in the mail program, or copies them if there is none.
 func (s *Screen) write(letters ...letter) {
 	var copied []string
+	opened := 0
 	for _, l := range letters {
 		mail, body := s.mail(l)
 		s.env.Browse(mail, func(err error) {
@@ -537,6 +538,9 @@ func (s *Screen) write(letters ...letter) {
 				s.env.Copy(strings.Join(copied, "\n\n"))
 				s.env.Notice(lang.N("No mail program could be opened. {{.PluralCount}} e-mails were copied: paste them where you write e-mails.", len(copied)))
 				return
+			}
+			if opened++; opened == len(letters) { // the program itself may be slow
+				s.env.Notice(lang.N("{{.PluralCount}} e-mails were opened in your mail program. You send them.", opened))
 			}
 			s.env.Attempt(func(context.Context) (err error) {
 				for _, a := range l.asks {
@@ -571,7 +575,11 @@ func (s *Screen) remind(ids []string) {
 		case len(letters) > mostLetters:
 			text := []string{lang.L("Your mail program opens one e-mail for each person. You send them."), ""}
 			for _, l := range letters[:min(len(letters), mostAsked)] {
-				text = append(text, i18n.Name(l.to)+": "+l.names())
+				who := i18n.Name(l.to)
+				if len(ids) > 1 { // otherwise it is the package beside the question
+					who += ": " + l.names()
+				}
+				text = append(text, who)
 			}
 			if more := len(letters) - mostAsked; more > 0 {
 				text = append(text, lang.N("and {{.PluralCount}} more", more))
