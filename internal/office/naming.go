@@ -15,6 +15,10 @@ import (
 // MaxName is the maximum length of a name, in characters: whoever names a package or signs it decides how long a name is.
 const MaxName = 200
 
+// MaxReason is the maximum length of the reason for which somebody declined to sign or withdrew a package, in characters: it is to
+// be read to its end.
+const MaxReason = 4000
+
 // untitled names the files of a package of which only the id is known.
 const untitled = "Untitled package"
 

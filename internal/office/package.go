@@ -307,7 +307,7 @@ func (p Package) Line() PackageLine {
 	for _, s := range p.Signers {
 		name := s.DisplayName()
 		if !s.Declined.IsZero() {
-			declined, reason = append(declined, name), cmp.Or(reason, s.DeclineReason)
+			declined, reason = append(declined, name), cmp.Or(reason, message.OneLine(s.DeclineReason, MaxName))
 		}
 		if s.Email != "" && s.Email != name {
 			name += " <" + s.Email + ">"

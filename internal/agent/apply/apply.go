@@ -89,7 +89,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 		}
 	}
 	if p.State == office.PackageRescinded && p.Withdrawal == nil && s.RescindMessage != "" { // withdrawn elsewhere
-		p.Withdrawal = &office.Withdrawal{State: office.WithdrawDone, Message: message.OneLine(s.RescindMessage, office.MaxName)}
+		p.Withdrawal = &office.Withdrawal{State: office.WithdrawDone, Message: message.OneLine(s.RescindMessage, office.MaxReason)}
 	}
 	p.CorrectBounds(now)
 	p.Checked = now
@@ -197,7 +197,7 @@ func mergeRecipients(p *office.Package, said []office.Recipient) {
 func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now time.Time) {
 	switch {
 	case x.Declined && (signer.Declined.IsZero() || !signer.Declined.By && x.DeclinedAt.After(signer.Declined.Time)):
-		signer.Declined, signer.DeclineReason = office.At(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxName)
+		signer.Declined, signer.DeclineReason = office.At(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxReason)
 		p.History = slices.DeleteFunc(slices.Clone(p.History), func(m office.HistoryEntry) bool { // drops an earlier decline, after which they were asked again
 			return m.What == office.EntryDeclined && m.Who == signer.ID
 		})

@@ -134,6 +134,14 @@ func TestTheDocumentsOfATemplateStandInTheOrderOfTheServiceThoughOnlyOneHasAnIDO
 	}
 }
 
+func TestTheReasonOfADeclineIsKeptToItsEnd(t *testing.T) {
+	p, long := office.Package{}, strings.Repeat("The rent is wrong. ", 25)+"So is the date."
+	Status(&p, esign.Status{State: "open", Signers: []esign.Signer{{ID: "a", Declined: true, Reason: long, StateTold: true}}}, now)
+	if s := p.Signers[0]; s.DeclineReason != long || len(p.Line().Reason) > office.MaxName+3 {
+		t.Errorf("kept %q, in the list %q", s.DeclineReason, p.Line().Reason)
+	}
+}
+
 func TestASignerAddedAtTheServiceStandsWhereItSays(t *testing.T) {
 	ana, ben, cy := esign.Signer{ID: "a", Place: 1}, esign.Signer{ID: "b", Place: 2}, esign.Signer{ID: "c", Place: 3}
 	p := office.Package{Sequential: true}
