@@ -225,6 +225,19 @@ func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
 	}
 }
 
+func TestALongNameKeepsTheEndThatTellsItApart(t *testing.T) {
+	o := officetest.Busy()
+	for i := range o.Rows {
+		if o.Rows[i].ID == "p3" {
+			o.Rows[i].Name = "Anlage zum Gesellschaftsvertrag der " + strings.Repeat("Musterfirma Liegenschaften und Beteiligungen ", 4) + "– Fassung 7"
+		}
+	}
+	b := newBench(t, o)
+	if said := screentest.Text(b.screen.content); !strings.Contains(said, "Anlage zum") || !strings.Contains(said, "– Fassung 7") {
+		t.Errorf("it says %s", said)
+	}
+}
+
 func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
 	o := officetest.Busy()
 	o.Happened = append(o.Happened[:3:3], office.Activity{Time: officetest.Now.Add(-2 * time.Hour), Kind: "sent", PackageID: "p3", Text: message.SentTo("Mandate Keller", 1)})

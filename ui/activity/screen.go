@@ -243,7 +243,7 @@ type line struct {
 
 func newLine() *line {
 	l := &line{title: widgets.NewName(""), below: widgets.NewCaption(""), when: widgets.NewCaption("").Whole(), mark: widgets.NewAvatar("", theme.MarkLater)}
-	l.title.Begins, l.below.Begins, l.Most = true, true, 808
+	l.below.Begins, l.Most = true, 808
 	l.Lines, l.Content = []*widgets.Line{l.title, l.below}, widgets.PadHV(12, 8, widgets.Across(widgets.Mark(32, l.mark), widgets.Stack(3, l.title, l.below), l.when))
 	l.ExtendBaseWidget(l)
 	return l
@@ -258,6 +258,7 @@ func (l *line) Tapped(e *fyne.PointEvent) {
 func (l *line) set(title, below, when string, mark theme.Mark, leads bool) {
 	l.title.Text, l.below.Text, l.when.Text = title, below, when
 	l.title.Bold, l.title.Colour, l.below.Colour = leads, theme.Text, theme.Secondary
+	l.title.Begins = !leads // a name keeps the end that tells it apart
 	if !leads && mark != theme.MarkProblem {
 		l.title.Colour = theme.Secondary
 	}
