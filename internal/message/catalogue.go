@@ -505,6 +505,7 @@ func MatchConverted() Message       { return of("match.match-converted") }
 func MatchGone(page int, was string) Message {
 	return of("match.match-gone", Number("Page", page), Name("Was", was))
 }
+func MatchMore(n int) Message { return of("match.match-more", Count("N", n)) }
 func MatchNew(page int, now string) Message {
 	return of("match.match-new", Number("Page", page), Name("Now", now))
 }

@@ -121,6 +121,7 @@ type Match struct {
 	Page  int        `json:"page,omitempty"` // page of the first change, counted from 1 in what was sent; 0 for a page that was not sent
 	Was   string     `json:"was,omitempty"`  // the text there as sent ...
 	Now   string     `json:"now,omitempty"`  // ... and as saved; or what signing added
+	More  int        `json:"more,omitempty"` // how many other places have changed
 }
 
 // MatchWhy is why a document cannot be compared, or what kind of page has changed.
@@ -151,6 +152,9 @@ func (m Match) Text() message.Message {
 		}
 		return message.MatchRemade()
 	case MatchChanged:
+		if m.More > 0 {
+			return message.Then(m.change(), message.MatchMore(m.More))
+		}
 		return m.change()
 	case MatchUnread:
 		switch m.Why {

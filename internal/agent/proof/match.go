@@ -130,7 +130,12 @@ func matchOf(r compare.Result) office.Match {
 		return m
 	}
 	worst := slices.MaxFunc(r.Places, func(a, b compare.Place) int { return says(a) - says(b) })
-	m.Page, m.Was, m.Now = worst.Page, worst.Was, worst.Now
+	m.Page, m.Was, m.Now, m.More = worst.Page, worst.Was, worst.Now, -1
+	for _, p := range r.Places {
+		if p.Kind.Changed() {
+			m.More++
+		}
+	}
 	switch worst.Kind {
 	case compare.KindMissing:
 		m.Why, m.Was = office.WhyMissing, ""

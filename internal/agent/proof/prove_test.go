@@ -224,7 +224,7 @@ func TestWhatCameBackIsComparedWithWhatWasSentForIt(t *testing.T) {
 	}{
 		{"elsewhere", nil, office.FileSigned, office.Match{State: office.MatchNone}},
 		{"as it was", []string{"as it was", "annex"}, office.FileSigned, office.Match{State: office.MatchSame}},
-		{"9,250", []string{"5,200", "annex"}, office.FileSigned, office.Match{State: office.MatchChanged, Page: 3, Was: "5,200", Now: "9,250"}},
+		{"9,250", []string{"5,200", "annex"}, office.FileSigned, office.Match{State: office.MatchChanged, Page: 3, Was: "5,200", Now: "9,250", More: 3}},
 		{"letter", []string{"office file"}, office.FileSigned, office.Match{State: office.MatchUnread, Why: office.WhyConverted}},
 		{"forgotten", []string{""}, office.FileSigned, office.Match{State: office.MatchUnread, Why: office.WhyNotKept}},
 		{"cover", []string{"lease", "annex"}, office.FileMaster, office.Match{State: office.MatchNone}},
@@ -254,7 +254,7 @@ func TestAChangedDocumentIsToldOnceAndWhatWasFoundStaysWhenWhatWasSentIsGone(t *
 	j := office.Job{PackageID: "p", DocumentID: "d", Kind: office.FileSigned, Folder: x.folder, Target: "p.pdf"}
 	x.saveJob(j, "sealed 9,250")
 	x.look()
-	told := message.MatchBecame(3, "5,200", "sealed 9,250")
+	told := message.Then(message.MatchBecame(3, "5,200", "sealed 9,250"), message.MatchMore(3))
 	lines := must(x.Activity(9))
 	if len(lines) != 1 || lines[0].Text != told {
 		t.Errorf("the activity says %+v", lines)
