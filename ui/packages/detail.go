@@ -1024,6 +1024,9 @@ func (p record) document(i int, d office.Document) leaf {
 	if at >= 0 {
 		l.path, l.picture, l.given = p.originals[at], pictureOf(p.draft, at), &p.draft.Files[at]
 		if place := inPlace(p.draft, *l.given); place != "" {
+			if l.note == "" { // the mark belongs to a state
+				l.mark = ""
+			}
 			l.name, l.note = l.given.Name, strings.Trim(place+" · "+l.note, " ·")
 		}
 	}
