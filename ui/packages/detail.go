@@ -862,7 +862,7 @@ func tiles(list ...fyne.CanvasObject) fyne.CanvasObject {
 }
 
 // Of more than mostPages documents, firstPages are shown until the person asks for all: the signers are to be in sight.
-const mostPages, firstPages = 6, 4
+const mostPages, firstPages = 6, 3
 
 // unfoldedOf is how many of n documents of a package or draft are shown.
 func (s *Screen) unfoldedOf(id string, n int) int {
