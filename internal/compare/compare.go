@@ -180,6 +180,9 @@ func compare(engine pdfium.Pdfium, sent, back []byte) Result {
 
 // add records a difference. The number of those that are no change is limited.
 func (r *Result) add(p Place) {
+	if was, now := strings.TrimSuffix(p.Was, ","), strings.TrimSuffix(p.Now, ","); was != p.Was && now != p.Now && was != now { // it belongs to the text around
+		p.Was, p.Now = was, now
+	}
 	states := []State{Same, Added, Remade, Changed}
 	r.State = states[max(p.Kind.weight(), slices.Index(states, r.State))]
 	if len(r.Places) < maxPlaces || p.Kind.weight() == changed && len(r.Places) < 2*maxPlaces {

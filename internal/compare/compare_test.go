@@ -283,6 +283,16 @@ func TestNothingIsAddedToWordsOfAnyDirection(t *testing.T) {
 	}
 }
 
+func TestAChangedNumberIsToldWithoutTheCommaOfItsSentence(t *testing.T) {
+	for _, c := range [][4]string{{"2,340.00,", "2,940.00,", "2,340.00", "2,940.00"}, {"5,", "5.", "5,", "5."}, {"5,", "", "5,", ""}} {
+		var r Result
+		r.add(Place{Kind: KindAltered, Was: c[0], Now: c[1]})
+		if p := r.Places[0]; p.Was != c[2] || p.Now != c[3] {
+			t.Errorf("%q became %q, told as %q and %q", c[0], c[1], p.Was, p.Now)
+		}
+	}
+}
+
 func TestOnlyPagesWithoutADifferenceAreCalledTheSame(t *testing.T) {
 	engine := start(t)
 	sent, cert := contract(t, 1), certificate(t)
