@@ -375,7 +375,7 @@ func (r *Service) lost() bool {
 // missedNow reports whether events are known to go elsewhere, and whether any package's event is overdue. none says that no events
 // are expected.
 func (r *Service) missedNow(now time.Time, none bool) (lost, overdue bool) {
-	open := r.openSince(time.Time{})
+	open := r.openSince()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.missed, func(_ string, found time.Time) bool { // before it was open no event could arrive, and the service may not retry
@@ -406,14 +406,11 @@ func (r *Service) ListeningSince() time.Time {
 	if since, desk := r.Office.ListeningSince(); desk {
 		return since
 	}
-	r.mu.Lock()
-	gap := r.gap
-	r.mu.Unlock()
-	return r.openSince(gap)
+	return r.openSince()
 }
 
-// openSince returns since when the address is open and registered, at the earliest gap; zero if it is not now.
-func (r *Service) openSince(gap time.Time) time.Time {
+// openSince returns since when the address is open and registered, and since the last gap; zero if it is not now.
+func (r *Service) openSince() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.current
@@ -422,7 +419,7 @@ func (r *Service) openSince(gap time.Time) time.Time {
 	}
 	now := r.Now()
 	var since time.Time
-	for _, t := range []time.Time{r.address.Since.Time, e.Registered, gap} {
+	for _, t := range []time.Time{r.address.Since.Time, e.Registered, r.gap} {
 		if t.After(since) && !t.After(now) { // a time in the future was recorded by a wrong clock
 			since = t
 		}
@@ -520,5 +517,5 @@ func (r *Service) Deaf() bool {
 	if since, desk := r.Office.ListeningSince(); desk {
 		return since.IsZero()
 	}
-	return r.openSince(time.Time{}).IsZero() || r.lost()
+	return r.openSince().IsZero() || r.lost()
 }

@@ -632,6 +632,25 @@ func TestReportsAreFoundAgainThoughTheClockWasFastWhenTheyWereLost(t *testing.T)
 	}
 }
 
+// A clock that was a year fast when the address was opened does not have events neither expected nor missed for a year.
+func TestEventsAreExpectedThoughTheClockWasFastWhenTheAddressWasOpened(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	x := newService(t)
+	x.later(year)
+	x.up("https://another.test")
+	x.register(t)
+	x.later(-year)
+	if x.WokeUp(-year); x.Deaf() || x.ListeningSince().IsZero() {
+		t.Error("no events are expected")
+	}
+	x.later(time.Minute)
+	x.Missed("p", x.Now())
+	x.later(MissedGrace)
+	if x.Tell(); !x.Health.Has(health.EndpointLost) {
+		t.Error("an event did not come, and nobody is told")
+	}
+}
+
 // An event that could not come in its time is not taken for one that went elsewhere.
 func TestNothingIsTakenForLostThatCouldNotCome(t *testing.T) {
 	for name, then := range map[string]func(*testService){
