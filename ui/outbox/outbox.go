@@ -82,8 +82,12 @@ func State(d office.Draft) (theme.Mark, string) {
 // Halted returns why nothing is sent at all, and what to do about it; empty if nothing prevents it.
 func Halted(issues []agent.Issue) string {
 	for _, i := range issues {
-		if i.ID == agent.IssueKeyring || i.ID == agent.IssueSignIn {
+		switch i.ID {
+		case agent.IssueKeyring:
 			return i18n.Message(i.Message)
+		case agent.IssueSignIn:
+			text, _ := i18n.Words().Lines(i.Message)
+			return text + " " + lang.L("Sign in to send.")
 		}
 	}
 	return ""

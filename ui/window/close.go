@@ -183,31 +183,37 @@ func (w *Window) leftUndone(drafts []office.Draft, lists []office.Bulk, desks []
 	if w.hands() {
 		return lang.L("A package is being sent. Continue when it is done.")
 	}
-	var unsent []string
-	open, unknown := 0, 0
+	names, open := unsent(drafts, lists)
+	unknown := 0
 	for _, d := range drafts {
-		switch {
-		case d.Away || d.OfBefore():
-		case d.State == office.DraftQueued || d.State == office.DraftAdding:
-			unsent, open = append(unsent, i18n.Title(d.Name)), open+1
-		case d.State == office.DraftUnknown:
+		if d.State == office.DraftUnknown && !d.Away && !d.OfBefore() {
 			unknown++
 		}
 	}
-	for _, l := range lists {
-		if l.State == office.BulkRunning && !l.Away {
-			unsent, open = append(unsent, l.File), open+l.Lines-l.Next
-		}
-	}
 	switch {
-	case len(unsent) > 0:
-		return i18n.Names(unsent) + "\n" + lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", open)
+	case open > 0:
+		return i18n.Names(names) + "\n" + lang.N("{{.PluralCount}} packages have not been sent yet. They will be sent when you start Countersign again.", open)
 	case unknown > 0:
 		return i18n.Message(message.OutcomesUnknown(unknown))
 	case len(desks) > 0 && w.office.Settings().IsHub():
 		return lang.L("This is the main computer. While Countersign is closed here, the others hear of signatures later.")
 	}
 	return ""
+}
+
+// unsent names what goes out by itself and has not yet, and counts its packages.
+func unsent(drafts []office.Draft, lists []office.Bulk) (names []string, packages int) {
+	for _, d := range drafts {
+		if !d.Away && (d.State == office.DraftQueued || d.State == office.DraftAdding || d.Decision.Send) {
+			names, packages = append(names, i18n.Title(d.Name)), packages+1
+		}
+	}
+	for _, l := range lists {
+		if l.State == office.BulkRunning && !l.Away {
+			names, packages = append(names, l.File), packages+l.Lines-l.Next
+		}
+	}
+	return names, packages
 }
 
 // openSetup replaces the screens with the wizard, including its earlier input.

@@ -72,7 +72,7 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 			1},
 		{"drop-send", officetest.Busy(), func(b *bench) { fill(b); over(400, 152)(b) }, light, big, 1},
 		{"drop-fetching", officetest.Busy(), func(b *bench) { fill(b); b.window.fetching(true); b.noticed() }, german, big, 1},
-		{"drop-refused", officetest.Busy(), func(b *bench) { to(showSettings)(b); b.window.SignOut(); over(500, 300)(b) }, german, big, 1},
+		{"drop-refused", officetest.Busy(), func(b *bench) { to(showSettings)(b); b.window.SignOut(); b.Settle(); over(500, 300)(b) }, german, big, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kept := &c.office.Kept

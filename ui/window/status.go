@@ -205,6 +205,7 @@ type account struct {
 	only     bool               // only the menu is shown: there is no space or need for more
 	lacking  bool               // space
 	heard    bool               // the health banner says that nobody is signed in
+	asking   bool               // the question whether to sign out is about to be shown
 }
 
 func newAccount(d *env.Env, o accounts) *account {
@@ -306,11 +307,25 @@ func (a *account) reread() {
 		func(s agent.Status, _ error) { a.show(s) }) // read from memory
 }
 
-// askSignOut asks first, because only a sign-in in the browser reverses it.
+// askSignOut asks first, because only a sign-in in the browser reverses it, and what was sent may be on its way.
 func (a *account) askSignOut() {
-	widgets.Ask(a.env.Window.Canvas(), widgets.Question{Title: lang.L("Sign out?"),
-		Text: lang.L("Until you sign in again, nothing is sent and signed documents are not saved."),
-		Safe: lang.L("Stay signed in"), Do: lang.L("Sign out"), OnDo: a.signOut})
+	if a.asking {
+		return
+	}
+	a.asking = true
+	var lists []office.Bulk
+	async.Then(a.env.Work, func(context.Context) (drafts []office.Draft, err error) {
+		lists, _ = a.office.Lists()
+		return a.office.Drafts()
+	}, func(drafts []office.Draft, _ error) { // of what cannot be read, health speaks
+		a.asking = false
+		text := lang.L("Until you sign in again, nothing is sent and signed documents are not saved.")
+		if _, n := unsent(drafts, lists); n > 0 {
+			text = lang.N("{{.PluralCount}} packages have not been sent yet.", n) + " " + text
+		}
+		widgets.Ask(a.env.Window.Canvas(), widgets.Question{Title: lang.L("Sign out?"), Text: text,
+			Safe: lang.L("Stay signed in"), Do: lang.L("Sign out"), OnDo: a.signOut})
+	})
 }
 
 func (a *account) signOut() { a.env.Attempt(a.office.SignOut, a.reread) }

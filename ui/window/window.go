@@ -66,6 +66,8 @@ type accounts interface {
 	signin.Office
 	SignOut(ctx context.Context) error
 	Status() (agent.Status, error)
+	Drafts() ([]office.Draft, error)
+	Lists() ([]office.Bulk, error)
 }
 
 // trayOffice is what the tray needs from the agent, with or without a window.

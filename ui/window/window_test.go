@@ -587,10 +587,38 @@ func (b *bench) playing(o Office, err error) (ended *int) {
 	return ended
 }
 
+func TestTheQuestionWhetherToSignOutSaysWhatIsNotSentYet(t *testing.T) {
+	o := officetest.Busy()
+	o.Waiting = []office.Draft{{ID: "a", State: office.DraftQueued}, {ID: "b", State: office.DraftHeld}, {ID: "c", State: office.DraftQueued, Home: office.Home{Away: true}},
+		{ID: "d", State: office.DraftHeld, Delivery: office.Delivery{Decision: office.Decision{Send: true, At: officetest.Now}}}}
+	b := newBench(t, o)
+	b.Settle()
+	asked := func() string {
+		b.window.SignOut()
+		b.window.SignOut() // a double press
+		b.Settle()
+		defer b.window.leave()
+		return screentest.Text(screentest.Top(b.window.window))
+	}
+	if said := asked(); !strings.Contains(said, "2 packages have not been sent yet. Until you sign in again, nothing is sent") {
+		t.Errorf("it says %q", said)
+	}
+	screentest.Equal(t, "something else covers the window", b.window.covered(), false)
+	o.Bulk = []office.BulkProgress{{Bulk: office.Bulk{State: office.BulkRunning, Lines: 300, Next: 8}}, {Bulk: office.Bulk{State: office.BulkPaused, Lines: 9}}}
+	if said := asked(); !strings.Contains(said, "294 packages") {
+		t.Errorf("of a list, it says %q", said)
+	}
+	o.Waiting, o.Bulk = nil, nil
+	if said := asked(); strings.Contains(said, "sent yet") {
+		t.Errorf("where everything was sent, it says %q", said)
+	}
+}
+
 func TestFilesHandedOverDoNotTurnThePageBehindADialog(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.Settle()
 	b.window.SignOut()
+	b.Settle()
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()
 	if b.window.at != showPackages || !b.window.compose.get().Waiting() {
@@ -606,6 +634,7 @@ func TestANotificationWaitsForADialogAndClosesAMenu(t *testing.T) {
 	b.Settle()
 	b.window.Go(showSettings)
 	b.window.SignOut()
+	b.Settle()
 	b.window.show(office.PackageSubject(b.Office.Rows[0].ID))
 	screentest.Equal(t, "behind a dialog it shows", b.window.at, showSettings)
 	b.window.leave()

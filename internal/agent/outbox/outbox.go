@@ -137,7 +137,7 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 		r.TellUnknown() // an event may have settled some
 		client, uploader, online := r.deps.Service()
 		if !online {
-			return pause(idle), nil
+			return pause(idle), r.forgetTries()
 		}
 		if left := r.Breaker.Left(r.Now()); left > 0 {
 			return pause(left), nil
@@ -165,13 +165,25 @@ func (r *Service) sendDue(ctx context.Context) (time.Duration, error) {
 			return pause(r.PauseBeside(all, loop.UntilNext(now, next, idle))), nil
 		}
 		if err = r.send(ctx, client, uploader, due); r.Session.SignedOut(err) {
-			return pause(idle), nil
+			return pause(idle), r.forgetTries()
 		}
 		if err != nil && ctx.Err() == nil {
 			return 0, err
 		}
 	}
 	return idle, nil
+}
+
+// forgetTries drops why drafts could not be sent so far, because they wait for a sign-in now, as health says.
+func (r *Service) forgetTries() error {
+	tried, err := data.Read(r.Data, "the drafts that wait", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftQueued) })
+	for _, d := range tried {
+		if err == nil && !d.Away && !d.Problem.IsZero() {
+			d.Problem = message.Message{}
+			err = r.one(d, func() error { return r.putDraft(&d, office.DraftQueued) })
+		}
+	}
+	return err
 }
 
 // send sends the drafts that are due, until another account may send. uploader is the account of client.

@@ -581,6 +581,24 @@ func TestADraftForAnotherAccountWaitsForAPerson(t *testing.T) {
 	expect(t, len(lines), 2, "told %d times that he must decide")
 }
 
+// What the last try said is not why it waits after a sign-out.
+func TestADraftThatWaitsForASignInSaysNothingElse(t *testing.T) {
+	r := newService(t, accept)
+	r.end() // the test does what it runs
+	client, _, _ := r.deps.Service()
+	problem := func() message.Message { return must(r.Drafts())[0].Problem }
+	noErr(t, r.Resolve(must(r.Hold(r.newPackage(t))), true, 0))
+	busy := func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }
+	r.service.answer(busy, busy)
+	must(r.sendDue(t.Context()))
+	if problem().IsZero() {
+		t.Fatal("a refused try leaves no word")
+	}
+	r.deps.Service = func() (*esign.Client, string, bool) { return client, "", false }
+	must(r.sendDue(t.Context()))
+	expect(t, problem(), message.Message{}, "signed out, it says %v")
+}
+
 // Whoever is signed in meanwhile: what she has sent goes out, and nobody has to send it again.
 func TestADraftThatWaitedForItsAccountIsSentOnceThatIsBack(t *testing.T) {
 	for name, c := range map[string]struct {
