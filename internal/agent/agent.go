@@ -204,6 +204,7 @@ const (
 
 	ActNone         = health.ActNone
 	ActSignIn       = health.ActSignIn
+	ActSwitch       = health.ActSwitch
 	ActSettings     = health.ActSettings
 	ActFolders      = health.ActFolders
 	ActChooseFolder = health.ActChooseFolder

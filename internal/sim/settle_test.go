@@ -96,7 +96,7 @@ func (w *world) mend(waited time.Duration) {
 		case agent.ActTakeEndpoint, agent.ActUnlock, agent.ActDismiss:
 			w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) { a.Act(ctx, i) })
 			w.sleep(time.Second)
-		case agent.ActSignIn:
+		case agent.ActSignIn, agent.ActSwitch:
 			w.signIn()
 		case agent.ActQuit:
 			doQuit(w, step{args: []string{"1s"}})

@@ -205,6 +205,7 @@ func (s *Screen) arrived(h *handing, p *parcel, state office.SendState, err erro
 		s.take(h, p)
 	}
 	switch told := state.State == office.DraftUnknown || state.State == office.DraftFailed; {
+	case told && state.Problem == message.MayNotSend(): // as health says
 	case told && !state.Problem.IsZero():
 		s.env.Notice(i18n.Message(state.Problem))
 	case state.State == office.DraftUnknown:

@@ -197,7 +197,7 @@ func Findings(found []office.FieldError) map[string]string {
 // Action returns the text of an issue's button; empty if there is nothing to do.
 func Action(a agent.Action) string {
 	return map[agent.Action]string{
-		agent.ActSignIn: lang.L("Sign in"), agent.ActSettings: lang.L("Open settings"), agent.ActFolders: lang.L("Open settings"),
+		agent.ActSignIn: lang.L("Sign in"), agent.ActSwitch: lang.L("Switch account"), agent.ActSettings: lang.L("Open settings"), agent.ActFolders: lang.L("Open settings"),
 		agent.ActChooseFolder: lang.L("Choose a folder"), agent.ActUnlock: lang.L("Unlock"), agent.ActNetwork: lang.L("Open the browser"),
 		agent.ActTakeEndpoint: lang.L("Report to this computer"), agent.ActBeHub: lang.L("Make this the main computer again"), agent.ActTakeBack: lang.L("Take the office back"),
 		agent.ActRetry: lang.L("Try again"), agent.ActReview: lang.L("Show in Packages"), agent.ActQuit: lang.L("Quit"),

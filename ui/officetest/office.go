@@ -116,9 +116,10 @@ func (o *Office) Status() (agent.Status, error) {
 	return read(o, func() agent.Status { return o.State }), o.unread()
 }
 
-func (o *Office) SignIn(ctx context.Context, _ agent.SignInOptions, open func(string) error) error {
+func (o *Office) SignIn(ctx context.Context, how agent.SignInOptions, open func(string) error) error {
 	pasted := make(chan string, 1)
 	o.Change(office.StatusChanged, func(o *Office) { o.paste = pasted })
+	o.note(office.StatusChanged, "sign in", how.Prompt)
 	err := o.first("SignIn")
 	if err == nil {
 		err = open("https://sign.example.com/connect/authorize")

@@ -2,6 +2,7 @@ package window
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,6 +88,23 @@ func TestWhatSettingsCanSolveLeadsToThem(t *testing.T) {
 }
 
 // TestWhateverIsWrongIsListedAndOffersSomethingToDo shows everything that can be wrong with the office, one after the other.
+// Whoever may not send would fill in the form for nothing, and the same account would come back from the browser.
+func TestAnAccountThatMayNotSendIsSaidAboveTheFormWithTheWayToAnother(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) {
+		o.State.Health = []agent.Issue{{ID: health.MayNotSend.ID, Severity: health.MayNotSend.Severity, Action: health.MayNotSend.Action, Message: message.MayNotSend()}}
+	})
+	b.window.Go(showCompose)
+	b.window.status.Ask()
+	b.Settle()
+	if said := screentest.Text(b.window.health); !strings.Contains(said, "Your account does not have permission to send packages.") {
+		t.Fatalf("above the form it says %q", said)
+	}
+	b.Office.Fail("SignIn", context.Canceled)
+	b.Tap(screentest.Button(b.window.health, "Switch account"))
+	screentest.Equal(t, "another account is asked for", b.Office.Asked("sign in login"), 1)
+}
+
 func TestWhateverIsWrongIsListedAndOffersSomethingToDo(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	p := &panel{App: b.App}

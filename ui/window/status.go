@@ -60,6 +60,8 @@ func (w *Window) Act(issue agent.Issue, done func()) {
 	switch issue.Action {
 	case agent.ActSignIn:
 		w.account.signIn("")
+	case agent.ActSwitch:
+		w.account.signIn("login")
 	case agent.ActSettings:
 		w.ShowSettings()
 		w.settings.get().ShowCause(issue.ID)

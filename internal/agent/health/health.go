@@ -27,6 +27,7 @@ type Action string
 const (
 	ActNone         Action = ""
 	ActSignIn       Action = "sign_in"
+	ActSwitch       Action = "switch_account"
 	ActSettings     Action = "settings"
 	ActFolders      Action = "folders" // the hot folders in the settings
 	ActChooseFolder Action = "choose_folder"

@@ -29,9 +29,9 @@ var (
 	// SignInShort ends with a sign-in that can be renewed.
 	SignInShort = State{ID: "scope-offline", Step: message.StepSignIn(), Severity: Warning, Action: ActSettings, Ends: WithService | WithSignIn}
 	// MayNotSend ends with a sign-in that is allowed to send.
-	MayNotSend = State{ID: "scope-packages", Step: message.StepSignIn(), Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
+	MayNotSend = State{ID: "scope-packages", Step: message.StepSignIn(), Severity: Problem, Action: ActSwitch, Ends: WithService | WithSignIn}
 	// MayNotSee ends when the service answers about a package.
-	MayNotSee = State{ID: "packages-forbidden", Step: message.StepSignIn(), Severity: Problem, Action: ActSignIn, After: soon, Ends: WithService | WithSignIn}
+	MayNotSee = State{ID: "packages-forbidden", Step: message.StepSignIn(), Severity: Problem, Action: ActSwitch, After: soon, Ends: WithService | WithSignIn}
 	// ClientRefused ends when the service answers.
 	ClientRefused = State{ID: "client", Step: message.StepService(), Severity: Problem, Action: ActSettings, After: soon, Ends: WithService}
 	// ServiceBusy ends when the service answers, or with the sign-in, because then nobody asks any more: it asks to be left alone for
@@ -62,7 +62,7 @@ var (
 	// EndpointFails ends when the endpoint is registered.
 	EndpointFails = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActRetry, Behind: "service", Ends: WithService | WithSignIn}
 	// EndpointForbidden ends likewise, but needs another account.
-	EndpointForbidden = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
+	EndpointForbidden = State{ID: "endpoint", Step: message.StepEndpoint(), Severity: Warning, Action: ActSwitch, Ends: WithService | WithSignIn}
 	// EndpointLost ends when an event arrives, or the endpoint is taken back.
 	EndpointLost = State{ID: "endpoint-lost", Step: message.StepEndpoint(), Severity: Warning, Action: ActTakeEndpoint, Ends: WithService}
 

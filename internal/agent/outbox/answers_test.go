@@ -253,6 +253,23 @@ func TestASignInThatIsRefusedAgainAndAgainMayNotSend(t *testing.T) {
 	}
 }
 
+func TestAnAccountThatMayNotSendIsToldSoWithoutTheServicesTerms(t *testing.T) {
+	for missing, want := range map[bool]message.Message{true: message.MayNotSend(), false: message.NotAllowedBecause("The member scope is needed.")} {
+		r := newService(t, accept)
+		r.end() // the test does what it runs
+		refuse := answering(403, `{"error":"package_not_authorized","error_description":"The member scope is needed."}`)
+		r.service.answer(refuse, refuse)
+		if missing {
+			r.Health.Set(health.MayNotSend, message.MayNotSend())
+		}
+		noErr(t, r.Resolve(must(r.Hold(r.newPackage(t))), true, 0))
+		must(r.sendDue(t.Context()))
+		if d := must(r.Drafts())[0]; d.State != office.DraftFailed || d.Problem != want {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
 func TestWhatTheDiskRefusesIsNotTakenForDone(t *testing.T) {
 	due := office.Delivery{Decision: office.Decision{Send: true, At: time.Unix(1, 0)}, Replaces: []string{"other"}}
 	in := func(do func(x *testService, tx *store.Tx) error) func(*testService) error {

@@ -681,6 +681,9 @@ func (r *Service) refused(ctx context.Context, d office.Draft, cause error) erro
 				return r.fail(d, d.Problem)
 			}
 		case !e.Temporary():
+			if e.Kind == esign.Forbidden && r.Health.Has(health.MayNotSend) { // the service says it in terms of scopes
+				d.Problem = message.MayNotSend()
+			}
 			return r.fail(d, d.Problem)
 		}
 	}
