@@ -166,7 +166,7 @@ func saveAs(d *env.Env, q system.FileDialog, take func(path string, replace bool
 	s.within.Room(true)
 	s.pop = widgets.Open(d.Window.Canvas(), widgets.Pad(20, widgets.Stack(8, widgets.NewHeading(q.Title), s.named, s.within,
 		widgets.Row(8, layout.NewSpacer(), widgets.NewButton(lang.L("Cancel"), leave), s.save))), fyne.NewSize(520, 0), s.name, func() { s.turn++ })
-	s.name.TypedShortcut(&fyne.ShortcutSelectAll{})
+	s.name.SelectAll()
 	return s
 }
 

@@ -207,17 +207,20 @@ func (s *Screen) open(p *step) {
 func (s *Screen) show(at int) {
 	s.turn(at)
 	s.Focus()
-	s.scroll.ScrollToTop() // to the step's question
 }
 
-// Focus puts the cursor at the start of the step, or on the next button if nothing is asked. It must not stay in the previous step,
-// which is hidden.
+// Focus shows the step's question, and puts the cursor at its start, or on the next button if nothing is asked. It must not stay in the
+// previous step, which is hidden. What is typed replaces what is in the field: of a refused secret nobody sees that it is there.
 func (s *Screen) Focus() {
 	first := s.current().first
 	if first == nil {
 		first = s.bar.next
 	}
 	widgets.Focus(s.env.Window.Canvas(), first)
+	s.scroll.ScrollToTop()
+	if e, is := first.(*widgets.Entry); is {
+		e.SelectAll()
+	}
 }
 
 func (s *Screen) turn(at int) {
@@ -483,6 +486,7 @@ func (s *Screen) blame(p *step, err error) {
 		return
 	}
 	s.bar.say(theme.MarkProblem, text)
+	s.Focus()
 }
 
 // ofConnection reports whether a message is about the connection, to which no field of the wizard belongs.
@@ -539,8 +543,7 @@ func newWayBack(s *Screen) *wayBack {
 		{Name: lang.L("By copy and paste"), Text: lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
 		{Name: lang.L("To this computer, http://127.0.0.1"), Text: lang.L("Some services allow it.")},
 	}, -1, p.choose, s.Next)
-	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
-		lang.L("Fill in only if a different address is already registered."))
+	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered, "")
 	p.copyIt = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, s.env.Copy, p.returns)
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, p.copyIt),
@@ -568,6 +571,11 @@ func (p *wayBack) enter() {
 func (p *wayBack) choose(i int) {
 	p.screen.answers.settings.Redirect = redirects[i]
 	p.other.Hidden = redirects[i] != office.RedirectPaste
+	if p.screen.answers.settings.HasAddress() {
+		p.other.Hint(lang.L("Fill in only if a different address is already registered."))
+	} else { // there is none to register
+		p.other.Hint(lang.L("The address that is registered with the service for your office. Your administrator knows it."))
+	}
 	p.copyIt.Forget()
 	p.showAddress()
 	p.screen.touched()

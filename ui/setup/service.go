@@ -121,6 +121,10 @@ func (p *service) choose(i int) {
 		s.bar.say("", "")
 	}
 	p.content.Refresh()
+	if s := p.screen; !p.own.Hidden && s.scroll != nil {
+		s.scroll.Refresh()
+		s.scroll.ScrollToBottom() // where they are
+	}
 }
 
 func (p *service) fill(now agent.Preset) {

@@ -245,6 +245,7 @@ func TestWithoutAnAddressTheSignInComesBackAnotherWay(t *testing.T) {
 		t.Errorf("the way is %q", w.answers.settings.Redirect)
 	}
 	w.back.kind.Choose(2)
+	screentest.Equal(t, "of the address that must be known it says", w.back.other.Said(), "The address that is registered with the service for your office. Your administrator knows it.")
 	w.next()
 	if w.said(office.FieldRedirectURI) == "" {
 		t.Error("to paste, the registered address must be known")
@@ -253,6 +254,37 @@ func TestWithoutAnAddressTheSignInComesBackAnotherWay(t *testing.T) {
 	w.next()
 	if w.at() != "Registration" {
 		t.Errorf("at %q: %q", w.at(), w.said(office.FieldRedirectURI))
+	}
+}
+
+// Nobody sees what is in it, and would join the right one to it.
+func TestWhatIsTypedReplacesARefusedSecret(t *testing.T) {
+	w := first(t)
+	w.to("Registration")
+	typed := func() string {
+		w.Window.Canvas().Focused().TypedRune('x')
+		return w.registration.secret.Text
+	}
+	w.Office.Fail("TestClient", message.Error(message.ClientRefused(), nil))
+	w.next()
+	screentest.Equal(t, "once it was refused, the secret", typed(), "x")
+	w.registration.secret.SetText("wrong")
+	w.Back()
+	w.next()
+	screentest.Equal(t, "at another look, the secret", typed(), "x")
+}
+
+func TestTheAddressesOfAnotherServiceAreSeenOnceItIsChosen(t *testing.T) {
+	w := first(t)
+	w.Window.Resize(fyne.NewSize(860, 420))
+	w.Focus()
+	w.service.kind.Choose(len(w.service.presets) - 1)
+	end := w.App.Driver().AbsolutePositionForObject(w.service.own).Y + w.service.own.Size().Height
+	if bar := w.App.Driver().AbsolutePositionForObject(w.bar.content).Y; end > bar || w.scroll.Offset.Y == 0 {
+		t.Errorf("they end at %v, behind the bar at %v", end, bar)
+	}
+	if w.Focus(); w.scroll.Offset.Y != 0 {
+		t.Errorf("the step begins %v below its top", w.scroll.Offset.Y)
 	}
 }
 
@@ -859,6 +891,9 @@ func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T
 	}
 	b.password.SetText(officetest.MovePassword)
 	b.press()
+	if b.ask.IsWrong() {
+		t.Errorf("while the file is read, it says %q", b.ask.Said())
+	}
 	b.password.SetText("typed while the file is read")
 	w.Settle()
 	if w.done != 0 || len(w.Office.Done) > 0 || !b.says.Visible() || b.ask.Visible() {
@@ -872,8 +907,8 @@ func TestAnOfficeIsBroughtOverOnceItWasSeenAndIntoAFolderThatIsHere(t *testing.T
 	}
 	b.press()
 	w.Settle()
-	if !strings.Contains(b.place.Said(), "Choose the folder") || w.done != 0 {
-		t.Errorf("said %q", b.place.Said())
+	if !strings.Contains(b.place.Said(), "Choose the folder") || w.done != 0 || w.Window.Canvas().Focused() != fyne.Focusable(b.folder) {
+		t.Errorf("said %q, the cursor is in %T", b.place.Said(), w.Window.Canvas().Focused())
 	}
 	b.folder.SetText("/signed")
 	b.press()

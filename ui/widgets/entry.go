@@ -186,6 +186,9 @@ func (e *Entry) FocusLost() {
 	}
 }
 
+// SelectAll has the next input replace everything.
+func (e *Entry) SelectAll() { e.Entry.TypedShortcut(&fyne.ShortcutSelectAll{}) }
+
 // TypedShortcut passes shortcuts that do not edit text to the window; Fyne's entry would swallow them.
 func (e *Entry) TypedShortcut(shortcut fyne.Shortcut) {
 	switch {
@@ -356,6 +359,7 @@ type keptRoom struct{ of *Prose }
 func (k *keptRoom) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	k.of.Resize(fyne.NewSize(size.Width, 0))
 	objects[0].Resize(size)
+	objects[0].Resize(fyne.NewSize(size.Width, objects[0].MinSize().Height)) // at the top: errors of fields side by side are level
 }
 
 func (k *keptRoom) MinSize(objects []fyne.CanvasObject) fyne.Size {
@@ -386,6 +390,9 @@ func FocusWrong(fields []*Field) {
 	}
 	if window := driver.CanvasForObject(first); window != nil {
 		window.Focus(first.input)
+		if e, is := first.input.(*Entry); is && e.Password {
+			e.SelectAll() // nobody can mend what is hidden
+		}
 		ScrollTo(first) // even if it is focused already; the error text, too
 	}
 }

@@ -261,6 +261,21 @@ func TestANameKeepsBothEndsAndUsesItsRoom(t *testing.T) {
 	}
 }
 
+// The hint of one needs two lines, in whose room its error stands.
+func TestErrorsOfFieldsSideBySideAreLevel(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	a, b := NewField("A", NewEntry(""), "short"), NewField("B", NewEntry(""), strings.Repeat("a long hint ", 9))
+	window.SetContent(Halves(a, b))
+	window.Resize(fyne.NewSize(620, 200))
+	a.Wrong("It is missing.")
+	b.Wrong("It is missing.")
+	height := func(f *Field) float32 { return app.Driver().AbsolutePositionForObject(f.below).Y }
+	if height(a) != height(b) || height(a) == 0 {
+		t.Errorf("they stand at %v and %v", height(a), height(b))
+	}
+}
+
 func TestALongWordGoesOnWhereItsLineWasBroken(t *testing.T) {
 	test.NewTempApp(t)
 	name := NewFullName("olivia.office@notariat-keller-und-partner-rechtsanwaelte.example.com")
