@@ -176,7 +176,7 @@ type move struct {
 
 func newMove(s *Screen) *move {
 	m := &move{screen: s, password: widgets.NewSecret(), again: widgets.NewSecret()}
-	m.first = widgets.NewField(lang.L("Password for the file"), m.password, lang.L("Keep it safe. The file can’t be opened without it."))
+	m.first = widgets.NewField(lang.L("Password for the file"), m.password, lang.L("At least {{.Least}} characters. Keep it safe: the file can’t be opened without it.", i18n.V{"Least": agent.LeastPassword}))
 	m.second = widgets.NewField(lang.L("Repeat the password"), m.again, "")
 	m.next = widgets.NewButton(lang.L("Choose where to save…"), m.press).Primary()
 	leave := func() { m.popup.Leave() }
@@ -215,9 +215,12 @@ func (m *move) press() {
 
 func (m *move) write(path, password string) {
 	office := m.screen.office
+	says := m.next.Text
+	m.next.SetText(lang.L("Saving…"))
 	m.popup.Hold(true)
 	async.Try(m.screen.env.Work, func(ctx context.Context) error { return office.MoveOut(ctx, path, password) }, func(err error) {
 		m.popup.Hold(false)
+		m.next.SetText(says)
 		if err != nil {
 			m.second.Wrong(i18n.Error(err))
 			m.popup.Refresh()

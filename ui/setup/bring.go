@@ -49,7 +49,7 @@ func newBring(s *Screen, path string) *bring {
 	b.do = widgets.NewButton(lang.L("Continue"), b.press).Primary()
 	leave := widgets.NewButton(lang.L("Cancel"), func() { b.popup.Leave() })
 	for _, e := range []*widgets.Entry{b.password, b.folder} {
-		e.OnSubmitted = func(string) { b.press() }
+		e.OnSubmitted, e.OnChanged = func(string) { b.press() }, func(string) { b.say("") }
 		e.OnEscape = func() { b.popup.Leave() }
 	}
 	b.ask = widgets.NewField(lang.L("Password of the file"), b.password, "")
@@ -65,11 +65,12 @@ func (b *bring) press() {
 	if b.do.Disabled() {
 		return
 	}
+	b.say("")
 	office, password, digest, folder := b.screen.office, b.password.Text, b.shown.Digest, b.folder.Text
 	if digest == "" {
 		b.do.Disable()
 		async.Then(b.screen.env.Work, func(ctx context.Context) (agent.Arrival, error) { return office.ReadMove(ctx, b.path, password) }, func(x agent.Arrival, err error) {
-			if b.ended(b.ask, err) {
+			if b.ended(err) {
 				b.password.SetText(password) // which opened it, whatever was typed meanwhile
 				b.show(x)
 			}
@@ -79,21 +80,35 @@ func (b *bring) press() {
 	b.popup.Hold(true)
 	async.Try(b.screen.env.Work, func(ctx context.Context) error { return office.MoveIn(ctx, b.path, password, digest, folder) }, func(err error) {
 		b.popup.Hold(false)
-		if b.ended(b.place, err) {
+		if b.ended(err) {
 			b.popup.Close()
 			b.screen.exits.Done()
 		}
 	})
 }
 
-// ended shows a failure next to a field, and reports whether there was none.
-func (b *bring) ended(beside *widgets.Field, err error) bool {
+// ended shows a failure next to the field that is asked for, and reports whether there was none.
+func (b *bring) ended(err error) bool {
 	b.do.Enable()
-	if beside.Wrong(""); err != nil {
-		beside.Wrong(i18n.Error(err))
+	if err != nil {
+		b.say(i18n.Error(err))
+		widgets.FocusWrong([]*widgets.Field{b.asked()})
 	}
-	b.popup.Refresh()
 	return err == nil
+}
+
+// asked is the field of the password, or the folder once the file is open.
+func (b *bring) asked() *widgets.Field {
+	if b.shown.Digest == "" {
+		return b.ask
+	}
+	return b.place
+}
+
+// say says what is wrong with what is asked for; nothing for an empty text.
+func (b *bring) say(wrong string) {
+	b.asked().Wrong(wrong)
+	b.popup.Refresh()
 }
 
 func (b *bring) show(x agent.Arrival) {
