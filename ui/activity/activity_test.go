@@ -266,7 +266,7 @@ func TestWhatHappenedToAPackageOnADayStandsUnderItsName(t *testing.T) {
 // Twelve equal rows for one press would hide what else happened.
 func TestSendingAListIsOneRowThatOpensIt(t *testing.T) {
 	o := officetest.Busy()
-	o.Bulk = []office.BulkProgress{{Bulk: office.Bulk{ID: "b1", File: "Tenants.csv", Documents: []string{"Lease"}, Lines: 4, Faulty: 1}}}
+	o.Bulk = []office.BulkProgress{{Bulk: office.Bulk{ID: "b1", File: "Tenants.csv", Documents: []string{"Lease"}, Lines: 3, Faulty: 1}, Sent: 2}}
 	o.Happened = []office.Activity{
 		{Time: officetest.Now, Kind: office.ActivityProblem, List: "b1", Text: message.NotSent("Lease Zoë")},
 		{Time: officetest.Now, Kind: office.ActivitySent, PackageID: "p2", List: "b1", Text: message.SentTo("Offer 2026-118", 2)},
@@ -297,10 +297,55 @@ func TestSendingAListIsOneRowThatOpensIt(t *testing.T) {
 	screentest.Equal(t, "before the first is sent", says()[0], "Lease: Sending 3 packages from the list “Tenants.csv”.")
 }
 
+// However long ago the first of them was sent, and whatever is read of that.
+func TestAListSaysHowMuchOfAllOfItWasSent(t *testing.T) {
+	o := officetest.Busy()
+	o.Bulk = []office.BulkProgress{{Bulk: office.Bulk{ID: "b1", Documents: []string{"Lease"}, Lines: 800}, Sent: 800}, {Bulk: office.Bulk{ID: "b2", Documents: []string{"Offer"}, Lines: 10}, Sent: 9, Wrong: 1}}
+	o.Happened = nil
+	sent := func(list string, n, daysAgo int) {
+		for range n {
+			o.Happened = append(o.Happened, office.Activity{Time: officetest.Now.AddDate(0, 0, -daysAgo), Kind: office.ActivitySent, PackageID: fmt.Sprint(len(o.Happened)), List: list, Text: message.SentTo("Lease", 1)})
+		}
+	}
+	sent("b2", 2, 0)
+	o.Happened = append(o.Happened, office.Activity{Time: officetest.Now, Kind: office.ActivityProblem, List: "b1", Text: message.ListStalled("Tenants.csv")})
+	sent("b1", 9, 0)
+	sent("b1", 300, 1) // those before are not read
+	b := newBench(t, o)
+	var says []string
+	for _, r := range b.screen.happened.rows {
+		title, below := r.says()
+		says = append(says, title+": "+strings.SplitN(below, " · ", 2)[0]+" "+string(r.mark()))
+	}
+	screentest.Equal(t, "it says", says, []string{"Offer: 9 of 10 packages sent " + string(theme.MarkSent), "Lease: 800 of 800 packages sent " + string(theme.MarkSent), "Lease: 800 of 800 packages sent " + string(theme.MarkSent)})
+}
+
+// No other page says it.
+func TestWhoWasLetInCanBeRead(t *testing.T) {
+	o := officetest.Busy()
+	o.Happened = []office.Activity{{Time: officetest.Now, Kind: office.ActivityEndpoint, Text: message.EndpointSet()}}
+	names := []string{"Reception", "Ben", "Carla", "Stranger"}
+	for _, name := range names {
+		o.Happened = append(o.Happened, office.Activity{Time: officetest.Now, Kind: office.ActivityDesk, Text: message.DeskInvited(name)})
+	}
+	o.Happened = append(o.Happened, office.Activity{Time: officetest.Now, Kind: office.ActivityDesk, Text: message.DeskRemoved("Anna")})
+	b := newBench(t, o)
+	var titles []string
+	for _, r := range b.screen.happened.rows {
+		title, _ := r.says()
+		titles = append(titles, title)
+	}
+	for _, name := range append(names, "Anna") {
+		if !slices.ContainsFunc(titles, func(title string) bool { return strings.Contains(title, name) }) {
+			t.Errorf("no row is about %q: %q", name, titles)
+		}
+	}
+}
+
 // One sees when each of them happened.
 func TestWhatHappenedToTheProgramSharesARowOnlyIfItHappenedTogether(t *testing.T) {
 	o := officetest.Busy()
-	o.Happened = []office.Activity{{Time: officetest.Now, Kind: office.ActivityDesk, Text: message.DeskInvited("Reception")},
+	o.Happened = []office.Activity{{Time: officetest.Now, Kind: office.ActivityEndpoint, Text: message.EndpointSet()},
 		{Time: officetest.Now.Add(-time.Minute), Kind: office.ActivitySignedIn, Text: message.SignedInNowAs("olivia.office@example.com")},
 		{Time: officetest.Now.Add(-11 * time.Minute), Kind: office.ActivitySignedOut, Text: message.SignedOut()}}
 	b := newBench(t, o)
@@ -310,7 +355,7 @@ func TestWhatHappenedToTheProgramSharesARowOnlyIfItHappenedTogether(t *testing.T
 		b.screen.showRow(r, l)
 		says = append(says, l.when.Text+" "+l.title.Text+" "+l.below.Text)
 	}
-	screentest.Equal(t, "it says", says, []string{"14:02 The computer Reception was invited. Signed in as olivia.office@example.com", "13:51 Signed out. "})
+	screentest.Equal(t, "it says", says, []string{"14:02 Events are delivered to this computer. Signed in as olivia.office@example.com", "13:51 Signed out. "})
 }
 
 func TestTheDiaryKeepsItsPlace(t *testing.T) {

@@ -46,6 +46,7 @@ type Office interface {
 	RetryEvent(eventID string) error
 	Activity(limit int) ([]office.Activity, error)
 	Lists() ([]office.Bulk, error)
+	SentList(id string) (office.BulkProgress, []office.BulkResult, bool, error)
 	Status() (agent.Status, error)
 }
 
@@ -276,15 +277,17 @@ type row struct {
 	about   string      // the package or list by its ID, routine, or empty for one other entry
 	list    office.Bulk // empty if it is about no list
 	name    string      // the package's name, with its signers if another one has the same name
-	sent    int         // how many of the list's packages were sent
+	sent    int         // how many of the list's packages were sent, on whatever day; 0 if none of them on this one
 	files   int         // how many files the package has; 0 if unknown
 	mended  bool        // all of them are saved or sent, or it is withdrawn, so earlier problems are over
 	ended   office.When // when the package could no longer be signed, which may be known better by now
 	day     string
 }
 
-// routine is what every day brings: signing in, connections.
+// routine is what every day brings: signing in, connections. Who was let into the office is not.
 const routine = "routine"
+
+var routines = []office.ActivityKind{office.ActivitySignedIn, office.ActivitySignedOut, office.ActivityEndpoint}
 
 // together is how far apart routine shares a row.
 const together = 2 * time.Minute
@@ -292,13 +295,14 @@ const together = 2 * time.Minute
 // grouped turns entries, newest first, into rows.
 func grouped(o Office, now time.Time, entries []office.Activity, lists []office.Bulk) (rows []row) {
 	at, signed := map[string]int{}, map[string]map[string]string{} // at: row by package and day; signed: each name's packages and their signers
+	sent := map[string]int{}                                       // packages of each list
 	for _, e := range entries {
 		day := e.When().In(now.Location())
 		r := row{about: e.PackageID, day: i18n.NamedDay(now, day)}
 		n := slices.IndexFunc(lists, func(b office.Bulk) bool { return b.ID == e.List })
 		if n >= 0 {
 			r.about, r.list, r.name = e.List, lists[n], cmp.Or(strings.Join(lists[n].Documents, ", "), lists[n].File)
-		} else if r.about == "" && markOf(e.Kind) == theme.MarkLater {
+		} else if r.about == "" && slices.Contains(routines, e.Kind) {
 			r.about = routine
 		}
 		of := r.about + day.Format(time.DateOnly)
@@ -330,7 +334,20 @@ func grouped(o Office, now time.Time, entries []office.Activity, lists []office.
 		}
 		if rows[i].entries = append(rows[i].entries, e); e.List == rows[i].about && e.PackageID != "" {
 			rows[i].sent++
-			rows[i].mended = rows[i].sent == lists[n].Lines-lists[n].Faulty
+			sent[e.List]++
+		}
+	}
+	for _, b := range lists {
+		if sent[b.ID] == 0 || sent[b.ID] == b.Lines { // reading all of its lines takes a moment
+			continue
+		}
+		if p, _, known, err := o.SentList(b.ID); err == nil && known { // the entries are the latest ones
+			sent[b.ID] = p.Sent
+		}
+	}
+	for i := range rows {
+		if r := &rows[i]; r.sent > 0 {
+			r.sent, r.mended = sent[r.about], sent[r.about] == r.list.Lines
 		}
 	}
 	for i := range rows {
@@ -395,10 +412,13 @@ func (r row) says() (title, below string) {
 	case r.about == routine:
 		title, list = list[0], list[1:]
 	case r.sent > 0:
-		all := lang.N("{{.PluralCount}} packages", r.list.Lines-r.list.Faulty)
+		all := lang.N("{{.PluralCount}} packages", r.list.Lines)
 		list = slices.Insert(list, 0, lang.L("{{.Sent}} of {{.Packages}} sent", i18n.V{"Sent": r.sent, "Packages": all}))
 	}
-	return title, strings.Join(list[:min(len(list), mostSaid)], " · ")
+	if r.leads() {
+		list = list[:min(len(list), mostSaid)]
+	}
+	return title, strings.Join(list, " · ")
 }
 
 func (s *Screen) showRow(r row, l *line) {
