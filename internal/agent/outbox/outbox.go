@@ -243,6 +243,10 @@ func (r *Service) holdForeign(client *esign.Client, uploader string, due []offic
 	return slices.DeleteFunc(due, foreign), nil
 }
 
+// ownFor is how long what waits for its account goes out by itself when that is back. Later a person decides: who sent it may have
+// forgotten it.
+const ownFor = 7 * 24 * time.Hour
+
 // queueOwn queues what holdForeign held, once its own account is back, unless a person has decided about it meanwhile.
 func (r *Service) queueOwn(client *esign.Client, uploader string) error {
 	sender := r.deps.Sender()
@@ -260,7 +264,10 @@ func (r *Service) queueOwn(client *esign.Client, uploader string) error {
 		for _, d := range held {
 			d, _, err := tx.Draft(d.ID)
 			if err == nil && waits(d) {
-				d.State, d.Problem, d.NextTry, d.Changed = office.DraftQueued, message.Message{}, r.Now(), r.Now()
+				if r.Age(d.Changed) < ownFor {
+					d.State = office.DraftQueued
+				}
+				d.Problem, d.NextTry, d.Changed = message.Message{}, r.Now(), r.Now()
 				err = tx.PutDraft(d)
 			}
 			if err != nil && !store.OfOneRecord(err) {

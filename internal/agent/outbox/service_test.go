@@ -606,6 +606,7 @@ func TestADraftThatWaitedForItsAccountIsSentOnceThatIsBack(t *testing.T) {
 		wants     office.DraftState
 	}{
 		"nothing":                  {func(*testService, string) error { return nil }, office.DraftSent},
+		"a fortnight":              {func(x *testService, _ string) error { x.passed.Store(int64(14 * 24 * time.Hour)); return nil }, office.DraftHeld},
 		"cancelled":                {func(x *testService, id string) error { _, err := x.Stop(id); return err }, office.DraftHeld},
 		"discarded":                {func(x *testService, id string) error { return x.Resolve(id, false, 0) }, office.DraftCancelled},
 		"discarded, can be undone": {func(x *testService, id string) error { return x.Resolve(id, false, 10*time.Second) }, office.DraftHeld},
