@@ -317,7 +317,9 @@ func (a *account) askSignOut() {
 	a.asking = true
 	var lists []office.Bulk
 	async.Then(a.env.Work, func(context.Context) (drafts []office.Draft, err error) {
-		lists, _ = a.office.Lists()
+		if lists, err = a.office.Lists(); err != nil {
+			return nil, err
+		}
 		return a.office.Drafts()
 	}, func(drafts []office.Draft, _ error) { // of what cannot be read, health speaks
 		a.asking = false
