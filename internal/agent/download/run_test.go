@@ -178,6 +178,12 @@ func TestAFileIsAskedForUntilItIsWholeAndLessAndLessOften(t *testing.T) {
 	} {
 		looptest.Bubble(t, name, func(t *testing.T) {
 			x := newService(t)
+			var told atomic.Int64
+			x.Signal = func(c office.Change) {
+				if c == office.PackagesChanged {
+					told.Add(1)
+				}
+			}
 			g := &giver{say: func(_ string, n int, _ string) answer {
 				if n <= len(c.first) {
 					return c.first[n-1]
@@ -186,12 +192,15 @@ func TestAFileIsAskedForUntilItIsWholeAndLessAndLessOften(t *testing.T) {
 			}}
 			defer x.from(g)()
 			began, j := x.Now(), x.plan("p")[0]
+			told.Store(0)
 			x.Wake()
 			synctest.Wait()
 			p, _, err := x.Data.Package("p")
 			noErr(t, err)
 			if says := x.job(j).Problem.String(); len(c.first) > 0 && (!strings.Contains(says, c.says) || (says == "") != (c.says == "") || p.Problem.String() != says) {
 				t.Errorf("meanwhile it says %q, and its package %q", says, p.Problem)
+			} else if says != "" && told.Load() == 0 {
+				t.Errorf("nobody who shows the package is told that it says %q", says)
 			}
 			withheld := false
 			for x.job(j).State != office.JobDone && x.Now().Sub(began) < c.within {

@@ -444,8 +444,9 @@ func (r *Service) fail(j office.Job, cause error, problem message.Message, refus
 // blame.
 func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Duration, refused bool) error {
 	var facts []office.Fact
+	changed := false
 	err := r.Data.Update(func(tx *store.Tx) error {
-		facts = nil
+		facts, changed = nil, false
 		stored, ok, err := tx.Job(j.Key())
 		if !ok || stored.State == office.JobDone {
 			return err
@@ -473,7 +474,7 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 			return err
 		}
 		if problem := office.FirstProblem(jobs); p.Problem != problem {
-			p.Problem = problem
+			p.Problem, changed = problem, true
 			tx.PutPackage(p)
 		}
 		facts = r.deps.Saved(tx, p, jobs)
@@ -481,6 +482,9 @@ func (r *Service) putOff(j office.Job, problem message.Message, atLeast time.Dur
 	})
 	if err == nil {
 		r.deps.Announce(facts...)
+		if changed {
+			r.Signal(office.PackagesChanged)
+		}
 	}
 	r.TellRefused()
 	return err
