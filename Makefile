@@ -59,9 +59,9 @@ simulate-faults:
 	COUNTERSIGN_SIM_FAULTS=1m COUNTERSIGN_SIM_FAULT=$(FAULT) $(LONG) -run '^TestPlantedFaultsAreFound$$' ./internal/sim
 mutate:
 	go run ./internal/house/mutate -seed $(or $(SEED),1) -sample $(or $(SAMPLE),50) $(PKG)
-# Like mutate, but only the simulation must find the changes, in lives with seeds from 1505 on.
+# Like mutate, but only the simulation must find the changes, in lives with seeds from 1505 on, which read JSON as those of simulate do.
 simulate-mutants:
-	COUNTERSIGN_SIM_TURNS=1 COUNTERSIGN_SIM_PLANTED=chance COUNTERSIGN_SIM_PART=0/1 COUNTERSIGN_SIM_SEED=1505 COUNTERSIGN_SIM_TIME=$(or $(TIME),1m) \
+	GOEXPERIMENT=jsonv2 COUNTERSIGN_SIM_TURNS=1 COUNTERSIGN_SIM_PLANTED=chance COUNTERSIGN_SIM_PART=0/1 COUNTERSIGN_SIM_SEED=1505 COUNTERSIGN_SIM_TIME=$(or $(TIME),1m) \
 	go run ./internal/house/mutate -tests internal/sim -run '^TestSimulate$$' -all -limit 3h -seed $(or $(SEED),1) -sample $(or $(SAMPLE),50) \
 	$(or $(PKG),internal/inbox $(addprefix internal/agent/,outbox reconcile download announce webhook withdraw hotfolder account apply))
 

@@ -153,17 +153,13 @@ func tryDeclines(w *world) {
 	name := fmt.Sprintf("No %d", w.sends)
 	w.calmly(time.Minute)
 	for range 2 {
-		for _, t := range w.services[w.current].turns() {
-			if t.name != name || !w.model.news.knows(t.pack, name) {
-				continue
-			}
+		if t, more := w.turnOf(name); more && w.model.news.knows(t.pack, name) {
 			w.decline(w.services[w.current], t)
 			w.checkNow()
 			w.calmly(time.Minute)
 			w.model.news.mustBeTold("declined "+t.who+" "+name, "and somebody asked")
 			w.kill()
 			w.calmly(10 * time.Minute)
-			break
 		}
 	}
 	w.model.lookAtList()

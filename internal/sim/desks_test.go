@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,17 +138,12 @@ func (d *otherDesk) note() {
 
 func (d *otherDesk) events(when string) map[string]bool {
 	has := map[string]bool{}
-	for before, more := office.Cursor(""), true; more; {
-		events, next, err := d.office.Events(before, 200)
-		d.w.model.holds("the events can be read at a desk", err)
-		for _, e := range events {
-			if has[e.ID] {
-				d.w.model.breaks("an event is shown once: %s is there twice at a desk, %s", e.ID, when)
-			}
-			has[e.ID] = true
+	d.w.model.stored.eachEvent(d.office, func(e office.EventRow) {
+		if has[e.ID] {
+			d.w.model.breaks("an event is shown once: %s is there twice at a desk, %s", e.ID, when)
 		}
-		before, more = next, next != "" && len(events) > 0
-	}
+		has[e.ID] = true
+	})
 	return has
 }
 
@@ -344,12 +340,7 @@ func (d *otherDesk) configures() {
 // alike checks that the first computer has every event that this one has.
 func (d *otherDesk) alike(when string) {
 	theirs := map[string]bool{}
-	d.w.model.stored.eachPage(200, func(events []office.EventRow) bool {
-		for _, e := range events {
-			theirs[e.ID] = true
-		}
-		return true
-	})
+	d.w.model.stored.eachEvent(d.w.office, func(e office.EventRow) { theirs[e.ID] = true })
 	for id := range d.events(when) {
 		if !theirs[id] {
 			d.w.model.breaks("a desk has every event: the first computer lacks %s, %s", id, when)
@@ -398,11 +389,7 @@ func tryDesks(w *world) {
 		w.configure(func(s *office.Settings) { s.OfficeListen = "" })
 		w.sleep(time.Minute)
 	}()
-	var names []string
-	for name := range deskTroubles {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(deskTroubles))
 	r := keyed(w.seed, "desks", w.sends)
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, what := range names[:4] {

@@ -14,9 +14,9 @@
 //	model_test.go       what must be true after each step, checked by monitors: one for each promise, with its own state and with
 //	                    a list of what it does not check. stored_test.go events and their record, saved_test.go files and their
 //	                    list, sent_test.go packages, withdrawals and what the settings ask for, news_test.go notifications,
-//	                    health_test.go health and idling, list_test.go what people see of packages, apart_test.go what reaches
-//	                    whom and what nobody may read, settle_test.go what the program must do promptly while nothing disturbs
-//	                    it, and what must be true once all is well again. The model shares no code with the agent: it sees what
+//	                    health_test.go health and idling, list_test.go what people see of packages, and that a window is told
+//	                    of changes, apart_test.go what reaches whom and what nobody may read, settle_test.go what the program
+//	                    must do promptly while nothing disturbs it, and what must be true once all is well again. The model shares no code with the agent: it sees what
 //	                    the services did, what the inbox answered, the files, the notifications, and what the agent shows to
 //	                    people
 //	trials_test.go      situations that rarely come about by chance, each with what the program must do in it; contracts_test.go
@@ -41,7 +41,8 @@
 // A monitor: add a file with a struct for its state, and a comment that says which promise it checks and what it does not check;
 // create it in newModel; call it in check, which runs after each step, or in rests, when nothing is in progress. m.breaks reports
 // a broken promise: the text before the first colon identifies it while a run is shrunk. undisturbedSince and calmSince tell
-// since when the program has had no excuse. Code that runs in the agent's goroutines (told, answered, acknowledged) takes a lock.
+// since when the program has had no excuse. What must be done within a time while nothing disturbs the program is a duty (w.owes);
+// a request of people that must succeed meanwhile is passed to w.answered. Code that runs in the agent's goroutines (told, answered, acknowledged) takes a lock.
 //
 // A trial: add an entry to trials. It begins in a world in which nothing is wrong: w.known sends a package, w.fails makes
 // something fail, w.at makes something happen at a point of the program's work, w.calmly lets time pass and ends the trial if a

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent"
 	"countersign/internal/office"
 )
 
@@ -107,6 +109,9 @@ func (x *health) here() map[string]bool {
 	return all
 }
 
+// slowIssues may last while nothing disturbs the program: it has no public address, or asks for a file again after hours.
+var slowIssues = []string{"no-tunnel", "withheld"}
+
 func (x *health) lookAtHealth() {
 	for _, e := range x.expected {
 		switch {
@@ -118,9 +123,23 @@ func (x *health) lookAtHealth() {
 			x.m.breaks("health says what is wrong within its time: %q for %v, and nothing is said: %v", e.issue, time.Since(e.since), x.issues())
 		}
 	}
+	if calm := x.m.w.calmSince(); !calm.IsZero() && time.Since(calm) > leftAlone(-1) { // what has failed for long may be tried again hours later
+		for _, i := range must(x.m.w.office.Status()).Health {
+			if (i.Action == agent.ActNone || i.Action == agent.ActRetry) && !slices.Contains(slowIssues, i.ID) {
+				x.m.breaks("nothing is said to be wrong that is not: %s: %s", i.ID, i.Message)
+			}
+		}
+	}
 	x.m.w.lost = x.m.w.lost || x.says("endpoint-lost")
 	if s := x.m.w.office; s != nil && !x.m.w.mayBeOut && x.m.w.keyring.state() == nil && !must(s.Status()).SignedIn {
 		x.m.breaks("nothing is said to be wrong that is not: nobody is signed in, and nobody signed out: %v", x.issues())
+	}
+}
+
+// hears checks a line of the log: nothing fails while nothing is wrong.
+func (x *health) hears(h *host, line string) {
+	if calm := x.m.w.calmSince(); strings.Contains(line, "level=ERROR") && h == x.m.w.host && !calm.IsZero() && time.Since(calm) > time.Minute {
+		x.m.breaks("nothing is said to be wrong that is not: in the log, %s", line)
 	}
 }
 

@@ -16,6 +16,7 @@ func (w *world) stopped() error {
 		return nil
 	}
 	w.quitting = false
+	w.model.window.closes()
 	began := time.Now()
 	w.stop()
 	w.people.Wait()

@@ -29,7 +29,9 @@ func (m *model) lookAtEndpoint() {
 // leave a package alone that nothing else tells about. It does not check while something disturbs the program.
 type list struct {
 	m       *model
-	version uint64                     // of the lines that were checked
+	version uint64 // of the lines that were checked ...
+	lines   map[string]office.PackedLine
+	last    string                     // ... and the last of them to change
 	at      *service                   // the service whose packages these are
 	was     map[string]sandbox.Package // the service's state at the last check ...
 	differs map[string]time.Time       // ... and since when people have seen something else
@@ -82,6 +84,9 @@ func (x *list) lookAtChanges() {
 	for _, packed := range lines.Lines {
 		l, _ := packed.Unpack()
 		changed[l.ID] = true
+		if x.lines[l.ID] != packed {
+			x.lines[l.ID], x.last = packed, fmt.Sprintf("%d %+v", x.version, l)
+		}
 	}
 	for _, p := range service.Packages() {
 		was, known := x.was[p.PackageID]
@@ -115,12 +120,12 @@ func (x *list) mustBeSeen(p sandbox.Package, row office.PackageRow, since time.T
 	x.mu.Unlock()
 	undisturbed, calm := w.undisturbedSince(), w.calmSince()
 	from := later(since, undisturbed)
-	switch hears := w.settings.Tunnel == office.TunnelExternal && !w.taken && !w.holding; {
+	switch {
 	case undisturbed.IsZero():
 	case status.asked.After(from) && !record.asked.Before(status.came) && time.Since(record.came) > learnedWithin:
 		return "and the service has said so"
 	case calm.IsZero() || !must(w.office.Status()).SignedIn:
-	case told && hears && since.After(calm.Add(time.Hour)) && time.Since(since) > heardOfWithin:
+	case told && w.hears() && since.After(calm.Add(time.Hour)) && time.Since(since) > heardOfWithin:
 		return "and an event tells of it"
 	case status.came.After(calm) && time.Since(later(since, status.came)) > leftAlone(w.clock().Sub(row.Created)):
 		return "and nobody has asked"
@@ -154,6 +159,16 @@ func difference(p sandbox.Package, row office.PackageRow) (what string, told boo
 		return fmt.Sprintf("%q get copies, and shown are %q", copies, shown), false
 	case !p.Due.IsZero() && p.Due.Sub(row.Due).Abs() > time.Second:
 		return fmt.Sprintf("the time ends at %v, and shown is %v", p.Due, row.Due), false
+	case p.Name != row.Name || len(p.Signers) != len(row.Signers) || len(p.Documents) != len(row.Documents):
+		return fmt.Sprintf("there are %d documents and %d signers, and shown is %q with %d and %d", len(p.Documents), len(p.Signers), row.Name, len(row.Documents), len(row.Signers)), false
+	}
+	for _, d := range p.Documents {
+		is := func(x office.Document) bool {
+			return x.ID == d.DocumentID && (x.Name == d.Name || strings.HasPrefix(p.Name, "Elsewhere ")) // whose names may do harm
+		}
+		if !slices.ContainsFunc(row.Documents, is) {
+			return fmt.Sprintf("%q is a document, and shown are %+v", d.Name, row.Documents), false
+		}
 	}
 	for _, s := range p.Signers {
 		i := slices.IndexFunc(row.Signers, func(x office.Signer) bool { return x.Email == s.Email })
@@ -163,7 +178,11 @@ func difference(p sandbox.Package, row office.PackageRow) (what string, told boo
 		if s.Declined == row.Signers[i].Declined.IsZero() {
 			return fmt.Sprintf("%s has declined: %v, and is not shown so", s.Name, s.Declined), false
 		}
-		if part, _ := row.StatusOf(row.Signers[i]); !row.Line().Refused() && (part == office.SignerNext) != s.Turn {
+		part, _ := row.StatusOf(row.Signers[i])
+		if (part == office.SignerSigned) != s.Signed || row.Signers[i].DisplayName() != s.Name {
+			return fmt.Sprintf("%s has signed: %v, and %s is shown as %s", s.Name, s.Signed, row.Signers[i].DisplayName(), part), true
+		}
+		if !row.Line().Refused() && (part == office.SignerNext) != s.Turn {
 			return fmt.Sprintf("it is the turn of %s: %v, who is shown as %s", s.Name, s.Turn, part), true
 		}
 	}
@@ -182,6 +201,15 @@ func (m *model) lookAtList() {
 		if sent && d.computer == m.w.computer && !known {
 			m.breaks("people see what they have sent: %q is not in the list", p.Name)
 		}
+		if sent && d.computer == m.w.computer && row.Origin != office.MadeHere {
+			m.breaks("people see how things are: %q was sent from here, and is shown as made %s", p.Name, row.Origin)
+		}
+		if e, executed := m.executed[p.Name]; executed && known && row.Line().Saved != !slices.ContainsFunc(e.documents, func(d string) bool { return !m.saved.isSaved(d) }) {
+			m.breaks("people see how things are: %q is shown as saved: %v", p.Name, row.Line().Saved)
+		}
+		if known {
+			m.lookAtHistory(p, row, sent && d.computer == m.w.computer)
+		}
 		var files []string
 		for _, document := range p.Documents {
 			files = append(files, strings.TrimSuffix(document.Name, ".pdf"))
@@ -197,6 +225,21 @@ func (m *model) lookAtList() {
 		if what, _ := difference(p, row); known && what != "" && p.State != "expired" { // time passes between the two questions
 			m.breaks("people see how things are: of %q %s", p.Name, what)
 		}
+	}
+}
+
+// lookAtHistory: a package's history says once that it was sent from here, and that everybody signed it, and who signed or declined.
+func (m *model) lookAtHistory(p sandbox.Package, row office.PackageRow, ours bool) {
+	n := map[string]int{}
+	for _, e := range row.History {
+		n[e.What+" "+e.Who]++
+	}
+	wrong := ours && n["sent "] != 1 || n["executed "] > 1 || (n["executed "] == 1) != (p.State == "executed")
+	for _, s := range p.Signers {
+		wrong = wrong || (n["signed "+s.SignerID] > 0) != s.Signed || (n["declined "+s.SignerID] > 0) != s.Declined
+	}
+	if wrong {
+		m.breaks("people see how things are: %q is %s, its signers %+v, and its history %+v", p.Name, p.State, p.Signers, row.History)
 	}
 }
 
@@ -251,5 +294,86 @@ func (m *model) lookAtCounts() {
 	if said.Outbox.Unknown != unknown || said.Outbox.Held != held {
 		m.breaks("people see how things are: the status counts %d drafts of which nobody knows what became and %d that wait for a person, and there are %d and %d",
 			said.Outbox.Unknown, said.Outbox.Held, unknown, held)
+	}
+}
+
+// window checks that whoever shows what the program shows is told of each change, as its window is. It does not check while
+// the data cannot be read or written.
+type window struct {
+	m     *model
+	of    *agent.Agent // which it watches
+	stop  func()
+	shows map[string]string
+
+	mu   sync.Mutex
+	told map[office.Change]bool
+}
+
+var uponList = []office.Change{office.PackagesChanged, office.OutboxChanged, office.SettingsChanged}
+
+// views are what people see, each with the changes upon which the window looks again; none stands for any.
+var views = map[string]struct {
+	upon []office.Change
+	see  func(w *world) any
+}{
+	"status": {nil, func(w *world) any {
+		s := must(w.office.Status())
+		s.Checking, s.Checked, s.Tried, s.Next, s.Events.Rejected = false, time.Time{}, time.Time{}, time.Time{}, 0 // of which no window is told
+		return s
+	}},
+	"list": {uponList, func(w *world) any { return w.model.list.last }},
+	"drafts": {uponList, func(w *world) any {
+		var all []any
+		for _, d := range must(w.office.Drafts()) {
+			all = append(all, []any{d.ID, d.Name, d.State, d.Problem, d.Stopped, d.Astray, d.Decision})
+		}
+		return all
+	}},
+	"folders":  {[]office.Change{office.OutboxChanged, office.SettingsChanged}, func(w *world) any { return must(w.office.HotFolders()) }},
+	"activity": {[]office.Change{office.ActivityChanged}, func(w *world) any { return must(w.office.Activity(5)) }},
+	"settings": {[]office.Change{office.SettingsChanged}, func(w *world) any { return w.office.Settings() }},
+}
+
+func (x *window) closes() {
+	if x.of != nil {
+		x.stop()
+	}
+	x.of, x.shows, x.told = nil, map[string]string{}, map[office.Change]bool{}
+}
+
+func (x *window) lookAtSignals() {
+	w := x.m.w
+	if w.office == nil || w.full || w.flaky.Load() > 0 {
+		x.closes()
+		return
+	}
+	if x.of == nil {
+		x.closes()
+		var changes <-chan office.Change
+		x.of = w.office
+		changes, x.stop = w.office.Watch()
+		go func() {
+			for c := range changes {
+				x.mu.Lock()
+				x.told[c] = true
+				x.mu.Unlock()
+			}
+		}()
+	}
+	x.mu.Lock()
+	told := x.told
+	x.told = map[office.Change]bool{}
+	x.mu.Unlock()
+	for name, v := range views {
+		was, known := x.shows[name]
+		x.shows[name] = fmt.Sprintf("%+v", v.see(w))
+		looks := len(told) > 0 && (v.upon == nil || slices.ContainsFunc(v.upon, func(c office.Change) bool { return told[c] }))
+		if known && !looks && was != x.shows[name] {
+			same := 0
+			for same < min(len(was), len(x.shows[name])) && was[same] == x.shows[name][same] {
+				same++
+			}
+			x.m.breaks("people see how things are: no window was told that the %s changed from … %s to … %s", name, was[same:], x.shows[name][same:])
+		}
 	}
 }

@@ -2,8 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
+
+	"countersign/internal/office"
 )
 
 // model checks the program. It knows what the services did, what the inbox answered, what is in the folders and what people
@@ -30,6 +33,7 @@ type model struct {
 	index     index
 	health    health
 	idle      idle
+	window    window
 }
 
 // executed is a package that everybody has signed.
@@ -53,9 +57,10 @@ func newModel(w *world) *model {
 	m.withdrawn = withdrawals{m: m, asked: map[string]bool{}, kept: map[string]promise{}}
 	m.apart = keptApart{m: m, owner: map[string]string{}, heard: map[heard]bool{}}
 	m.index = index{m: m, sizes: map[string]int64{}, listed: map[string]bool{}}
-	m.list = list{m: m, answers: map[string]answer{}}
+	m.list = list{m: m, lines: map[string]office.PackedLine{}, answers: map[string]answer{}}
 	m.health = health{m: m, expected: expectations()}
 	m.idle = idle{m: m}
+	m.window = window{m: m}
 	return m
 }
 
@@ -102,7 +107,18 @@ func (m *model) signed(s *service, t turn) {
 		}
 		m.mu.Lock()
 		m.executed[p.Name] = e
+		_, ours := m.sent.drafts[p.Name]
 		m.mu.Unlock()
+		if s == m.w.services[m.w.current] && (ours || e.at.After(m.since[fmt.Sprintf("%d %d", m.w.computer, m.w.current)])) {
+			m.w.owes(fmt.Sprintf("%q is saved", p.Name), promptly, true, func() bool {
+				m.saved.lookAtFolders()
+				unsaved := slices.ContainsFunc(m.wishes.owedFiles(e), func(d string) bool { return !m.saved.isSaved(d) })
+				return len(m.saved.out) > 0 || !unsaved
+			})
+			m.w.owes(fmt.Sprintf("people are told that everyone has signed %q", p.Name), promptly, true, func() bool {
+				return len(m.saved.out) > 0 || m.news.heard("finished "+p.Name, e.at, wishNews)
+			})
+		}
 	}
 }
 
@@ -124,6 +140,7 @@ func (m *model) check() []string {
 	m.health.lookAtHealth()
 	m.lookAtDuties()
 	m.list.lookAtChanges()
+	m.window.lookAtSignals()
 	m.index.lookAtIndexes()
 	m.mu.Lock()
 	defer m.mu.Unlock()

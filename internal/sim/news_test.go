@@ -202,6 +202,18 @@ func (x *news) happens(s *service, kind office.FactKind, what string, t turn) {
 		return
 	}
 	x.facts = append(x.facts, fact{name: t.name, what: what, kind: kind, service: s, at: x.m.w.now()})
+	if at := x.m.w.now(); kind == office.FactSigned {
+		x.m.w.owes("people are told: "+what, promptly, true, func() bool { return x.heard(what, at, wishSignatures) })
+	}
+}
+
+// heard reports whether people have been told of something that happened at that time, or do not want to be.
+func (x *news) heard(what string, at time.Time, wanted wish) bool {
+	x.lookAtNews()
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	key := x.onThis(what)
+	return x.heardOf[key] > 0 || x.settled[key] || !at.After(x.m.wishes.wants(wanted))
 }
 
 // knows reports whether the program knows the package, has asked about it, and sees it as open.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"countersign/internal/agent"
@@ -50,17 +51,22 @@ func (w *world) compose(s step) office.NewPackage {
 
 // post makes somebody send a draft; documents are their names at the service, if they are not the files'.
 func (w *world) post(d office.NewPackage, documents ...string) {
-	computer, home, host := w.computer, w.current, w.host
+	computer, home, host, asked := w.computer, w.current, w.host, time.Now()
 	if !d.Due.IsZero() {
 		w.model.news.runsOut(d.Name, w.services[home], d.Due)
 	}
 	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
-		kept := false
-		state, err := a.Send(ctx, d, func(office.SendState) { kept = kept || !host.gone() })
-		w.trace.add("sent %s: %s %v", d.Name, state.State, err)
-		if kept {
+		keep := sync.OnceFunc(func() {
 			w.model.sent.promised(d, computer, home, documents...)
-		}
+			w.model.sent.goes(d)
+		})
+		state, err := a.Send(ctx, d, func(office.SendState) {
+			if !host.gone() {
+				keep()
+			}
+		})
+		w.trace.add("sent %s: %s %v", d.Name, state.State, err)
+		w.answered("a draft can be sent", asked, err)
 		os.RemoveAll(filepath.Join(w.dir, "to send "+strings.TrimPrefix(d.Name, "No "))) // later changes to the files must not matter
 	})
 }
@@ -104,10 +110,11 @@ func (w *world) waiting(names ...string) (open []sandbox.Package) {
 // withdraw makes somebody withdraw a package.
 func (w *world) withdraw(p sandbox.Package) {
 	w.model.withdrawn.mayWithdraw(p.PackageID)
-	computer, home, host, undo := w.computer, w.current, w.host, w.undo()
+	computer, home, host, undo, asked := w.computer, w.current, w.host, w.undo(), time.Now()
 	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
 		list, err := a.Withdraw(ctx, office.NewWithdrawal{Packages: []string{p.PackageID}, Message: "A mistake", Patience: time.Minute, Undo: undo})
 		w.trace.add("withdrawn %s: %v %v", p.Name, list, err)
+		w.answered("a package can be withdrawn", asked, err)
 		if len(list) == 1 && list[0].State != office.WithdrawRefused && !host.gone() {
 			w.model.withdrawn.withdraws(p.PackageID, computer, home)
 		}
@@ -159,8 +166,10 @@ func (w *world) configure(change func(*office.Settings)) {
 	if s.SaveTo != w.settings.SaveTo {
 		w.chosen[s.SaveTo] = true
 	}
+	asked := time.Now()
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
-		if err := a.Configure(ctx, s, w.secrets()); err != nil {
+		err := a.Configure(ctx, s, w.secrets())
+		if w.answered("settings can be changed", asked, err); err != nil {
 			w.trace.add("not configured: %v", err)
 			return
 		}

@@ -27,6 +27,16 @@ func (s *service) turns() (all []turn) {
 	return all
 }
 
+// turnOf is the first signature that somebody can make now of that package at the service in use, if there is one.
+func (w *world) turnOf(name string) (t turn, more bool) {
+	for _, t := range w.services[w.current].turns() {
+		if t.name == name {
+			return t, true
+		}
+	}
+	return t, false
+}
+
 // doSign makes the nth of the possible signatures.
 func doSign(w *world, s step) {
 	// People sign at any service, mostly at the one in use.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -34,10 +35,17 @@ func (w *world) ask(patience time.Duration, what func(ctx context.Context, a *ag
 	synctest.Wait()
 }
 
+// answered checks the answer to what somebody asked for then: while nothing is wrong, it is done.
+func (w *world) answered(what string, asked time.Time, err error) {
+	if calm := w.calmSince(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !w.forgets && !w.host.gone() && w.living.Err() == nil && !calm.IsZero() && !calm.After(asked) {
+		w.model.breaks("what people ask for is done: %s: %v", what, err)
+	}
+}
+
 // signIn makes somebody sign in, and waits for it.
 func (w *world) signIn() error {
 	var err error
-	done := make(chan struct{})
+	asked, done := time.Now(), make(chan struct{})
 	w.ask(3*time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err = a.SignIn(ctx, agent.SignInOptions{}, w.browser(w.host, a, w.settings))
 		close(done)
@@ -49,6 +57,7 @@ func (w *world) signIn() error {
 		w.owesSweep("somebody signed in")
 	}
 	w.trace.add("signed in: %v", err)
+	w.answered("somebody can sign in", asked, err)
 	return err
 }
 

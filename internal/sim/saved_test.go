@@ -389,6 +389,9 @@ func (x *index) read(path string) {
 		if sum != "" && (document == "" || seen[where+sum]) {
 			x.m.breaks("the index lists what is saved: %q is %q, listed before: %v", line, document, seen[where+sum])
 		}
+		if filepath.Dir(filepath.FromSlash(where)) == filepath.Dir(path) {
+			x.m.breaks("the index lists what is saved: %q is beside it, and would be lost once the folder moves", where)
+		}
 		seen[where+sum] = true
 		x.listed[document] = true
 	}

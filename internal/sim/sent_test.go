@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/office"
+	"countersign/internal/sandbox"
 )
 
 // sentOnce checks that a draft results in one package, and that a package and its correction cannot both be signed. It does
@@ -44,6 +45,17 @@ func (x *sentOnce) promised(d office.NewPackage, computer, home int, documents .
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
 	x.drafts[d.Name] = kept
+}
+
+// goes is the duty to send a draft.
+func (x *sentOnce) goes(d office.NewPackage) {
+	x.m.w.owes(fmt.Sprintf("%q is sent", d.Name), d.Undo+promptly, false, func() bool {
+		x.m.mu.Lock()
+		_, wanted := x.drafts[d.Name]
+		x.m.mu.Unlock()
+		_, sent := x.m.w.atService(d.Name)
+		return sent || !wanted || !x.mustGo(d.Name)
+	})
 }
 
 // countPackages: one package for each draft. Every draft has its own name.
@@ -108,6 +120,9 @@ func (x *withdrawals) withdraws(id string, computer, home int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.kept[id] = promise{computer: computer, home: home}
+	x.m.w.owes("a package is withdrawn: "+id, promptly, false, func() bool {
+		return x.saidNo(id) || !slices.ContainsFunc(x.m.w.services[home].Packages(), func(p sandbox.Package) bool { return p.PackageID == id && p.State == "open" })
+	})
 }
 
 // owedWithdrawals are the packages at the service in use that should be withdrawn and are not. Those that everybody signed

@@ -283,19 +283,14 @@ func (m *model) noticesAbsence() {
 // would otherwise not learn of, and that the events come back on request.
 func (m *model) noticesDesk() {
 	w := m.w
-	service := w.services[w.current]
 	if !w.listens() || len(m.check()) > 0 {
 		return
 	}
 	name := w.elsewhere()
 	w.sleep(40 * time.Minute) // so that the package is known and was asked about
 	doDesk(w, step{args: []string{"takes"}})
-	for _, t := range service.turns() {
-		if t.name != name {
-			continue
-		}
-		w.sign(service, t)
-		break
+	if t, more := w.turnOf(name); more {
+		w.sign(w.services[w.current], t)
 	}
 	w.sleep(heardWithin)
 	if !m.health.says("endpoint-lost") {
@@ -307,23 +302,33 @@ func (m *model) noticesDesk() {
 	m.check()
 }
 
-// duties are what the program must do promptly unless something goes wrong: after certain events, ask the service about
-// every package that is not over.
+// duties are what the program must do promptly unless something goes wrong: after certain events, ask the service about every
+// package that is not over; send, withdraw, save and announce. They are not checked once something disturbs the program.
 type duties struct {
-	mu     sync.Mutex
-	when   map[string]time.Time // package -> when it was last asked about
-	sweeps []sweep
+	mu   sync.Mutex
+	when map[string]time.Time // package -> when it was last asked about
+	owed []duty
 }
 
-// sweep is a question about everything, due since then.
-type sweep struct {
-	why   string
-	since time.Time
-	about []string
+// duty is something that must be done within a time.
+type duty struct {
+	what   string
+	since  time.Time
+	within time.Duration
+	heard  bool // the program learns by an event that it is due
+	done   func() bool
+}
+
+// owes records a duty that begins now.
+func (w *world) owes(what string, within time.Duration, heard bool, done func() bool) {
+	w.duties.mu.Lock()
+	defer w.duties.mu.Unlock()
+	w.duties.owed = append(w.duties.owed, duty{what, time.Now(), within, heard, done})
 }
 
 const (
 	sweepWithin = 3 * time.Minute
+	promptly    = time.Minute
 
 	longestRest = 16 * time.Minute // the longest time for which a service may have asked not to be contacted
 )
@@ -373,44 +378,70 @@ func (w *world) owesSweep(why string) {
 	if w.office == nil {
 		return
 	}
-	s := sweep{why: why, since: time.Now()}
+	var about []string
 	for _, p := range w.services[w.current].Packages() {
-		if p.State != "open" {
-			continue
-		}
-		if row, known, err := w.office.Package(p.PackageID); err == nil && known && row.State == office.PackageOpen {
-			s.about = append(s.about, p.PackageID)
+		if p.State == "open" && w.model.news.knows(p.PackageID, p.Name) {
+			about = append(about, p.PackageID)
 		}
 	}
-	w.duties.mu.Lock()
-	defer w.duties.mu.Unlock()
-	w.duties.sweeps = append(w.duties.sweeps, s)
+	since := time.Now()
+	w.owes("what may have been missed is asked for, because "+why, sweepWithin, false, func() bool {
+		about = slices.DeleteFunc(about, func(id string) bool {
+			row, known, err := w.office.Package(id)
+			return w.duties.askedSince(id, since) || err != nil || !known || row.State != office.PackageOpen
+		})
+		return len(about) == 0
+	})
+}
+
+// hears reports whether the program gets events when they are sent.
+func (w *world) hears() bool {
+	return w.settings.Tunnel == office.TunnelExternal && !w.taken && !w.holding
 }
 
 func (m *model) lookAtDuties() {
 	w, d := m.w, &m.w.duties
+	d.mu.Lock()
+	owed := d.owed
+	d.owed = nil
+	d.mu.Unlock()
+	if len(owed) == 0 {
+		return
+	}
 	calm := w.calmSince()
 	signedIn := w.office != nil && must(w.office.Status()).SignedIn
+	owed = slices.DeleteFunc(owed, func(x duty) bool {
+		late := time.Since(x.since) >= x.within
+		switch {
+		case calm.IsZero() || calm.After(x.since) || !signedIn || x.heard && (!w.hears() || calm.Add(time.Hour).After(x.since)):
+			return true
+		case x.done():
+			return true
+		case late:
+			m.breaks("what is due is done promptly: %s, and it is not after %v", x.what, x.within)
+		}
+		return late
+	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.sweeps = slices.DeleteFunc(d.sweeps, func(s sweep) bool {
-		if calm.IsZero() || calm.After(s.since) || !signedIn {
-			return true
+	d.owed = append(owed, d.owed...)
+}
+
+// next is when one of them is due, at most until.
+func (d *duties) next(until time.Time) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, x := range d.owed {
+		if at := x.since.Add(x.within); at.Before(until) {
+			until = at
 		}
-		for _, id := range s.about {
-			if !d.when[id].Before(s.since) {
-				continue
-			}
-			row, known, err := w.office.Package(id)
-			if err != nil || !known || row.State != office.PackageOpen {
-				continue
-			}
-			if time.Since(s.since) > sweepWithin {
-				m.breaks("what may have been missed is asked for: %q was not within %v, though %s", row.Name, sweepWithin, s.why)
-				return true
-			}
-			return false
-		}
-		return true
-	})
+	}
+	return until
+}
+
+// askedSince reports whether a package was asked about since then.
+func (d *duties) askedSince(id string, since time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.when[id].Before(since)
 }

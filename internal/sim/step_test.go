@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func life(seed uint64, days, packages int) []step {
 	r := keyed(seed, "life")
 	var names []string
 	total := 0
-	for _, name := range verbNames() {
+	for _, name := range slices.Sorted(maps.Keys(verbs)) {
 		often := verbs[name].often
 		if name != "send" && name != "sign" {
 			often *= oneOf(r, 0, 1, 1, 4)
@@ -193,18 +194,9 @@ func init() {
 		"kill":   {2, nil, func(w *world, _ step) { w.kill() }},
 		"crash":  {3, drawCrash, doCrash},
 		"quit":   {1, drawSpan(time.Second, time.Hour), doQuit},
-		"trial":  {0, drawWord(trialNames()...), doTrial},
+		"trial":  {0, drawWord(slices.Sorted(maps.Keys(trials))...), doTrial},
 		"settle": {0, nil, func(w *world, _ step) { w.settle() }},
 	}
-}
-
-func verbNames() []string {
-	var names []string
-	for name := range verbs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func drawUpTo(n int) func(*rand.Rand) []string {
@@ -238,12 +230,7 @@ func drawChoice(r *rand.Rand) []string {
 var routes = []string{"/", "/connect", "/packages", "/packages/add", "/packages/*/status", "/packages/*/documents", "/packages/list", "/files/upload", "/events/endpoints/set"}
 
 func drawTrouble(r *rand.Rand) []string {
-	var kinds []string
-	for kind := range troubles {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	kind, route := oneOf(r, kinds...), oneOf(r, routes...)
+	kind, route := oneOf(r, slices.Sorted(maps.Keys(troubles))...), oneOf(r, routes...)
 	switch kind {
 	case "oddtoken":
 		route = "/connect/token"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -52,7 +53,7 @@ func (x *storedEvents) lookAtEvents() {
 	if len(missing) == 0 {
 		return
 	}
-	read := x.eachPage(min(200, 8+2*len(missing)), func(events []office.EventRow) (more bool) { // the latest are on the first page
+	read := x.eachPage(x.m.w.office, min(200, 8+2*len(missing)), func(events []office.EventRow) (more bool) { // the latest are on the first page
 		for _, e := range events {
 			x.kept[e.ID] = true
 		}
@@ -86,23 +87,30 @@ func (x *storedEvents) lookAtEventList() {
 	x.m.mu.Lock()
 	came := maps.Clone(x.came)
 	x.m.mu.Unlock()
-	x.eachPage(200, func(events []office.EventRow) (more bool) {
+	x.eachEvent(x.m.w.office, func(e office.EventRow) {
+		if !came[e.ID] {
+			x.m.breaks("an event is shown once: nobody sent %s, or it is there twice", e.ID)
+		}
+		delete(came, e.ID)
+	})
+}
+
+// eachEvent passes all of a program's events to look.
+func (x *storedEvents) eachEvent(a *agent.Agent, look func(office.EventRow)) {
+	x.eachPage(a, 200, func(events []office.EventRow) (more bool) {
 		for _, e := range events {
-			if !came[e.ID] {
-				x.m.breaks("an event is shown once: nobody sent %s, or it is there twice", e.ID)
-			}
-			delete(came, e.ID)
+			look(e)
 		}
 		return true
 	})
 }
 
-// eachPage passes pages of the office's events to look, newest first, as long as it returns true. It returns false if they
+// eachPage passes pages of a program's events to look, newest first, as long as it returns true. It returns false if they
 // could not be read.
-func (x *storedEvents) eachPage(many int, look func([]office.EventRow) (more bool)) bool {
+func (x *storedEvents) eachPage(a *agent.Agent, many int, look func([]office.EventRow) (more bool)) bool {
 	var before office.Cursor
 	for {
-		events, next, err := x.m.w.office.Events(before, many)
+		events, next, err := a.Events(before, many)
 		if err != nil {
 			x.m.breaks("the events can be read: %v", err)
 			return false
@@ -158,13 +166,10 @@ func (x *recordKept) lookAtRecord() {
 			x.m.breaks("the record holds each fact once: event %s is there %d times", id, n)
 		}
 	}
-	x.m.stored.eachPage(200, func(list []office.EventRow) (more bool) {
-		for _, e := range list {
-			if events[e.ID] == 0 {
-				x.m.breaks("the record holds each fact: event %s is missing", e.ID)
-			}
+	x.m.stored.eachEvent(x.m.w.office, func(e office.EventRow) {
+		if events[e.ID] == 0 {
+			x.m.breaks("the record holds each fact: event %s is missing", e.ID)
 		}
-		return true
 	})
 	for _, j := range must(x.m.w.office.Saved(100)) {
 		if !files[j.Digest] {

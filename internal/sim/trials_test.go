@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -58,18 +59,10 @@ var trials = map[string]func(w *world){
 	"desks":         tryDesks,
 }
 
-func trialNames() (names []string) {
-	for name := range trials {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // drawTrials are all trials in random order, except that of the desks, which has its own test because few lives were played
 // with it yet.
 func drawTrials(r *rand.Rand) (steps []step) {
-	names := slices.DeleteFunc(trialNames(), func(name string) bool { return name == "desks" })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(trials)), func(name string) bool { return name == "desks" })
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, name := range names {
 		steps = append(steps, step{between(r, time.Minute, time.Hour), "trial", []string{name}})
@@ -175,16 +168,7 @@ func (w *world) atService(name string) (p sandbox.Package, ok bool) {
 
 // signAll makes everybody sign it.
 func (w *world) signAll(name string) {
-	service := w.services[w.current]
-	for again := true; again; {
-		again = false
-		for _, t := range service.turns() {
-			if t.name != name {
-				continue
-			}
-			again = w.sign(service, t)
-			break
-		}
+	for t, more := w.turnOf(name); more && w.sign(w.services[w.current], t); t, more = w.turnOf(name) {
 	}
 }
 
@@ -522,11 +506,8 @@ func tryTurns(w *world) {
 	for range 3 {
 		w.calmly(20 * time.Minute)
 		w.model.lookAtList()
-		for _, t := range w.services[w.current].turns() {
-			if t.name == name {
-				w.sign(w.services[w.current], t)
-				break
-			}
+		if t, more := w.turnOf(name); more {
+			w.sign(w.services[w.current], t)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (w *world) later(d time.Duration, what func()) {
 func (w *world) sleep(d time.Duration) {
 	until := time.Now().Add(d)
 	for {
-		next := until
+		next := w.duties.next(until)
 		first := -1
 		for i, e := range w.due {
 			if e.at.Before(next) {
@@ -129,6 +129,9 @@ func (w *world) sleep(d time.Duration) {
 		synctest.Wait()
 		w.passing.Store(false)
 		if first < 0 {
+			if w.model.lookAtDuties(); next.Before(until) {
+				continue
+			}
 			return
 		}
 		e := w.due[first]
@@ -311,7 +314,7 @@ func (w *world) program(h *host, dataDir string, keys *keyring) (*agent.Agent, e
 		Stream:       w.streams.through(h),
 		Crash:        func(point string) { w.passed(h, point) },
 		FolderEvents: func(func()) hotfolder.Events { return deaf{} },
-		Log:          w.trace.log(func(line string) { w.model.overhears("the log", line) }),
+		Log:          w.trace.log(func(line string) { w.model.overhears("the log", line); w.model.health.hears(h, line) }),
 	})
 }
 
