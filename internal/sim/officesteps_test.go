@@ -144,19 +144,28 @@ func doSignOut(w *world, _ step) {
 		return
 	}
 	w.mayBeOut = true
-	service, address := w.services[w.current], w.settings.PublicURL+"/webhook"
-	status := must(w.office.Status())
-	// An endpoint that may belong to another computer is not deleted. An office that has closed its address does not report
-	// that.
-	another := w.taken || w.model.health.says("endpoint-lost") || w.lost && w.settings.Tunnel == office.TunnelNone
-	judged := w.works() && status.SignedIn && status.Endpoint.ID != "" && !another
+	left := w.leaves()
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
 		w.trace.add("signed out: %v", err == nil)
-		if err == nil && judged && slices.Contains(service.EndpointURLs(), address) {
-			w.model.breaks("signing out deletes the endpoint: it is still there")
+		if err == nil {
+			left()
 		}
 	})
+}
+
+// leaves returns a check that the service in use, once the office has left it, no longer reports to it. It does not check an
+// endpoint that may belong to another computer, which is not deleted (an office that has closed its address does not report
+// that), nor one of which only a former computer knew.
+func (w *world) leaves() (left func()) {
+	service, address, status := w.services[w.current], w.settings.PublicURL+"/webhook", must(w.office.Status())
+	another := w.taken || w.model.health.says("endpoint-lost") || w.lost && w.settings.Tunnel == office.TunnelNone
+	judged := w.works() && status.SignedIn && status.Endpoint.ID != "" && !another
+	return func() {
+		if judged && slices.Contains(service.EndpointURLs(), address) {
+			w.model.breaks("signing out deletes the endpoint: it is still there")
+		}
+	}
 }
 
 // configure makes somebody change the settings.

@@ -211,10 +211,12 @@ func tryLostAnswer(w *world) {
 	}
 }
 
-// tryService switches the office to the other service, where at first nobody enters its secret, and back.
+// tryService switches the office to the other service, where at first nobody enters its secret, and back. The service that it
+// leaves stops reporting to it.
 func tryService(w *world) {
 	home := w.current
 	for _, n := range []int{1 - home, home} {
+		left := w.leaves()
 		w.forgets = n != home
 		w.moveTo(n)
 		w.forgets = false
@@ -222,6 +224,7 @@ func tryService(w *world) {
 		if w.calmly(10 * time.Minute); w.current != n {
 			return
 		}
+		left()
 	}
 }
 
