@@ -13,6 +13,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
 )
 
 // savedFiles checks that completely signed documents are saved once, complete, under an unused name, and stay. It does not
@@ -338,8 +341,8 @@ func harmless(name string) bool {
 }
 
 // index checks the lists of saved files that an office may keep in its folders: each file is listed once, within
-// listedWithin if nothing disturbs the program, and nothing else is listed. It does not check files elsewhere, and what an
-// earlier computer saved.
+// listedWithin if nothing disturbs the program, and nothing else is listed. It does not check files elsewhere, what an earlier
+// computer saved, and what waits for its service.
 type index struct {
 	m      *model
 	sizes  map[string]int64 // of the lists already read
@@ -366,10 +369,23 @@ func (x *index) lookAtIndexes() {
 		if filepath.Dir(path) != w.settings.SaveTo || x.listed[f.document] || f.document == "" || x.m.saved.first[f.document] != w.computer {
 			continue
 		}
-		if saved := x.m.saved.since[f.document]; saved.After(wanted) && w.now().Sub(saved) > listedWithin {
+		if saved := x.m.saved.since[f.document]; saved.After(wanted) && w.now().Sub(saved) > listedWithin && !x.waits(f.document) {
 			x.m.breaks("the index lists what is saved: %s, which is %s, is not in it after %v", filepath.Base(path), f.document, w.now().Sub(saved))
 		}
 	}
+}
+
+// waits reports whether a document is of the service that the office has left, and people see that its package waits: that it was
+// saved could not be recorded, as on a full disk, and is found out only when that service is asked for it again.
+func (x *index) waits(document string) bool {
+	id, _, _ := strings.Cut(document, ".")
+	for _, p := range x.m.w.services[1-x.m.w.current].Packages() {
+		if p.PackageID == id || slices.ContainsFunc(p.Documents, func(d sandbox.Document) bool { return d.DocumentID == id }) {
+			row, _, err := x.m.w.office.Package(p.PackageID)
+			return err == nil && slices.ContainsFunc(row.Files, func(f office.File) bool { return f.State == office.JobPending })
+		}
+	}
+	return false
 }
 
 func (x *index) read(path string) {
