@@ -113,6 +113,9 @@ func (x *health) here() map[string]bool {
 var slowIssues = []string{"no-tunnel", "withheld"}
 
 func (x *health) lookAtHealth() {
+	if w := x.m.w; w.startedLocked && w.keyring.state() == nil && !x.says("keyring") {
+		w.startedLocked, w.stirred = false, time.Now()
+	}
 	for _, e := range x.expected {
 		switch {
 		case !e.so(x.m.w):

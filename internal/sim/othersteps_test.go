@@ -169,10 +169,7 @@ func (w *world) online() {
 func doLock(w *world, s step) {
 	w.keyring.lock(true)
 	k := w.keyring
-	w.later(s.span(0), func() {
-		k.lock(false)
-		w.startedLocked = false
-	})
+	w.later(s.span(0), func() { k.lock(false) })
 }
 
 // doUnplug removes the drive with the folder for a while.

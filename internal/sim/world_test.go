@@ -57,7 +57,7 @@ type world struct {
 	lost          bool         // this computer has reported that once, rightly or not
 	lapsed        bool         // the service has ended the sign-in
 	mayBeOut      bool         // there is a reason why nobody may be signed in
-	startedLocked bool         // the keyring was locked when the program started
+	startedLocked bool         // the keyring was locked when the program started, and the program has not read the key since
 	mounted       bool         // the disk is its own, and can be full ...
 	full          bool         // ... and is
 	flaky         atomic.Int64 // every nth access of the program to its data fails; 0 for none ...
