@@ -355,6 +355,7 @@ func tryRestore(w *world) {
 		w.comesBack(sends.Path, open, "it was sent before the restoring")
 		for _, d := range must(w.office.Drafts()) {
 			if d.State == office.DraftHeld {
+				w.model.sent.goesOn(d.Name)
 				_, err := w.office.Decide(d.ID, true, 0)
 				w.model.holds("what waits can be sent after the restoring", err)
 			}

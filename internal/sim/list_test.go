@@ -269,7 +269,7 @@ func (m *model) lookAtCounts() {
 		switch {
 		case p.State == office.PackageExecuted:
 			c.Executed++
-		case p.State == office.PackageOpen && !p.Declined:
+		case p.State == office.PackageOpen && !p.Declined && !p.Archived:
 			c.Open++
 		case p.State == office.PackageOpen && !p.Archived && !p.Problem && !p.Gone: // nobody can complete it any more
 			c.Declined++

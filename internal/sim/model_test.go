@@ -51,7 +51,7 @@ func newModel(w *world) *model {
 	m.stored = storedEvents{m: m, ackedOn: map[string]int{}, came: map[string]bool{}, kept: map[string]bool{}}
 	m.record = recordKept{m}
 	m.saved = newSavedFiles(m)
-	m.sent = sentOnce{m: m, drafts: map[string]promise{}, may: map[string]int{}, corrects: map[string]string{}}
+	m.sent = sentOnce{m: m, drafts: map[string]promise{}, may: map[string]int{}, corrects: map[string]string{}, stopped: map[string]promise{}}
 	m.news = newNews(m)
 	m.wishes = wishes{m: m, wanted: map[wish]time.Time{}}
 	m.withdrawn = withdrawals{m: m, asked: map[string]bool{}, kept: map[string]promise{}}

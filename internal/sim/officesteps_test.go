@@ -89,6 +89,28 @@ func doWithdraw(w *world, s step) {
 	}
 }
 
+// doKeep makes somebody undo all withdrawals of which the service does not know yet, or let those go that it does not confirm.
+func doKeep(w *world, s step) {
+	host, asked := w.host, time.Now()
+	w.ask(time.Minute, func(_ context.Context, a *agent.Agent) {
+		for _, id := range w.model.withdrawn.wished() {
+			row, _, err := a.Package(id)
+			if err != nil || !row.Withdrawal.Pending() {
+				continue
+			}
+			kept := row.Withdrawal.State != office.WithdrawWanted
+			if s.word(0) == "late" {
+				err = a.LetWithdrawalGo(id)
+			} else {
+				kept, err = a.KeepPackage(id)
+			}
+			if w.answered("a withdrawal can be given up", asked, err); kept && err == nil && !host.gone() {
+				w.model.withdrawn.givesUp(id)
+			}
+		}
+	})
+}
+
 // doCorrect makes somebody correct the nth of the packages sent from here.
 func doCorrect(w *world, s step) {
 	if open := w.waiting("No "); len(open) > 0 {
@@ -123,13 +145,117 @@ func (w *world) withdraw(p sandbox.Package) {
 
 // doDecide makes somebody resend what was refused by the service in use, or waits for them.
 func doDecide(w *world, _ step) {
+	asked := time.Now()
 	w.ask(time.Minute, func(_ context.Context, a *agent.Agent) {
 		for _, d := range must(a.Drafts()) {
 			if !d.Away && w.model.sent.mustGo(d.Name) && (d.State == office.DraftFailed || d.State == office.DraftHeld) {
 				_, err := a.Decide(d.ID, true, w.undo())
-				w.model.holds("what waits can be sent", err)
+				if w.answered("what waits can be sent", asked, err); err == nil {
+					w.model.sent.goesOn(d.Name)
+				}
 			}
 		}
+	})
+}
+
+// doTakeBack makes somebody stop all that waits to be sent, until somebody decides to send it after all, or undo such decisions.
+func doTakeBack(w *world, s step) {
+	host, asked := w.host, time.Now()
+	w.ask(time.Minute, func(_ context.Context, a *agent.Agent) {
+		takeBack := a.Stop
+		if s.word(0) == "undo" {
+			takeBack = a.UndoDecision
+		}
+		for _, d := range must(a.Drafts()) {
+			if d.Away || d.Corrects != "" || d.Was != "" { // the service may have it, or have it later
+				continue
+			}
+			back, err := takeBack(d.ID)
+			if w.answered("what waits can be taken back", asked, err); back && !host.gone() {
+				w.model.sent.stops(d.Name)
+			}
+		}
+	})
+}
+
+// pick lets somebody do something with the nth package at the service in use, if the program knows it.
+func (w *world) pick(n int, do func(ctx context.Context, a *agent.Agent, row office.PackageRow) error) {
+	all, host, asked := w.services[w.current].Packages(), w.host, time.Now()
+	if len(all) == 0 {
+		return
+	}
+	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+		row, known, err := a.Package(all[n%len(all)].PackageID)
+		if err == nil && known {
+			err = do(ctx, a, row)
+		}
+		if !host.gone() {
+			w.answered("something can be done with a package", asked, err)
+		}
+	})
+}
+
+// doArchive makes somebody put the nth package away, or take it out again.
+func doArchive(w *world, s step) {
+	w.pick(s.number(0), func(_ context.Context, a *agent.Agent, row office.PackageRow) error {
+		if _, err := a.Archive(row.ID, row.Archived == nil); err != nil {
+			return err
+		}
+		if now, _, err := a.Package(row.ID); err == nil && (now.Archived == nil) == (row.Archived == nil) {
+			w.model.breaks("people see how things are: %q was put away or taken out, and still is: %+v", row.Name, now.Archived)
+		}
+		return nil
+	})
+}
+
+// doExport makes somebody copy the files of the nth package, twice.
+func doExport(w *world, s step) {
+	to := filepath.Join(w.dir, "export")
+	w.pick(s.number(0), func(ctx context.Context, a *agent.Agent, row office.PackageRow) error {
+		defer os.RemoveAll(to)
+		for range 2 {
+			x, err := a.Export(ctx, []string{row.ID}, to)
+			if err != nil {
+				return err
+			}
+			files, _ := filepath.Glob(filepath.Join(to, "*"))
+			for _, path := range files {
+				if body, err := os.ReadFile(path); err != nil || w.model.saved.documentOf(body) == "" {
+					w.model.breaks("a file under its final name is a whole document: %s has %d bytes that no service gave: %v", path, len(body), err)
+				}
+			}
+			if x.Problem.IsZero() && (x.Copied != len(files) || x.Copied+x.Lost != x.Files) {
+				w.model.breaks("people see how things are: of %q %+v were copied, and there are %q", row.Name, x, files)
+			}
+		}
+		return nil
+	})
+}
+
+// doSaveAgain makes somebody have the files of the nth package saved again.
+func doSaveAgain(w *world, s step) {
+	host := w.host
+	w.pick(s.number(0), func(_ context.Context, a *agent.Agent, row office.PackageRow) error {
+		if row.State != office.PackageExecuted {
+			return nil
+		}
+		err := a.SaveAgain(row.ID)
+		if err == nil && !host.gone() {
+			w.model.saved.again(row.Name)
+		}
+		return err
+	})
+}
+
+// doRetry makes somebody have the nth of the latest events handled again.
+func doRetry(w *world, s step) {
+	asked := time.Now()
+	w.ask(time.Minute, func(_ context.Context, a *agent.Agent) {
+		events, _, err := a.Events("", 50)
+		if err == nil && len(events) > 0 {
+			err = a.RetryEvent(events[s.number(0)%len(events)].ID)
+		}
+		w.answered("an event can be handled again", asked, err)
 	})
 }
 

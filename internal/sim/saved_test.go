@@ -63,6 +63,22 @@ func (x *savedFiles) away(document string, quiet bool) {
 	}
 }
 
+// again records that people want the files of a package saved again: beside one that was changed or renamed, there may be another.
+func (x *savedFiles) again(name string) {
+	x.m.mu.Lock()
+	e := x.m.executed[name]
+	x.m.mu.Unlock()
+	for _, document := range append(slices.Concat(e.documents, e.certificates), e.master) {
+		delete(x.gone, document)
+		x.places[document] = 1
+		for _, f := range x.files {
+			if f.document == document {
+				x.places[document]++
+			}
+		}
+	}
+}
+
 // unplugged records that the drive with a folder is away, and that its files are at aside meanwhile: people may have the
 // folder created anew, with other files of the same names.
 func (x *savedFiles) unplugged(folder, aside string) {

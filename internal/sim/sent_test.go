@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type sentOnce struct {
 	looked   int                // number of adds at the last count of packages
 	may      map[string]int     // name -> how many packages may have it; absent means 1
 	corrects map[string]string  // name -> id of the package that it replaces
+	stopped  map[string]promise // by name, until somebody sends them after all
 }
 
 // promise is a draft that the program has accepted.
@@ -45,6 +47,26 @@ func (x *sentOnce) promised(d office.NewPackage, computer, home int, documents .
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
 	x.drafts[d.Name] = kept
+}
+
+// stops records that a draft must not be sent, because somebody stopped it.
+func (x *sentOnce) stops(name string) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	if d, wanted := x.drafts[name]; wanted {
+		x.stopped[name] = d
+		delete(x.drafts, name)
+	}
+}
+
+// goesOn records that it must be sent after all.
+func (x *sentOnce) goesOn(name string) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	if d, stopped := x.stopped[name]; stopped {
+		x.drafts[name] = d
+		delete(x.stopped, name)
+	}
 }
 
 // goes is the duty to send a draft.
@@ -71,6 +93,9 @@ func (x *sentOnce) countPackages() {
 		x.lookAtCorrections(s)
 		count := map[string]int{}
 		for _, p := range s.Packages() {
+			if _, stopped := x.stopped[p.Name]; stopped {
+				x.m.breaks("what is stopped is not sent: %s has %q", s.name, p.Name)
+			}
 			if count[p.Name]++; count[p.Name] == max(1, x.may[p.Name])+1 {
 				x.m.breaks("one package per draft: %s has %d of %q", s.name, count[p.Name], p.Name)
 			}
@@ -121,8 +146,28 @@ func (x *withdrawals) withdraws(id string, computer, home int) {
 	defer x.mu.Unlock()
 	x.kept[id] = promise{computer: computer, home: home}
 	x.m.w.owes("a package is withdrawn: "+id, promptly, false, func() bool {
-		return x.saidNo(id) || !slices.ContainsFunc(x.m.w.services[home].Packages(), func(p sandbox.Package) bool { return p.PackageID == id && p.State == "open" })
+		return !slices.Contains(x.wished(), id) || x.saidNo(id) || !slices.ContainsFunc(x.m.w.services[home].Packages(), func(p sandbox.Package) bool { return p.PackageID == id && p.State == "open" })
 	})
+}
+
+// wished are the packages at the service in use that somebody at this computer wants withdrawn, no correction among them.
+func (x *withdrawals) wished() (ids []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for id, kept := range x.kept {
+		if kept.computer == x.m.w.computer && kept.home == x.m.w.current && !slices.Contains(slices.Collect(maps.Values(x.m.sent.corrects)), id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// givesUp records that somebody no longer wants it withdrawn.
+func (x *withdrawals) givesUp(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.kept, id)
 }
 
 // owedWithdrawals are the packages at the service in use that should be withdrawn and are not. Those that everybody signed

@@ -66,6 +66,7 @@ func (m *model) waitsAt(n int) bool {
 // comesTrue waits until nothing is outstanding.
 func (m *model) comesTrue() bool {
 	w := m.w
+	doDecide(w, step{}) // what somebody stopped, or the service refused
 	var owed []string
 	for waited := time.Duration(0); ; waited += laterLook {
 		w.sleep(laterLook)
@@ -335,7 +336,8 @@ const (
 
 // quietVerbs disturb nothing: the program's duties stay the same.
 var quietVerbs = map[string]bool{
-	"send": true, "sign": true, "decline": true, "elsewhere": true, "wait": true, "rename": true, "move": true, "delete": true, "forge": true, "disturb": true,
+	"send": true, "take-back": true, "archive": true, "export": true, "retry": true,
+	"sign": true, "decline": true, "elsewhere": true, "wait": true, "rename": true, "move": true, "delete": true, "forge": true, "disturb": true,
 }
 
 // undisturbedSince is since when nothing has happened to the program or its connections; zero while something does.
