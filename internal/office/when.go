@@ -263,8 +263,12 @@ func (p *Package) AddHistory(m HistoryEntry) {
 	}
 }
 
-// same reports whether x is the same thing, ignoring the time.
+// same reports whether x is the same thing, ignoring the time. What can happen again is another one each time.
 func (m HistoryEntry) same(x HistoryEntry) bool {
+	switch m.What {
+	case EntryAgain, EntryChanged, EntryMissing, EntryLetter:
+		return false
+	}
 	return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref
 }
 

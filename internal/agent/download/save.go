@@ -182,12 +182,10 @@ func (r *Service) finish(j office.Job, recognised bool) error {
 		tx.PutJob(j)
 		if p, ok, _ := tx.Package(j.PackageID); ok { // otherwise the file is saved regardless
 			entry := office.HistoryEntry{Time: office.When{Time: j.Done, By: recognised}, What: office.EntrySaved, Ref: j.Target}
-			if again { // each time counts
+			if again {
 				entry.What = office.EntryAgain
-				p.History = append(p.History, entry)
-			} else {
-				p.AddHistory(entry)
 			}
+			p.AddHistory(entry)
 			facts = r.NoteFiles(tx, &p)
 			tx.PutPackage(p)
 		}

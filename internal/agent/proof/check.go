@@ -178,17 +178,17 @@ func (r *Service) noteAstray(tx *store.Tx, x astray, read bool) {
 	}
 	was := j.SavedFile
 	j.Astray, j.AstrayRead = x.Text, read
-	if p, ok, _ := tx.Package(j.PackageID); ok && !x.Text.IsZero() && x.Text != was.Astray {
+	var found []office.HistoryEntry
+	if !x.Text.IsZero() && x.Text != was.Astray {
 		entry := office.HistoryEntry{Time: office.When{Time: r.Now()}, What: office.EntryMissing, Ref: j.At()}
 		if x.Text == message.FileNotAsSaved(j.At()) {
 			entry.What = office.EntryChanged
 		}
-		p.History = append(p.History, entry)
-		tx.PutPackage(p)
+		found = append(found, entry)
 	}
 	if j.SavedFile != was {
 		tx.PutJob(j)
-		tellPackage(tx, j.PackageID)
+		tellPackage(tx, j.PackageID, found...)
 	}
 }
 

@@ -191,8 +191,8 @@ func (r *Service) keep(j office.Job, verdict office.Seal, match office.Match) er
 	})
 }
 
-// tellPackage records with a package whether all its saved files are sealed, and what is wrong with one, if anything.
-func tellPackage(tx *store.Tx, id string) error {
+// tellPackage records with a package whether all its saved files are sealed, what is wrong with one, if anything, and what was found.
+func tellPackage(tx *store.Tx, id string, found ...office.HistoryEntry) error {
 	jobs, err := tx.JobsOf(id)
 	if err != nil {
 		return err
@@ -203,6 +203,9 @@ func tellPackage(tx *store.Tx, id string) error {
 	}
 	if err != nil {
 		return err
+	}
+	for _, entry := range found {
+		p.AddHistory(entry)
 	}
 	p.Sealed = office.AllSealed(jobs)
 	p.Astray = slices.ContainsFunc(jobs, func(j office.Job) bool { return !j.Astray.IsZero() })

@@ -102,7 +102,7 @@ func (r *Service) NoteLetter(packageID, address string) error {
 		if !ok || !signs {
 			return err
 		}
-		p.History = append(p.History, office.HistoryEntry{Time: office.When{Time: r.Now()}, What: office.EntryLetter, Who: s.ID, Ref: s.DisplayName()})
+		p.AddHistory(office.HistoryEntry{Time: office.When{Time: r.Now()}, What: office.EntryLetter, Who: s.ID, Ref: s.DisplayName()})
 		return tx.PutPackage(p)
 	})
 	if err != nil {
