@@ -275,8 +275,9 @@ func (c *checks) ask(ctx context.Context, p office.Package, quiet bool) error {
 func (r *Service) notePackage(ctx context.Context, p office.Package, status esign.Status, err error, quiet bool) error {
 	var e *esign.Error
 	errors.As(err, &e)
-	if e == nil || e.Kind != esign.Server && e.Kind != esign.BadAnswer || e.RetryAfter > 0 || !r.Asked.Alone(p.ID) {
-		r.Session.Note(ctx, err) // of the service as a whole
+	broken := e != nil && (e.Kind == esign.Server || e.Kind == esign.BadAnswer) && e.RetryAfter == 0
+	if ofOne := broken && r.Asked.Alone(p.ID); !ofOne {
+		r.Session.Note(ctx, err)
 	}
 	switch {
 	case err == nil:
