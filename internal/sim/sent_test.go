@@ -50,22 +50,17 @@ func (x *sentOnce) promised(d office.NewPackage, computer, home int, documents .
 }
 
 // stops records that a draft must not be sent, because somebody stopped it.
-func (x *sentOnce) stops(name string) {
-	x.m.mu.Lock()
-	defer x.m.mu.Unlock()
-	if d, wanted := x.drafts[name]; wanted {
-		x.stopped[name] = d
-		delete(x.drafts, name)
-	}
-}
+func (x *sentOnce) stops(name string) { x.move(name, x.drafts, x.stopped) }
 
 // goesOn records that it must be sent after all.
-func (x *sentOnce) goesOn(name string) {
+func (x *sentOnce) goesOn(name string) { x.move(name, x.stopped, x.drafts) }
+
+func (x *sentOnce) move(name string, from, to map[string]promise) {
 	x.m.mu.Lock()
 	defer x.m.mu.Unlock()
-	if d, stopped := x.stopped[name]; stopped {
-		x.drafts[name] = d
-		delete(x.stopped, name)
+	if d, known := from[name]; known {
+		to[name] = d
+		delete(from, name)
 	}
 }
 

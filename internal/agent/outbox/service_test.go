@@ -489,15 +489,22 @@ func (x *testService) adding() (bool, error) {
 	return slices.ContainsFunc(drafts, func(d office.Draft) bool { return d.State == office.DraftAdding }), err
 }
 
+// newServiceOf is a service that does not run: the test does what it would. Who is signed in may change.
+func newServiceOf(t *testing.T, who *string) *testService {
+	t.Helper()
+	r := newService(t, accept)
+	r.end()
+	r.deps.PackageAdded = func() {}
+	client, _, _ := r.deps.Service()
+	r.deps.Sender = func() string { return *who }
+	r.deps.Service = func() (*esign.Client, string, bool) { return client, *who, true }
+	return r
+}
+
 // However it is made, and whoever signs in while it waits.
 func TestADraftIsSentByTheAccountThatMadeIt(t *testing.T) {
-	r := newService(t, accept)
-	r.end() // the test does what it runs
-	r.deps.PackageAdded = func() {}
 	who := ""
-	client, _, _ := r.deps.Service()
-	r.deps.Sender = func() string { return who }
-	r.deps.Service = func() (*esign.Client, string, bool) { return client, who, true }
+	r := newServiceOf(t, &who)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	made := map[string]func(p office.NewPackage) (id string){
@@ -614,13 +621,8 @@ func TestADraftThatWaitedForItsAccountIsSentOnceThatIsBack(t *testing.T) {
 			return x.Data.Update(func(tx *store.Tx) error { Doubt(tx, x.Now()); return nil })
 		}, office.DraftHeld},
 	} {
-		r := newService(t, accept)
-		r.end() // the test does what it runs
-		r.deps.PackageAdded = func() {}
 		who := "ana"
-		client, _, _ := r.deps.Service()
-		r.deps.Sender = func() string { return who }
-		r.deps.Service = func() (*esign.Client, string, bool) { return client, who, true }
+		r := newServiceOf(t, &who)
 		id := must(r.Hold(r.newPackage(t)))
 		noErr(t, r.Resolve(id, true, 0))
 		for _, who = range []string{"max", ""} {
